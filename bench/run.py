@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""Times a benchmark against its peer and holds the ratios against their goals.
+
+Ours and the peer run in two processes on one core and take turns, because the cores are shared and absolute
+times mean little. bench/README.md says how to read the table; bench/server.h says what the processes answer.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import shlex
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BURST_NS = 3e6  # shorter than a scheduler's time slice, so that some bursts run undisturbed
+BURSTS_PER_SAMPLE = 3  # a sample is the fastest of these
+ROUNDS_PER_PROCESS = 10  # a process's addresses shift its times by up to 3 %, so new ones are drawn often
+CONFIDENCE = 0.95
+EXIT_MISSED = 1
+EXIT_CANNOT_RUN = 2
+
+
+class CannotRun(Exception):
+    """The benchmark gave no figures. The message says what to do."""
+
+
+def median_ranks(count, confidence=CONFIDENCE):
+    """Ranks, from 0, of the two samples that enclose the median, whatever the distribution of the samples."""
+    below, low = 0.0, -1
+    while True:
+        below += math.comb(count, low + 1) / 2**count
+        if below > (1 - confidence) / 2:
+            break
+        low += 1
+    if low < 0:
+        raise ValueError(f"{count} samples are too few for a {confidence:.0%} interval of the median")
+    return low, count - 1 - low
+
+
+def median_interval(samples):
+    low, high = median_ranks(len(samples))
+    ordered = sorted(samples)
+    return ordered[low], ordered[high]
+
+
+def judge(low, high, goal):
+    if goal is None:
+        return "no goal"
+    if low > goal:
+        return "missed"
+    return "met" if high <= goal else "inconclusive"
+
+
+def find_executable(folder, name):
+    candidates = sorted(pathlib.Path(folder).rglob(name))
+    found = [path for path in candidates if path.is_file() and os.access(path, os.X_OK)]
+    if not found:
+        raise CannotRun(f"no executable {name} under {folder}")
+    if len(found) > 1:
+        raise CannotRun(f"more than one {name}: " + ", ".join(map(str, found)))
+    return [str(found[0])]
+
+
+class Server:
+    """One side of the benchmark, in a process of its own."""
+
+    def __init__(self, command):
+        self.command = command
+        self.start()
+
+    def start(self):
+        try:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            )
+        except OSError as error:
+            raise CannotRun(f"{shlex.join(self.command)}: {error.strerror}") from error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+    def restart(self):
+        self.stop()
+        self.start()
+
+    def ask(self, request):
+        try:
+            self.process.stdin.write(request + "\n")
+            answer = self.process.stdout.readline().strip()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            code = self.process.wait()
+            raise CannotRun(f"{shlex.join(self.command)} ended with code {code} at '{request}'")
+        if answer.startswith("error"):
+            raise CannotRun(f"{shlex.join(self.command)}: {answer}")
+        return answer
+
+    def cases(self):
+        return self.ask("list").split()
+
+    def nanoseconds(self, case, iters):
+        return float(self.ask(f"run {case} {iters}"))
+
+
+def pin_to_one_core():
+    """Both servers inherit the core. Where that is refused, the ratios are only noisier."""
+    try:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    except (AttributeError, OSError):
+        pass
+
+
+@dataclass
+class Side:
+    server: Server
+    iters: dict = field(default_factory=dict)  # per case
+
+    def calibrate(self, case):
+        """Finds the number of calls that fills one burst, and warms the case up meanwhile."""
+        iters = 1
+        while True:
+            nanoseconds = max(self.server.nanoseconds(case, iters), 1e-3)
+            wanted = max(1, round(BURST_NS / nanoseconds))
+            if wanted <= 2 * iters:
+                break
+            iters = min(wanted, 10 * iters)
+        self.iters[case] = wanted
+
+    def restart(self, cases):
+        self.server.restart()
+        for case in cases:
+            self.burst(case.name)  # the first burst of a process is slow
+
+    def burst(self, case):
+        return self.server.nanoseconds(case, self.iters[case])
+
+
+@dataclass
+class Case:
+    name: str
+    goal: float | None
+    ours: list = field(default_factory=list)  # nanoseconds, one per pair
+    peer: list = field(default_factory=list)
+
+    def ratios(self):
+        return [ours / peer for ours, peer in zip(self.ours, self.peer)]
+
+    def ratio(self):
+        return statistics.median(self.ratios())
+
+    def interval(self):
+        return median_interval(self.ratios())
+
+    def verdict(self):
+        return judge(*self.interval(), self.goal)
+
+
+def take_pair(case, ours, peer, rng):
+    """The bursts of the two sides alternate. Chance says who begins, so that neither has the better place."""
+    fastest = {id(ours): math.inf, id(peer): math.inf}
+    order = [ours, peer]
+    rng.shuffle(order)
+    for _ in range(BURSTS_PER_SAMPLE):
+        for side in order:
+            fastest[id(side)] = min(fastest[id(side)], side.burst(case.name))
+    case.ours.append(fastest[id(ours)])
+    case.peer.append(fastest[id(peer)])
+
+
+def measure(cases, ours, peer, pairs, limit, rng, progress):
+    """Takes `pairs` of every case, then doubles the pairs of inconclusive ones until `limit`.
+
+    Doubling keeps the number of looks at the data small: every look is one more chance of a wrong verdict.
+    """
+    for case in cases:
+        ours.calibrate(case.name)
+        peer.calibrate(case.name)
+    pending, target = list(cases), pairs
+    while pending:
+        rounds = target - len(pending[0].ours)
+        progress.start(f"{', '.join(case.name for case in pending)}: {rounds} pairs", rounds * len(pending))
+        for index in range(rounds):
+            if index % ROUNDS_PER_PROCESS == 0:
+                ours.restart(pending)
+                peer.restart(pending)
+            # Round by round, so that a noisy second touches all cases a little and none much.
+            for case in rng.sample(pending, len(pending)):
+                take_pair(case, ours, peer, rng)
+                progress.step()
+        progress.finish()
+        if target >= limit:
+            return
+        target = min(2 * target, limit)
+        pending = [case for case in pending if case.verdict() == "inconclusive"]
+
+
+class Progress:
+    """A bar on a terminal, one line per batch elsewhere."""
+
+    WIDTH = 24
+
+    def __init__(self, stream):
+        self.stream, self.bar = stream, stream.isatty()
+
+    def start(self, title, total):
+        self.title, self.total, self.done, self.drawn = title[:60], total, 0, None
+        if not self.bar:
+            print(title, file=self.stream, flush=True)
+
+    def step(self):
+        self.done += 1
+        filled = self.WIDTH * self.done // self.total
+        if self.bar and filled != self.drawn:
+            self.drawn = filled
+            self.stream.write(f"\r[{'#' * filled:<{self.WIDTH}}] {self.title}")
+            self.stream.flush()
+
+    def finish(self):
+        if self.bar:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+
+def table(name, peer, cases):
+    head = ["case", "ns ours", "ns peer", "ratio", "95 % interval", "goal", "verdict", "pairs"]
+    rows = []
+    for case in cases:
+        low, high = case.interval()
+        rows.append(
+            [
+                case.name,
+                f"{statistics.median(case.ours):,.1f}",
+                f"{statistics.median(case.peer):,.1f}",
+                f"{case.ratio():.3f}",
+                f"{low:.3f} .. {high:.3f}",
+                "-" if case.goal is None else f"{case.goal:.2f}",
+                case.verdict(),
+                str(len(case.ours)),
+            ]
+        )
+    name_width = max(12, *(len(case.name) for case in cases))
+
+    def line(cells):
+        case, ours, peer, ratio, interval, goal, verdict, pairs = cells
+        return (
+            f"{case:<{name_width}} {ours:>12} {peer:>12} {ratio:>8}   {interval:<15} {goal:>6}   "
+            f"{verdict:<12} {pairs:>5}"
+        )
+
+    lines = [f"{name}: pellucid / {peer}", "", line(head), "-" * len(line(head)), *map(line, rows)]
+    return "\n".join(lines)
+
+
+def advice(name, cases):
+    def chosen(verdict):
+        return "".join(f" --case {case.name}" for case in cases if case.verdict() == verdict)
+
+    lines = []
+    if missed := chosen("missed"):
+        lines.append(f"missed: look again with ./dev bench {name} --check{missed}")
+    if undecided := chosen("inconclusive"):
+        lines.append(f"inconclusive: take more pairs with ./dev bench {name} --check --limit 1600{undecided}")
+    return "\n".join(lines)
+
+
+def summary(name, cases):
+    return {
+        "bench": name,
+        "ratios": {case.name: round(case.ratio(), 4) for case in cases},
+        "intervals": {case.name: [round(end, 4) for end in case.interval()] for case in cases},
+        "goals": {case.name: case.goal for case in cases if case.goal is not None},
+        "verdicts": {case.name: case.verdict() for case in cases},
+        "ok": all(case.verdict() != "missed" for case in cases),
+    }
+
+
+def read_description(folder, name):
+    path = pathlib.Path(folder) / f"{name}.json"
+    try:
+        description = json.loads(path.read_text())
+        cases = [Case(case, entry["goal"]) for case, entry in description["cases"].items()]
+        return description["peer"], cases
+    except FileNotFoundError:
+        raise CannotRun(f"no benchmark {name}: {path} does not exist") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise CannotRun(f"{path}: {error!r}; bench/README.md shows the format") from error
+
+
+def check_names(described, ours, peer):
+    for server in (ours, peer):
+        served = set(server.cases())
+        if missing := ", ".join(sorted(described - served)):
+            raise CannotRun(f"{shlex.join(server.command)} lacks the cases: {missing}")
+        if extra := ", ".join(sorted(served - described)):
+            raise CannotRun(f"the goals do not name these cases; say null for none: {extra}")
+
+
+def choose(cases, wanted):
+    names = [case.name for case in cases]
+    if unknown := ", ".join(sorted(set(wanted) - set(names))):
+        raise CannotRun(f"no case {unknown}; there are: {', '.join(names)}")
+    return [case for case in cases if not wanted or case.name in wanted]
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="./dev bench", description="Times a benchmark against its peer.")
+    add = parser.add_argument
+    add("name", metavar="NAME", help="the benchmark described in bench/NAME.json")
+    add("--check", action="store_true", help="repeat what is inconclusive; exit 1 when a goal is missed")
+    add("--json", action="store_true", help="print only the JSON line")
+    add("--case", action="append", default=[], metavar="CASE", help="only this case; may be repeated")
+    add("--pairs", type=int, default=50, help="pairs per case (default %(default)s)")
+    add("--limit", type=int, default=400, help="most pairs per case with --check (default %(default)s)")
+    add("--seed", type=int, default=0, help="for the order within pairs (default %(default)s)")
+    add("--build", default=ROOT / "build" / "release", metavar="FOLDER", help="where the executables are")
+    add("--ours", type=shlex.split, metavar="COMMAND", help="instead of bench_NAME")
+    add("--peer", type=shlex.split, metavar="COMMAND", help="instead of peer_NAME")
+    add("--goals", default=ROOT / "bench", metavar="FOLDER", help="where NAME.json is")
+    options = parser.parse_args(arguments)
+    if options.pairs < 6:
+        parser.error("--pairs must be at least 6: fewer give no 95 % interval")
+    return options
+
+
+def run(options):
+    peer_title, cases = read_description(options.goals, options.name)
+    pin_to_one_core()
+    with (
+        Server(options.ours or find_executable(options.build, f"bench_{options.name}")) as ours,
+        Server(options.peer or find_executable(options.build, f"peer_{options.name}")) as peer,
+    ):
+        check_names({case.name for case in cases}, ours, peer)
+        cases = choose(cases, options.case)
+        limit = max(options.limit, options.pairs) if options.check else options.pairs
+        progress = Progress(sys.stderr)
+        measure(cases, Side(ours), Side(peer), options.pairs, limit, random.Random(options.seed), progress)
+    result = summary(options.name, cases)
+    if not options.json:
+        print(table(options.name, peer_title, cases), end="\n\n")
+        if hints := advice(options.name, cases):
+            print(hints, end="\n\n")
+    print(json.dumps(result), flush=True)
+    return EXIT_MISSED if options.check and not result["ok"] else 0
+
+
+def main(arguments=None):
+    try:
+        return run(parse(arguments))
+    except CannotRun as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return EXIT_CANNOT_RUN
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+# bench/NAME.cc becomes bench_NAME; its peer bench/peer_torch/NAME.cc becomes peer_NAME where torch is installed.
+# bench/NAME_test.py tests the driver NAME.py and is the ctest test bench/NAME.
+
+file(GLOB benches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")
+foreach(source IN LISTS benches)
+  cmake_path(GET source STEM name)
+  add_executable(bench_${name} ${source})
+  target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(bench_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endforeach()
+
+if(PELLUCID_TORCH_DIR)
+  # Not find_package(Torch): it demands a CUDA toolkit when the wheel was built with one.
+  add_library(peer_torch INTERFACE)
+  target_include_directories(peer_torch SYSTEM INTERFACE
+    "${PELLUCID_TORCH_DIR}/include" "${PELLUCID_TORCH_DIR}/include/torch/csrc/api/include")
+  target_link_libraries(peer_torch INTERFACE
+    "${PELLUCID_TORCH_DIR}/lib/libtorch.so"
+    "${PELLUCID_TORCH_DIR}/lib/libtorch_cpu.so"
+    "${PELLUCID_TORCH_DIR}/lib/libc10.so"
+    Threads::Threads)
+
+  file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_torch/*.cc")
+  foreach(source IN LISTS peers)
+    cmake_path(GET source STEM name)
+    add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(peer_${name} PRIVATE peer_torch)
+  endforeach()
+endif()
+
+file(GLOB driver_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*_test.py")
+foreach(script IN LISTS driver_tests)
+  cmake_path(GET script STEM name)
+  string(REGEX REPLACE "_test$" "" name ${name})
+  add_test(NAME bench/${name} COMMAND Python3::Interpreter ${script})
+  set_tests_properties(bench/${name} PROPERTIES TIMEOUT 300)
+endforeach()

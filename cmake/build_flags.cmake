@@ -1,0 +1,45 @@
+# Compiler, linker and warning flags. Targets take them by linking pellucid_flags.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+find_program(PELLUCID_CCACHE ccache)
+if(PELLUCID_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${PELLUCID_CCACHE}")
+endif()
+
+add_library(pellucid_flags INTERFACE)
+target_compile_options(pellucid_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>  # plain -Wshadow of g++ minds scoped enumerators
+  $<$<BOOL:${PELLUCID_WERROR}>:-Werror>
+  -fno-semantic-interposition
+  -ftls-model=initial-exec
+  -ffp-contract=off)  # a fused multiply-add rounds once: the same source would give other bits elsewhere
+
+if(PELLUCID_SANITIZE)
+  target_compile_options(pellucid_flags INTERFACE
+    -O1 -fno-omit-frame-pointer -fsanitize=${PELLUCID_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(pellucid_flags INTERFACE -fsanitize=${PELLUCID_SANITIZE})
+endif()
+
+# The first linker of the list that this compiler can use; none means the compiler's own.
+include(CheckLinkerFlag)
+set(PELLUCID_LINKER "default")
+foreach(linker IN ITEMS mold lld)
+  check_linker_flag(CXX -fuse-ld=${linker} PELLUCID_HAS_${linker})
+  if(PELLUCID_HAS_${linker})
+    add_link_options(-fuse-ld=${linker})
+    set(PELLUCID_LINKER ${linker})
+    break()
+  endif()
+endforeach()

@@ -1,0 +1,10 @@
+# examples/NAME.cc becomes the executable example_NAME, and running it is a test.
+
+file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cc")
+foreach(source IN LISTS examples)
+  cmake_path(GET source STEM name)
+  add_executable(example_${name} ${source})
+  target_link_libraries(example_${name} PRIVATE pellucid_flags Pellucid::pellucid)
+  add_test(NAME example_${name} COMMAND example_${name})
+  set_tests_properties(example_${name} PROPERTIES TIMEOUT 300)
+endforeach()

@@ -1,0 +1,46 @@
+# The table of ops is the list of files in src/ops/: NAME.cc must define pel::ops::define_NAME(), or linking fails.
+# Files that start with family_ hold what several ops share; they are compiled and are no ops.
+
+file(GLOB op_names RELATIVE "${PROJECT_SOURCE_DIR}/src/ops" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/ops/*.cc")
+list(FILTER op_names EXCLUDE REGEX "^family_")
+list(TRANSFORM op_names REPLACE "\\.cc$" "")
+list(SORT op_names)
+list(LENGTH op_names PELLUCID_OP_COUNT)
+
+set(name_lines "")
+set(declare_lines "")
+set(define_lines "")
+foreach(name IN LISTS op_names)
+  string(APPEND name_lines "    \"${name}\",\n")
+  string(APPEND declare_lines "OpDef define_${name}();\n")
+  string(APPEND define_lines "    ops::define_${name},\n")
+endforeach()
+
+# file(CONFIGURE) leaves an unchanged file alone, so nothing is rebuilt for it.
+set(PELLUCID_GENERATED_DIR "${PROJECT_BINARY_DIR}/generated")
+file(CONFIGURE OUTPUT "${PELLUCID_GENERATED_DIR}/op_names.h" @ONLY CONTENT [[
+// Generated from the file names in src/ops/.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace pel {
+inline constexpr std::array<std::string_view, @PELLUCID_OP_COUNT@> kOpNames = {
+@name_lines@};
+}  // namespace pel
+]])
+file(CONFIGURE OUTPUT "${PELLUCID_GENERATED_DIR}/op_table.cc" @ONLY CONTENT [[
+// Generated from the file names in src/ops/, in the order of kOpNames.
+#include "dispatch/op_table.h"
+#include "pellucid/op.h"
+
+namespace pel::ops {
+@declare_lines@}  // namespace pel::ops
+
+namespace pel {
+extern const DefineFn kOpDefines[];
+const DefineFn kOpDefines[] = {
+@define_lines@};
+}  // namespace pel
+]])

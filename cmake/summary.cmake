@@ -1,0 +1,15 @@
+set(peers "none (./dev setup --peers installs them)")
+if(PELLUCID_TORCH_DIR)
+  set(peers "${PELLUCID_PEERS_DIR}")
+endif()
+
+message(STATUS "Pellucid ${PROJECT_VERSION}
+   build type              ${CMAKE_BUILD_TYPE}
+   compiler                ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}
+   linker                  ${PELLUCID_LINKER}
+   ccache                  ${PELLUCID_CCACHE}
+   ops                     ${PELLUCID_OP_COUNT}
+   warnings as errors      ${PELLUCID_WERROR}
+   sanitizers              ${PELLUCID_SANITIZE}
+   concurrency tests only  ${PELLUCID_CONCURRENCY_TESTS_ONLY}
+   peers                   ${peers}")

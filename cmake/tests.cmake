@@ -1,0 +1,49 @@
+# tests/FOLDER/*.cc becomes the executable FOLDER_tests; ctest names each of its tests FOLDER/Suite.Name.
+#   installed  sees what a user sees: the shared library and the public headers
+#   parity     is one ctest test, torch_parity, because it walks one file of cases
+
+include(GoogleTest)
+
+file(GLOB test_folders RELATIVE "${PROJECT_SOURCE_DIR}/tests" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*")
+if(PELLUCID_CONCURRENCY_TESTS_ONLY)
+  list(FILTER test_folders INCLUDE REGEX "^concurrency$")
+endif()
+
+foreach(folder IN LISTS test_folders)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cc")
+  if(NOT sources)
+    continue()
+  endif()
+
+  set(target ${folder}_tests)
+  add_executable(${target} ${sources})
+  target_link_libraries(${target} PRIVATE pellucid_flags GTest::gtest_main)
+  if(folder STREQUAL "installed")
+    target_link_libraries(${target} PRIVATE Pellucid::pellucid)
+  else()
+    target_link_libraries(${target} PRIVATE pellucid_static)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  endif()
+
+  if(folder STREQUAL "parity")
+    add_test(NAME torch_parity COMMAND ${target})
+    set_tests_properties(torch_parity PROPERTIES
+      TIMEOUT 300
+      ENVIRONMENT "PELLUCID_PARITY_CASES=${PROJECT_BINARY_DIR}/parity_cases.txt"
+      SKIP_REGULAR_EXPRESSION "parity cases are missing")
+  else()
+    gtest_discover_tests(${target}
+      TEST_PREFIX "${folder}/"
+      NO_PRETTY_VALUES
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT 300)
+  endif()
+endforeach()
+
+if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  add_test(NAME layers
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_layers.py" --self-test)
+  add_test(NAME readme_snippets
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_readme.py" --self-test)
+endif()

@@ -1,0 +1,18 @@
+// What every public header needs: the export mark and the caller's place.
+#pragma once
+
+#include <source_location>
+
+#if defined(_WIN32)
+#error "Pellucid is built for Linux on x86-64"
+#endif
+
+// Symbols are hidden unless marked.
+#define PEL_API __attribute__((visibility("default")))
+
+namespace pel {
+
+// The place in the user's code that made a call. Public functions take it as a defaulted last argument.
+using Site = std::source_location;
+
+}  // namespace pel

@@ -1,0 +1,58 @@
+// What a Tensor points at. Not part of the API: it is public only so that accessors can be inlined.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "pellucid/api.h"
+#include "pellucid/device.h"
+#include "pellucid/dim.h"
+#include "pellucid/dtype.h"
+
+namespace pel::detail {
+
+// Memory that views share. Lives in the block of the tensor that made it.
+struct StorageHeader {
+  static constexpr std::uint8_t kReadOnly = 1;
+  static constexpr std::uint8_t kNoData = 2;  // meta device, or sizes are symbolic
+  static constexpr std::uint8_t kExternal = 4;
+
+  std::atomic<std::uint32_t> refs;     // tensors that use it
+  std::atomic<std::uint32_t> version;  // counts in-place writes
+  std::byte* data;
+  std::int64_t size_bytes;
+  void (*release)(StorageHeader&) noexcept;  // frees data; null when data lies in the block
+  void* context;                             // release's own
+  void* block;                               // what holds this header
+  Device device;
+  std::uint8_t block_class;
+  std::uint8_t flags;
+};
+static_assert(sizeof(StorageHeader) <= 56);
+
+// Followed in memory by sizes[capacity] and strides[capacity].
+struct TensorHeader {
+  std::atomic<std::uint32_t> refs;
+  std::uint16_t keys;
+  DType dtype;
+  std::uint8_t rank;
+  StorageHeader* storage;
+  Dim offset;  // of the first element, in elements
+  Device device;
+  std::uint8_t block_class;
+  std::uint8_t capacity;
+  std::uint32_t reserved;
+  void* autograd;  // belongs to the Autograd key; null without gradient
+
+  Dim* sizes() { return reinterpret_cast<Dim*>(this + 1); }
+  Dim* strides() { return sizes() + capacity; }
+  const Dim* sizes() const { return reinterpret_cast<const Dim*>(this + 1); }
+  const Dim* strides() const { return sizes() + capacity; }
+};
+static_assert(sizeof(TensorHeader) == 40);
+
+// The last reference is gone: gives back the header, and the storage if this was its last tensor.
+PEL_API void destroy(TensorHeader* header) noexcept;
+
+}  // namespace pel::detail

@@ -1,0 +1,84 @@
+// Errors a user can meet: one class per kind, each with a code that does not change between versions.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "pellucid/api.h"
+
+namespace pel {
+
+enum class ErrorCode {
+  Shape = 1,      // sizes do not fit the op's rule
+  DType = 2,      // a dtype the op does not take, or two that do not mix
+  Index = 3,      // an axis or an index out of range
+  Value = 4,      // an argument outside its domain
+  Device = 5,     // operands on different devices, or a device that is not there
+  Alias = 6,      // an output that overlaps an input or itself, or memory that is read-only
+  Version = 7,    // a tensor changed under someone who needs its old value
+  NoKernel = 8,   // no kernel of the list supports the call
+  Memory = 9,     // out of memory, or over the limit set
+  Registry = 10,  // an op, a schema or a handler registered wrongly
+  Capture = 11,   // something that cannot be part of a compiled graph
+  Internal = 99,  // a defect of Pellucid
+};
+
+// "E01 shape", "E02 dtype" …: stable, made for searching.
+PEL_API std::string_view error_code_name(ErrorCode code);
+
+// what() reads: "E01 shape: view: <rule and values> [called at model.cc:12]".
+// The op path grows from the inside out: an error of view inside flatten has op() == "flatten > view".
+class PEL_API Error : public std::exception {
+ public:
+  Error(ErrorCode code, std::string message);
+  const char* what() const noexcept override { return what_.c_str(); }
+  ErrorCode code() const { return code_; }
+  const std::string& message() const { return message_; }  // rule and values, without op and place
+  const std::string& op() const { return op_; }
+  const Site& site() const { return site_; }
+
+  // Called by dispatch as the error leaves a call; the outermost call's place wins.
+  void leave_call(std::string_view op, const Site& site);
+
+ private:
+  void compose();
+  ErrorCode code_;
+  std::string message_, op_, what_;
+  Site site_{};
+};
+
+template <ErrorCode Code>
+class ErrorOf : public Error {
+ public:
+  explicit ErrorOf(std::string message) : Error(Code, std::move(message)) {}
+};
+
+using ShapeError = ErrorOf<ErrorCode::Shape>;
+using DTypeError = ErrorOf<ErrorCode::DType>;
+using IndexError = ErrorOf<ErrorCode::Index>;
+using ValueError = ErrorOf<ErrorCode::Value>;
+using DeviceError = ErrorOf<ErrorCode::Device>;
+using AliasError = ErrorOf<ErrorCode::Alias>;
+using VersionError = ErrorOf<ErrorCode::Version>;
+using NoKernelError = ErrorOf<ErrorCode::NoKernel>;
+using MemoryError = ErrorOf<ErrorCode::Memory>;
+using RegistryError = ErrorOf<ErrorCode::Registry>;
+using CaptureError = ErrorOf<ErrorCode::Capture>;
+using InternalError = ErrorOf<ErrorCode::Internal>;
+
+// Exported so that a catch in a user's program meets the type the library threw.
+extern template class PEL_API ErrorOf<ErrorCode::Shape>;
+extern template class PEL_API ErrorOf<ErrorCode::DType>;
+extern template class PEL_API ErrorOf<ErrorCode::Index>;
+extern template class PEL_API ErrorOf<ErrorCode::Value>;
+extern template class PEL_API ErrorOf<ErrorCode::Device>;
+extern template class PEL_API ErrorOf<ErrorCode::Alias>;
+extern template class PEL_API ErrorOf<ErrorCode::Version>;
+extern template class PEL_API ErrorOf<ErrorCode::NoKernel>;
+extern template class PEL_API ErrorOf<ErrorCode::Memory>;
+extern template class PEL_API ErrorOf<ErrorCode::Registry>;
+extern template class PEL_API ErrorOf<ErrorCode::Capture>;
+extern template class PEL_API ErrorOf<ErrorCode::Internal>;
+
+}  // namespace pel

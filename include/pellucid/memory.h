@@ -1,0 +1,35 @@
+// The memory of the CPU device: what is in use, what is kept for reuse, and limits.
+#pragma once
+
+#include <cstdint>
+
+#include "pellucid/api.h"
+
+namespace pel {
+
+// Small tensors (header and data in one block of at most about 1 KiB) come from per-thread free lists;
+// blocks of 1 MiB and more from a cache of 2 MiB-aligned mappings with huge pages advised; the rest from
+// malloc.
+struct MemoryStats {
+  std::int64_t small_blocks;       // in use
+  std::int64_t data_bytes;         // in use, outside small blocks
+  std::int64_t peak_data_bytes;    // since the start or reset_peak_memory
+  std::int64_t cached_bytes;       // mapped and free, kept for reuse
+  std::int64_t large_allocations;  // asked of the cache
+  std::int64_t large_reused;       // of these, served without a new mapping
+  std::int64_t limit_bytes;        // of data_bytes; 0 is none
+  std::int64_t cache_limit_bytes;  // of cached_bytes
+};
+PEL_API MemoryStats memory_stats();
+PEL_API void reset_peak_memory();
+
+// Allocations that would take data_bytes above it fail with MemoryError. PELLUCID_MEMORY_LIMIT sets it at
+// start.
+PEL_API void set_memory_limit(std::int64_t bytes);
+// Free blocks above it go back to the system. PELLUCID_CACHE_LIMIT sets it at start; a quarter of RAM
+// otherwise.
+PEL_API void set_cache_limit(std::int64_t bytes);
+// Gives all free blocks back to the system.
+PEL_API void empty_cache();
+
+}  // namespace pel

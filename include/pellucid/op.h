@@ -1,0 +1,220 @@
+// Ops: how one is defined, called and given kernels. The library's own ops and a user's are made the same
+// way: a schema, a body, facts, and kernels for a device. `examples/user_op.cc` is a whole op in one file.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pellucid/device.h"
+#include "pellucid/error.h"
+#include "pellucid/kernel_args.h"
+#include "pellucid/keys.h"
+#include "pellucid/value.h"
+
+namespace pel {
+
+// What a body may do:
+//   Metadata   makes views; launches nothing and calls no op.
+//   Kernel     allocates results and launches kernels; calls no op.
+//   Composite  calls other ops, which pass the keys on their own.
+//   Sync       reads data back to the host.
+enum class OpKind : std::uint8_t { Metadata, Kernel, Composite, Sync };
+PEL_API std::string_view name(OpKind kind);
+
+// Whether a kernel takes a call; a refusal has its reason, a string literal.
+class Support {
+ public:
+  static constexpr Support yes() { return Support(nullptr); }
+  static constexpr Support no(const char* reason) { return Support(reason); }
+  constexpr explicit operator bool() const { return reason_ == nullptr; }
+  constexpr const char* reason() const { return reason_; }
+
+ private:
+  constexpr explicit Support(const char* reason) : reason_(reason) {}
+  const char* reason_;
+};
+
+// Destination-passing: outputs are allocated before, nothing is returned to the host.
+struct Kernel {
+  const char* name;
+  Support (*supports)(const KernelArgs& args);
+  void (*run)(Stream& stream, const KernelArgs& args);
+};
+// In order of preference: the first kernel that supports the call wins.
+using KernelList = ArrayView<Kernel>;
+
+// What defines an op. `ns::name(Tensor self, Dim[] size, *, DType? dtype=None) -> Tensor`, with aliasing
+// marks: Tensor(a) is a view of another argument marked (a), Tensor(a!) is written to. A user's op needs a
+// namespace.
+struct OpDef {
+  std::string schema;
+  OpKind kind = OpKind::Kernel;
+  Handler body = nullptr;
+  std::vector<ArgType> arg_types;  // of the body's parameters, held against the schema at registration
+  DTypeSet dtype_set = kAllDTypes;
+  std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
+
+  // Dtypes the tensor arguments may have when a kernel is launched.
+  OpDef dtypes(DTypeSet set) && {
+    dtype_set = set;
+    return std::move(*this);
+  }
+  OpDef kernels(DeviceType device, std::vector<Kernel> list) && {
+    kernel_lists[static_cast<int>(device)] = std::move(list);
+    return std::move(*this);
+  }
+};
+
+struct OpRecord;  // schema and facts; src/dispatch/record.h
+
+// The handle of a registered op. It lives as long as the process and never moves.
+class PEL_API Op {
+ public:
+  constexpr Op() = default;
+  std::string_view name() const { return name_; }
+  std::string schema() const;  // as text
+  OpKind kind() const { return kind_; }
+  DTypeSet dtypes() const { return dtypes_; }
+  const OpRecord& record() const { return *record_; }
+  KernelList kernels(DeviceType device) const { return kernels_[static_cast<int>(device)]; }
+
+ private:
+  friend class Registry;
+  friend struct BoxedCall;
+  const char* name_ = "?";
+  const OpRecord* record_ = nullptr;
+  Handler body_ = nullptr;
+  OpKind kind_ = OpKind::Kernel;
+  DTypeSet dtypes_{};
+  std::array<KernelList, kDeviceTypeCount> kernels_{};
+  std::array<std::atomic<Handler>, kKeyCount> handlers_{};
+};
+
+// Registers an op from outside the library. Its name must have a namespace, as in "demo::axpb".
+PEL_API const Op& register_op(OpDef def);
+PEL_API const Op* find_op(std::string_view name);  // null if there is none
+PEL_API std::vector<const Op*> all_ops();          // built-in ones first, by name
+
+// A call by values, as Python will make it. Missing trailing arguments take the schema's defaults.
+PEL_API std::vector<Value> call_boxed(const Op& op, std::vector<Value> args, Site site = Site::current());
+
+// A tensor on its way into launch, without touching its reference count.
+struct TensorRef {
+  TensorRef(const Tensor& t) : tensor(&t) {}
+  const Tensor* tensor;
+};
+// Runs the first kernel of the op's list for the outputs' device that supports the call. Checks dtypes and
+// devices, and that no output is read-only, overlaps itself, or partly overlaps an input.
+PEL_API void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
+                    ArrayView<Scalar> scalars = {});
+
+// To be called by every body that writes to an argument marked (a!).
+PEL_API void bump_version(const Tensor& written);
+
+namespace detail {
+
+inline std::uint16_t keys_of(const Tensor& t) { return t.defined() ? t.header()->keys : std::uint16_t{0}; }
+inline std::uint16_t keys_of(const std::optional<Tensor>& t) { return t ? keys_of(*t) : std::uint16_t{0}; }
+inline std::uint16_t keys_of(ArrayView<Tensor> list) {
+  unsigned keys = 0;
+  for (const Tensor& t : list) keys |= keys_of(t);
+  return static_cast<std::uint16_t>(keys);
+}
+template <class T>
+constexpr std::uint16_t keys_of(const T&) {
+  return 0;
+}
+
+template <class First, class... Rest>
+const Tensor& first_tensor(const First& first, const Rest&... rest) {
+  if constexpr (std::is_same_v<First, Tensor>) {
+    return first;
+  } else {
+    return first_tensor(rest...);
+  }
+}
+
+PEL_API void dispatch(const Op& op, BoxedCall& call);
+
+template <auto Body, class R, bool TakesOp, class... P>
+struct BodyCall {
+  static R invoke([[maybe_unused]] const Op& op, P... args) {
+    if constexpr (TakesOp) {
+      return Body(op, static_cast<P>(args)...);
+    } else {
+      return Body(static_cast<P>(args)...);
+    }
+  }
+
+  // One test when no key but Backend is on: then the body is called directly.
+  static R run(const Op& op, const Site& site, P... args) {
+    const KeySet keys = active_keys(static_cast<std::uint16_t>((0u | ... | keys_of(args))));
+    try {
+      if (keys.bits() <= KeySet(Key::Backend).bits()) [[likely]]
+        return invoke(op, static_cast<P>(args)...);
+      return run_boxed(op, site, keys, static_cast<P>(args)...);
+    } catch (Error& error) {
+      error.leave_call(op.name(), site);
+      throw;
+    }
+  }
+
+  [[gnu::noinline]] static R run_boxed(const Op& op, const Site& site, KeySet keys, P... args) {
+    BoxedCall call{site, keys, {}, {}, {}};
+    call.args.reserve(sizeof...(P));
+    (call.args.push_back(Boxing<std::decay_t<P>>::box(args)), ...);
+    dispatch(op, call);
+    if constexpr (std::is_reference_v<R>) {
+      return first_tensor(args...);
+    } else if constexpr (!std::is_void_v<R>) {
+      return Returning<R>::unbox(call.results);
+    }
+  }
+
+  static void boxed(const Op& op, BoxedCall& call) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      if constexpr (std::is_void_v<R>) {
+        invoke(op, Boxing<std::decay_t<P>>::unbox(call.args.at(I))...);
+      } else {
+        Returning<std::decay_t<R>>::box(call.results,
+                                        invoke(op, Boxing<std::decay_t<P>>::unbox(call.args.at(I))...));
+      }
+    }(std::index_sequence_for<P...>());
+  }
+  static std::vector<ArgType> arg_types() { return {Boxing<std::decay_t<P>>::type...}; }
+};
+
+template <auto Body, class F>
+struct BodyTraits;
+template <auto Body, class R, class... P>
+struct BodyTraits<Body, R (*)(P...)> : BodyCall<Body, R, false, P...> {};
+template <auto Body, class R, class... P>
+struct BodyTraits<Body, R (*)(const Op&, P...)> : BodyCall<Body, R, true, P...> {};
+template <auto Body>
+using BodyOf = BodyTraits<Body, decltype(Body)>;
+
+}  // namespace detail
+
+// An op whose body is the C++ function Body: R(Args...) or R(const Op&, Args...).
+template <auto Body>
+OpDef define_op(OpKind kind, std::string schema) {
+  OpDef def;
+  def.schema = std::move(schema);
+  def.kind = kind;
+  def.body = &detail::BodyOf<Body>::boxed;
+  def.arg_types = detail::BodyOf<Body>::arg_types();
+  return def;
+}
+
+// Calls `op` through its keys. Body is the function it was defined with.
+template <auto Body, class... Args>
+decltype(auto) call(const Op& op, const Site& site, Args&&... args) {
+  return detail::BodyOf<Body>::run(op, site, std::forward<Args>(args)...);
+}
+
+}  // namespace pel

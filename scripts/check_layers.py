@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Checks the #include lines under src/ against src/LAYERS, and keeps each big library inside its one folder.
+
+With --self-test it first proves, on small trees with one fault each, that it can fail.
+"""
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+GENERATED = {"op_names.h"}
+
+# Headers that match the pattern may stand only in .cc files of the folder.
+HOMES = [
+    (re.compile(r"llvm(-c)?/"), "src/codegen/llvm"),
+    (re.compile(r"oneapi/|dnnl"), "src/backends/cpu"),
+    (re.compile(r"CL/"), "src/backends/opencl"),
+    (re.compile(r"cuda|cublas|cudnn|cupti|nvrtc|nccl"), "src/backends/cuda"),
+]
+
+
+def read_layers(root, problems):
+    """Returns {folder: the folders it may include}."""
+    allowed = {}
+    for number, line in enumerate((root / "src/LAYERS").read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        folder, _, names = line.partition(":")
+        for name in names.split():
+            if name not in allowed:
+                problems.append(f"src/LAYERS:{number}: {name} does not stand above {folder}: "
+                                "reorder the lines or drop the name")
+        allowed[folder] = set(names.split())
+    return allowed
+
+
+def check_layer(folder, bracket, header, allowed):
+    first = header.split("/")[0]
+    if first == folder or first == "pellucid" or header in GENERATED:
+        return None
+    if first in allowed:
+        if first in allowed[folder]:
+            return None
+        may = " ".join(sorted(allowed[folder])) or "no other folder"
+        return f'{folder} may not include "{header}"; src/LAYERS lets it include: {may}'
+    if bracket == '"':
+        return f'"{header}" names no folder of src/: write the path from src/, or <> for another library'
+    return None
+
+
+def check_home(name, header):
+    for pattern, home in HOMES:
+        if pattern.match(header) and not (name.startswith(home + "/") and name.endswith(".cc")):
+            return f"{header} may be included only by .cc files of {home}/: reach it through that folder"
+    return None
+
+
+def check(root):
+    problems = []
+    allowed = read_layers(root, problems)
+    for path in sorted(path for top in ("src", "include") for path in (root / top).rglob("*.*")):
+        if path.suffix not in (".cc", ".h"):
+            continue
+        name = path.relative_to(root).as_posix()
+        top, folder = name.split("/")[:2]
+        if top == "src" and folder not in allowed:
+            problems.append(f"{name}: src/LAYERS has no line for {folder}: add one")
+            continue
+        text = path.read_text(encoding="utf-8")
+        for match in INCLUDE.finditer(text):
+            bracket, header = match.groups()
+            line = text.count("\n", 0, match.start(2)) + 1
+            found = [check_home(name, header)]
+            if top == "src":
+                found.append(check_layer(folder, bracket, header, allowed))
+            problems += [f"{name}:{line}: {problem}" for problem in found if problem]
+    return problems
+
+
+def self_test():
+    layers = "base:\ntensor: base\nbackends: base tensor\ncodegen: base\n"
+    cases = [  # file, its text, what the only message must contain; None: no message
+        ("src/tensor/a.cc", '#include "base/b.h"\n#include "tensor/c.h"\n#include "pellucid/d.h"\n', None),
+        ("src/tensor/a.cc", '#include <vector>\n#include <fmt/format.h>\n#include "op_names.h"\n', None),
+        ("src/base/a.h", '// first\n#include "tensor/b.h"\n', "src/base/a.h:2: base may not include"),
+        ("src/base/a.h", "  # include <tensor/b.h>\n", "base may not include"),
+        ("src/tensor/a.cc", '#include "../base/b.h"\n', "write the path from src/"),
+        ("src/tensor/a.cc", '#include "c.h"\n', "write the path from src/"),
+        ("src/extra/a.cc", "\n", "no line for extra"),
+        ("src/LAYERS", "base: tensor\ntensor:\n", "does not stand above"),
+        ("src/codegen/llvm/a.cc", "#include <llvm/IR/Module.h>\n", None),
+        ("src/codegen/llvm/a.h", "#include <llvm/IR/Module.h>\n", "only by .cc files of src/codegen/llvm/"),
+        ("src/codegen/a.cc", "#include <llvm/IR/Module.h>\n", "only by .cc files of src/codegen/llvm/"),
+        ("src/backends/cpu/a.cc", "#include <oneapi/dnnl/dnnl.hpp>\n", None),
+        ("src/tensor/a.cc", "#include <dnnl.hpp>\n", "only by .cc files of src/backends/cpu/"),
+        ("src/backends/cpu/a.cc", "#include <CL/cl.h>\n", "only by .cc files of src/backends/opencl/"),
+        ("include/pellucid/a.h", "#include <cuda_runtime.h>\n", "only by .cc files of src/backends/cuda/"),
+    ]
+    for name, text, expected in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            for file, content in {"src/LAYERS": layers, name: text}.items():
+                path = Path(folder, file)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content, encoding="utf-8")
+            problems = check(Path(folder))
+        right = not problems if expected is None else len(problems) == 1 and expected in problems[0]
+        if not right:
+            sys.exit(f"self-test: {name} with {text!r}: expected {expected!r}, got {problems}")
+
+
+if __name__ == "__main__":
+    if "--self-test" in sys.argv:
+        self_test()
+    found = check(ROOT)
+    print("\n".join(found) or "layers: fine")
+    sys.exit(bool(found))

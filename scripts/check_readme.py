@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Checks that every C++ block in README.md and docs/ is an example that the tests run.
+
+The line above a block names its file, <!-- examples/NAME.cc -->, and the block is that file, character by character.
+A block that cannot stand alone is marked <!-- fragment -->. With --self-test it first proves that it can fail.
+"""
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```(?:cpp|c\+\+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+MARKER = re.compile(r"<!-- (fragment|examples/\w+\.cc) -->\s*\Z")
+
+
+def check_block(root, text, block):
+    marker = MARKER.search(text, 0, block.start())
+    if not marker:
+        return "put <!-- examples/NAME.cc --> above this block, or <!-- fragment --> if it cannot stand alone"
+    source = marker.group(1)
+    if source == "fragment":
+        return None
+    if not (root / source).is_file():
+        return f"{source} does not exist: write it, or correct the marker"
+    if (root / source).read_text(encoding="utf-8") != block.group(1):
+        return f"this block and {source} differ: copy the file into the block"
+    return None
+
+
+def check(root):
+    problems = []
+    for path in [*root.glob("README.md"), *sorted((root / "docs").rglob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        for block in BLOCK.finditer(text):
+            if problem := check_block(root, text, block):
+                line = text.count("\n", 0, block.start()) + 1
+                problems.append(f"{path.relative_to(root)}:{line}: {problem}")
+    return problems
+
+
+def self_test():
+    example = "int main() {}\n"
+    block = f"```cpp\n{example}```\n"
+    cases = [  # text of the page, what the only message must contain; None: no message
+        (f"Text.\n\n<!-- examples/one.cc -->\n{block}", None),
+        (f"<!-- examples/one.cc -->\n\n{block}", None),
+        (f"<!-- fragment -->\n{block}", None),
+        ("```sh\nls\n```\n", None),
+        (f"Text.\n{block}", "page.md:2: put <!-- examples/NAME.cc -->"),
+        (f"<!-- fragment -->\n{block}\nText.\n{block}", "page.md:7: put"),
+        (f"<!-- examples/two.cc -->\n{block}", "does not exist"),
+        ("<!-- examples/one.cc -->\n```cpp\nint main() { }\n```\n", "differ"),
+    ]
+    for text, expected in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in {"examples/one.cc": example, "docs/page.md": text}.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content, encoding="utf-8")
+            problems = check(Path(folder))
+        right = not problems if expected is None else len(problems) == 1 and expected in problems[0]
+        if not right:
+            sys.exit(f"self-test: {text!r}: expected {expected!r}, got {problems}")
+
+
+if __name__ == "__main__":
+    if "--self-test" in sys.argv:
+        self_test()
+    found = check(ROOT)
+    print("\n".join(found) or "readme snippets: fine")
+    sys.exit(bool(found))

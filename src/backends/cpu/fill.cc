@@ -1,0 +1,110 @@
+// Kernels that make values out of numbers: fill, arange, linspace, eye.
+#include <cstring>
+
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/strided_loop.h"
+#include "tensor/convert.h"
+#include "tensor/element.h"
+
+namespace pel::cpu {
+namespace {
+
+Support supports_any(const KernelArgs&) { return Support::yes(); }
+
+Scalar number(const PelScalar& s) {
+  return s.kind == PEL_SCALAR_FLOAT ? Scalar(s.as_float)
+         : s.kind == PEL_SCALAR_INT ? Scalar(s.as_int)
+                                    : Scalar(s.as_int != 0);
+}
+
+template <std::size_t Width>
+void fill_run(char* to, const char* pattern, const LoopAxis& axis) {
+  for (std::int64_t i = 0; i < axis.size; ++i) std::memcpy(to + i * axis.dst_step, pattern, Width);
+}
+
+void run_fill(Stream&, const KernelArgs& args) {
+  const Operand& dst = output(args, 0);
+  alignas(8) char pattern[8] = {};
+  store_element(static_cast<DType>(dst.dtype), pattern, number(args.scalars[0]));
+  // The number is an operand of the same sizes with stride 0.
+  SmallVector<std::int64_t, 8> still(static_cast<std::size_t>(dst.rank));
+  Operand src = dst;
+  src.data = pattern;
+  src.strides = still.data();
+  switch (size_bytes(static_cast<DType>(dst.dtype))) {
+    case 1:
+      return for_each_run(dst, src, fill_run<1>);
+    case 2:
+      return for_each_run(dst, src, fill_run<2>);
+    case 4:
+      return for_each_run(dst, src, fill_run<4>);
+    default:
+      return for_each_run(dst, src, fill_run<8>);
+  }
+}
+
+Support is_row_major(const KernelArgs& args) {
+  const Operand& dst = output(args, 0);
+  std::int64_t expected = 1;
+  for (int i = dst.rank; i-- > 0; expected *= dst.sizes[i]) {
+    if (dst.sizes[i] != 1 && dst.strides[i] != expected) return Support::no("the output is not row-major");
+  }
+  return Support::yes();
+}
+
+// What values are computed in before they are cast: f64 for f64, i64 for integers, f32 for the rest.
+template <class T>
+using Compute = std::conditional_t<std::is_same_v<T, double>, double,
+                                   std::conditional_t<std::is_integral_v<T>, std::int64_t, float>>;
+
+void run_arange(Stream&, const KernelArgs& args) {
+  const Operand& dst = output(args, 0);
+  const PelScalar &start = args.scalars[0], &step = args.scalars[1];
+  with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
+    auto* to = static_cast<char*>(dst.data);
+    for (std::int64_t i = 0; i < dst.sizes[0]; ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        store_as(to + i * sizeof(T), convert<T>(start.as_int + i * step.as_int));
+      } else {
+        store_as(to + i * sizeof(T), convert<T>(start.as_float + static_cast<double>(i) * step.as_float));
+      }
+    }
+  });
+}
+
+void run_linspace(Stream&, const KernelArgs& args) {
+  const Operand& dst = output(args, 0);
+  const std::int64_t count = dst.sizes[0];
+  with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
+    // Integers are computed in f32 too, and cut.
+    using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const C first = static_cast<C>(args.scalars[0].as_float), last = static_cast<C>(args.scalars[1].as_float);
+    const C step = count > 1 ? (last - first) / static_cast<C>(count - 1) : C(0);
+    auto* to = static_cast<char*>(dst.data);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const C value = i < count / 2 || count == 1 ? first + step * static_cast<C>(i)
+                                                  : last - step * static_cast<C>(count - 1 - i);
+      store_as(to + i * sizeof(T), convert<T>(value));
+    }
+  });
+}
+
+void run_eye(Stream&, const KernelArgs& args) {
+  const Operand& dst = output(args, 0);
+  const std::int64_t rows = dst.sizes[0], columns = dst.sizes[1];
+  with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
+    auto* to = static_cast<char*>(dst.data);
+    std::memset(to, 0, static_cast<std::size_t>(rows * columns) * sizeof(T));
+    for (std::int64_t i = 0; i < std::min(rows, columns); ++i)
+      store_as(to + i * (columns + 1) * sizeof(T), convert<T>(1.0));
+  });
+}
+
+}  // namespace
+
+const Kernel fill_strided = {"cpu_fill_strided", supports_any, run_fill};
+const Kernel arange_dense = {"cpu_arange_dense", is_row_major, run_arange};
+const Kernel linspace_dense = {"cpu_linspace_dense", is_row_major, run_linspace};
+const Kernel eye_dense = {"cpu_eye_dense", is_row_major, run_eye};
+
+}  // namespace pel::cpu

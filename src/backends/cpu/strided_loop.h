@@ -1,0 +1,65 @@
+// One walk over the elements of two operands, with as few and as long inner runs as their strides allow.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "pellucid/dtype.h"
+#include "pellucid/kernel_args.h"
+
+#include "base/small_vector.h"
+
+namespace pel::cpu {
+
+struct LoopAxis {
+  std::int64_t size, dst_step, src_step;  // steps in bytes
+};
+
+// Axes of size 1 dropped, neighbours that follow each other in both operands joined; the innermost comes
+// first.
+inline SmallVector<LoopAxis, 8> loop_axes(const Operand& dst, const Operand& src) {
+  const std::int64_t dst_bytes = size_bytes(static_cast<DType>(dst.dtype));
+  const std::int64_t src_bytes = size_bytes(static_cast<DType>(src.dtype));
+  SmallVector<LoopAxis, 8> axes;
+  for (int i = dst.rank; i-- > 0;) {
+    if (dst.sizes[i] != 1)
+      axes.push_back({dst.sizes[i], dst.strides[i] * dst_bytes, src.strides[i] * src_bytes});
+  }
+  std::stable_sort(axes.begin(), axes.end(),
+                   [](const LoopAxis& a, const LoopAxis& b) { return a.dst_step < b.dst_step; });
+  SmallVector<LoopAxis, 8> joined;
+  for (const LoopAxis& axis : axes) {
+    if (!joined.empty() && axis.dst_step == joined.back().size * joined.back().dst_step &&
+        axis.src_step == joined.back().size * joined.back().src_step) {
+      joined.back().size *= axis.size;
+    } else {
+      joined.push_back(axis);
+    }
+  }
+  if (joined.empty()) joined.push_back({1, dst_bytes, src_bytes});
+  return joined;
+}
+
+// Calls run(dst, src, innermost axis) for each inner run.
+template <class Run>
+void for_each_run(const Operand& dst, const Operand& src, Run&& run) {
+  const SmallVector<LoopAxis, 8> axes = loop_axes(dst, src);
+  auto* to = static_cast<char*>(dst.data);
+  const auto* from = static_cast<const char*>(src.data);
+  SmallVector<std::int64_t, 8> index(axes.size());
+  while (true) {
+    run(to, from, axes[0]);
+    std::size_t i = 1;
+    for (; i < axes.size(); ++i) {
+      to += axes[i].dst_step;
+      from += axes[i].src_step;
+      if (++index[i] < axes[i].size) break;
+      to -= axes[i].size * axes[i].dst_step;
+      from -= axes[i].size * axes[i].src_step;
+      index[i] = 0;
+    }
+    if (i == axes.size()) return;
+  }
+}
+
+}  // namespace pel::cpu

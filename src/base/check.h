@@ -1,0 +1,24 @@
+// The two checks. Rule: an error that a user's input can cause is PEL_CHECK; if deleting the line changes
+// nothing a user could see, it is PEL_ASSERT.
+#pragma once
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "pellucid/error.h"
+
+// PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} against {}", k_a, k_b)
+// The message states the rule and the values; dispatch adds the op's name and the caller's place.
+#define PEL_CHECK(condition, ErrorType, ...)                                                  \
+  do {                                                                                        \
+    if (!(condition)) [[unlikely]]                                                            \
+      [&]() __attribute__((noinline, cold)) { throw ErrorType(fmt::format(__VA_ARGS__)); }(); \
+  } while (false)
+
+#define PEL_ASSERT(condition, why)                                                          \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]]                                                          \
+      throw ::pel::InternalError(                                                           \
+          fmt::format("{}:{}: {} does not hold: {}", __FILE__, __LINE__, #condition, why)); \
+  } while (false)

@@ -1,0 +1,45 @@
+#include "base/environment.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace pel {
+
+std::optional<std::int64_t> environment_bytes(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  const std::string_view view(text);
+  std::int64_t number = 0;
+  const auto [rest, failure] = std::from_chars(view.data(), view.data() + view.size(), number);
+  const std::string_view unit(rest, static_cast<std::size_t>(view.data() + view.size() - rest));
+  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+  if (failure != std::errc() || number < 0 || shift < 0 || number > (INT64_MAX >> shift)) {
+    log_line("environment",
+             fmt::format("{}={} is ignored: expected a byte count such as 4096, 512M or 2G", variable, text));
+    return std::nullopt;
+  }
+  return number << shift;
+}
+
+bool log_wants(std::string_view topic) {
+  const char* text = std::getenv("PELLUCID_LOG");
+  std::string_view list = text ? text : "";
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    if (list.substr(0, comma) == topic) return true;
+    if (comma == std::string_view::npos) break;
+    list.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+void log_line(std::string_view topic, std::string_view text) {
+  const std::string line = fmt::format("[{}] {}\n", topic, text);
+  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: stdio locks the stream
+}
+
+}  // namespace pel

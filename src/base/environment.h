@@ -1,0 +1,19 @@
+// Settings from environment variables. Read at start; nothing on a hot path asks again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace pel {
+
+// A byte count such as "512M", "2G" or "4096". A value that is none of these is reported on stderr and
+// ignored.
+std::optional<std::int64_t> environment_bytes(const char* variable);
+
+// Whether `topic` stands in the comma-separated list PELLUCID_LOG.
+bool log_wants(std::string_view topic);
+// Writes one line to stderr: "[topic] text". Lines of different threads do not mix.
+void log_line(std::string_view topic, std::string_view text);
+
+}  // namespace pel

@@ -1,0 +1,64 @@
+#include "dispatch/call_log.h"
+
+#include <exception>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/environment.h"
+#include "dispatch/record.h"
+
+namespace pel {
+namespace {
+constinit thread_local CallLog* innermost = nullptr;
+}
+
+CallLog::CallLog(const Op& op, const BoxedCall& call)
+    : op_(op),
+      call_(call),
+      outer_(innermost),
+      depth_(outer_ ? outer_->depth_ + 1 : 0),
+      uncaught_(std::uncaught_exceptions()) {
+  const auto& schema = op.record().schema;
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    if (std::holds_alternative<std::monostate>(call.args[i])) continue;  // left out
+    args_ +=
+        fmt::format("{}{}={}", args_.empty() ? "" : ", ", schema.args.at(i).name, to_string(call.args[i]));
+  }
+  innermost = this;
+}
+
+CallLog::~CallLog() {
+  innermost = outer_;
+  std::string keys;
+  for (int k = kKeyCount - 1; k >= 0; --k) {
+    if (call_.visited.contains(static_cast<Key>(k)))
+      keys += fmt::format("{}{}", keys.empty() ? "" : ">", name(static_cast<Key>(k)));
+  }
+  std::string what = kernels_;
+  if (std::uncaught_exceptions() > uncaught_) {
+    what += what.empty() ? "failed" : ", failed";
+  } else if (what.empty()) {
+    what = op_.kind() == OpKind::Composite  ? "composite"
+           : op_.kind() == OpKind::Metadata ? "no kernel: metadata only"
+           : op_.kind() == OpKind::Sync     ? "no kernel: reads to the host"
+                                            : "no kernel: nothing to write";
+  }
+  const std::string_view file = call_.site.file_name();
+  log_line("dispatch", fmt::format("{:{}}{}({}) keys {} -> {}  at {}:{}", "", 2 * depth_, op_.name(), args_,
+                                   keys, what, file.substr(file.find_last_of('/') + 1), call_.site.line()));
+}
+
+void CallLog::kernel(const char* name) {
+  if (innermost)
+    innermost->kernels_ += fmt::format("{}kernel {}", innermost->kernels_.empty() ? "" : ", ", name);
+}
+
+void CallLog::refusal(const char* name, const char* reason) {
+  if (innermost) {
+    innermost->kernels_ +=
+        fmt::format("{}{} refused ({})", innermost->kernels_.empty() ? "" : ", ", name, reason);
+  }
+}
+
+}  // namespace pel

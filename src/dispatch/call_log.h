@@ -1,0 +1,33 @@
+// PELLUCID_LOG=dispatch: one line per call with op, arguments, keys visited, kernel, refusals and call site.
+#pragma once
+
+#include <string>
+
+#include "pellucid/op.h"
+
+namespace pel {
+
+// Collects what happens below one call; prints it when the call ends, indented by depth.
+class CallLog {
+ public:
+  explicit CallLog(const Op& op, const BoxedCall& call);
+  ~CallLog();
+  CallLog(const CallLog&) = delete;
+  CallLog& operator=(const CallLog&) = delete;
+
+  // For launch: says which kernel ran and which refused. Nothing happens when no call is logged on this
+  // thread.
+  static void kernel(const char* name);
+  static void refusal(const char* name, const char* reason);
+
+ private:
+  const Op& op_;
+  const BoxedCall& call_;
+  std::string args_;
+  std::string kernels_;
+  CallLog* outer_;
+  int depth_;
+  int uncaught_;
+};
+
+}  // namespace pel

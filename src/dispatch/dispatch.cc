@@ -1,0 +1,107 @@
+// The boxed path: a call visits its keys from the highest down.
+#include <bit>
+#include <optional>
+
+#include "pellucid/op.h"
+
+#include "base/check.h"
+#include "dispatch/call_log.h"
+#include "dispatch/record.h"
+#include "dispatch/registry.h"
+#include "tensor/make.h"
+
+namespace pel {
+namespace {
+
+// A composite op is differentiated, cast, batched and captured through the ops it calls; only a handler made
+// for it changes that. The profiler still sees it.
+constexpr KeySet kThroughParts = KeySet(Key::Autocast) | Key::Autograd | Key::Batch | Key::Capture;
+
+}  // namespace
+
+void BoxedCall::redispatch(const Op& op) {
+  while (keys.bits() > KeySet(Key::Backend).bits()) {
+    const auto key = static_cast<Key>(std::bit_width(keys.bits()) - 1);
+    keys = keys.without(key);
+    Handler handler = Registry::handler(op, key);
+    if (!handler && !(op.kind() == OpKind::Composite && kThroughParts.contains(key)))
+      handler = Registry::fallback(key);
+    if (handler) {
+      visited = visited | key;
+      return handler(op, *this);
+    }
+  }
+  visited = visited | Key::Backend;
+  op.body_(op, *this);
+}
+
+void detail::dispatch(const Op& op, BoxedCall& call) {
+  if (call.keys.bits() & kNotWired) {
+    wire_runtime();
+    std::uint16_t tensor_keys = 0;
+    for (const Value& arg : call.args) {
+      if (const Tensor* t = std::get_if<Tensor>(&arg)) tensor_keys |= keys_of(*t);
+      if (const auto* list = std::get_if<std::vector<Tensor>>(&arg))
+        tensor_keys |= keys_of(ArrayView<Tensor>(*list));
+    }
+    call.keys = active_keys(tensor_keys);
+  }
+  std::optional<CallLog> log;
+  if (call.keys.bits() & kLogged) {
+    call.keys = call.keys.without(KeySet(kLogged));
+    log.emplace(op, call);
+  }
+  call.redispatch(op);
+}
+
+std::vector<Value> call_boxed(const Op& op, std::vector<Value> args, Site site) {
+  BoxedCall call{site, KeySet(detail::kNotWired), {}, std::move(args), {}};
+  try {
+    const auto& wanted = op.record().schema.args;
+    PEL_CHECK(call.args.size() <= wanted.size(), ValueError, "{} arguments given, {} takes {}",
+              call.args.size(), op.schema(), wanted.size());
+    for (std::size_t i = call.args.size(); i < wanted.size(); ++i) {
+      PEL_CHECK(wanted[i].default_value.has_value(), ValueError, "argument {} is missing: {}", wanted[i].name,
+                op.schema());
+      call.args.push_back(*wanted[i].default_value);
+    }
+    detail::dispatch(op, call);
+  } catch (Error& error) {
+    error.leave_call(op.name(), site);
+    throw;
+  }
+  return std::move(call.results);
+}
+
+void bump_version(const Tensor& written) {
+  // Writes to one tensor are the user's to order, so no atomic addition is needed.
+  auto& version = written.header()->storage->version;
+  version.store(version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void detail::throw_wrong_value(const Value& value, const char* wanted) {
+  throw ValueError(fmt::format("an argument of type {} is expected, not {}", wanted, to_string(value)));
+}
+
+std::string to_string(const Value& value) {
+  struct Text {
+    std::string operator()(std::monostate) const { return "none"; }
+    std::string operator()(const Tensor& t) const { return describe(t); }
+    std::string operator()(const std::vector<Tensor>& list) const {
+      std::string text = "[";
+      for (const Tensor& t : list) text += (text.size() > 1 ? ", " : "") + describe(t);
+      return text + "]";
+    }
+    std::string operator()(Dim d) const { return pel::to_string(d); }
+    std::string operator()(double v) const { return pel::to_string(Scalar(v)); }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(const Scalar& s) const { return pel::to_string(s); }
+    std::string operator()(DType d) const { return std::string(name(d)); }
+    std::string operator()(Device d) const { return pel::to_string(d); }
+    std::string operator()(const std::vector<Dim>& dims) const { return pel::to_string(Dims(dims)); }
+    std::string operator()(const std::string& s) const { return '"' + s + '"'; }
+  };
+  return std::visit(Text(), value);
+}
+
+}  // namespace pel

@@ -1,0 +1,21 @@
+// Everything known about an op: what bindings, logs, documents and tests derive from.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "pellucid/op.h"
+
+#include "dispatch/schema.h"
+
+namespace pel {
+
+struct OpRecord {
+  Schema schema;
+  bool is_builtin = false;
+  // A user's kernels live here; the backends' lists are static.
+  std::array<std::vector<Kernel>, kDeviceTypeCount> own_kernels;
+};
+
+}  // namespace pel

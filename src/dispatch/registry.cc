@@ -1,0 +1,158 @@
+#include "dispatch/registry.h"
+
+#include <deque>
+#include <mutex>
+
+#include "base/check.h"
+#include "base/environment.h"
+#include "dispatch/op_table.h"
+#include "dispatch/record.h"
+
+namespace pel {
+
+constinit std::array<Op, kOpNames.size()> builtin_ops{};
+
+namespace detail {
+constinit thread_local ThreadKeys thread_keys;
+constinit std::atomic<std::uint16_t> process_keys{kNotWired};
+}  // namespace detail
+
+namespace {
+
+// Never destroyed, like the ops: calls may come from destructors of static objects.
+struct UserOps {
+  std::mutex mutex;
+  std::deque<Op> ops;
+};
+UserOps& user_ops() {
+  static UserOps* const instance = new UserOps;
+  return *instance;
+}
+
+constinit std::array<std::atomic<Handler>, kKeyCount> fallbacks{};
+
+Op* find_mutable(std::string_view name) {
+  for (Op& op : builtin_ops) {
+    if (op.name() == name) return &op;
+  }
+  UserOps& user = user_ops();
+  std::lock_guard lock(user.mutex);
+  for (Op& op : user.ops) {
+    if (op.name() == name) return &op;
+  }
+  return nullptr;
+}
+
+void check_types(const Schema& schema, const std::vector<ArgType>& body) {
+  PEL_CHECK(schema.args.size() == body.size(), RegistryError,
+            "{}: the schema has {} arguments, the body takes {}", schema.op_name, schema.args.size(),
+            body.size());
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    PEL_CHECK(schema.args[i].type == body[i], RegistryError,
+              "{}: argument {} is {} in the schema and {} in the body", schema.op_name, schema.args[i].name,
+              to_string(schema.args[i].type), to_string(body[i]));
+  }
+}
+
+}  // namespace
+
+void Registry::fill(Op& op, OpDef def, bool is_builtin) {
+  auto* record = new OpRecord;  // lives as long as the process
+  record->schema = parse_schema(def.schema);
+  record->is_builtin = is_builtin;
+  record->own_kernels = std::move(def.kernel_lists);
+  check_types(record->schema, def.arg_types);
+  op.name_ = record->schema.op_name.c_str();
+  op.record_ = record;
+  op.body_ = def.body;
+  op.kind_ = def.kind;
+  op.dtypes_ = def.dtype_set;
+  for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
+}
+
+void Registry::register_builtins() {
+  for (std::size_t i = 0; i < builtin_ops.size(); ++i) {
+    fill(builtin_ops[i], kOpDefines[i](), true);
+    PEL_ASSERT(builtin_ops[i].name() == kOpNames[i], "an op's file has the op's name");
+  }
+}
+
+const Op& Registry::register_user(OpDef def) {
+  const std::string name = parse_schema(def.schema).op_name;
+  PEL_CHECK(name.find("::") != std::string::npos, RegistryError,
+            "{}: an op from outside the library needs a namespace, as in my::{}", name, name);
+  PEL_CHECK(find_mutable(name) == nullptr, RegistryError, "{}: an op of this name is registered already",
+            name);
+  UserOps& user = user_ops();
+  std::lock_guard lock(user.mutex);
+  Op& op = user.ops.emplace_back();
+  try {
+    fill(op, std::move(def), false);
+  } catch (...) {
+    user.ops.pop_back();
+    throw;
+  }
+  return op;
+}
+
+void Registry::register_backend(DeviceType device, ArrayView<BackendKernels> lists) {
+  for (const BackendKernels& list : lists) {
+    Op* op = find_mutable(list.op);
+    PEL_ASSERT(op != nullptr, "a backend's kernel list names an op that exists");
+    op->kernels_[static_cast<int>(device)] = list.kernels;
+  }
+}
+
+void Registry::set_handler(const Op& op, Key key, Handler handler) {
+  const_cast<Op&>(op).handlers_[static_cast<int>(key)].store(handler, std::memory_order_release);
+}
+void Registry::set_fallback(Key key, Handler handler) {
+  fallbacks[static_cast<int>(key)].store(handler, std::memory_order_release);
+}
+Handler Registry::fallback(Key key) {
+  return fallbacks[static_cast<int>(key)].load(std::memory_order_acquire);
+}
+
+void wire_runtime() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    register_everything();
+    const auto logged = log_wants("dispatch") ? detail::kLogged : std::uint16_t{0};
+    detail::process_keys.store(logged, std::memory_order_release);
+  });
+}
+
+const Op& register_op(OpDef def) {
+  wire_runtime();
+  return Registry::register_user(std::move(def));
+}
+
+const Op* find_op(std::string_view name) {
+  wire_runtime();
+  return find_mutable(name);
+}
+
+std::vector<const Op*> all_ops() {
+  wire_runtime();
+  std::vector<const Op*> ops;
+  for (const Op& op : builtin_ops) ops.push_back(&op);
+  UserOps& user = user_ops();
+  std::lock_guard lock(user.mutex);
+  for (const Op& op : user.ops) ops.push_back(&op);
+  return ops;
+}
+
+std::string Op::schema() const { return record_ ? to_string(record_->schema) : "?"; }
+
+std::string_view name(Key key) {
+  constexpr std::string_view kNames[kKeyCount] = {"Backend",  "Capture",  "Batch",
+                                                  "Autograd", "Autocast", "Profile"};
+  return kNames[static_cast<int>(key)];
+}
+
+std::string_view name(OpKind kind) {
+  constexpr std::string_view kNames[] = {"metadata", "kernel", "composite", "sync"};
+  return kNames[static_cast<int>(kind)];
+}
+
+}  // namespace pel

@@ -1,0 +1,208 @@
+#include "ir/symbolic_sizes.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pel {
+
+using detail::DimOp;
+using detail::DimRelation;
+
+Dim SymbolicSizes::symbol(std::int64_t hint) {
+  Expression atom;
+  atom.symbol = symbols_++;
+  atom.hint = hint;
+  return new_atom(std::move(atom));
+}
+
+Dim SymbolicSizes::new_atom(Expression atom) {
+  const auto number = static_cast<std::uint32_t>(expressions_.size());
+  atom.is_atom = true;
+  atom.sum = {{1, {number}}};
+  expressions_.push_back(std::move(atom));
+  numbers_.emplace(atom_text(number), number);
+  return Dim::from_symbol(number);
+}
+
+SymbolicSizes::Polynomial SymbolicSizes::polynomial(Dim dim) const {
+  if (dim.is_symbolic()) return expressions_.at(dim.symbol()).sum;
+  return dim.value() == 0 ? Polynomial{} : Polynomial{{dim.value(), {}}};
+}
+
+std::int64_t SymbolicSizes::hint(Dim dim) const {
+  return dim.is_symbolic() ? expressions_.at(dim.symbol()).hint : dim.value();
+}
+
+Dim SymbolicSizes::intern(Polynomial sum) {
+  if (sum.empty()) return 0;
+  if (sum.size() == 1 && sum[0].atoms.empty()) return sum[0].coefficient;
+  if (sum.size() == 1 && sum[0].coefficient == 1 && sum[0].atoms.size() == 1)
+    return Dim::from_symbol(sum[0].atoms[0]);
+  Expression expression;
+  for (const Monomial& term : sum) {
+    std::int64_t value = term.coefficient;
+    for (std::uint32_t atom : term.atoms) value *= expressions_[atom].hint;
+    expression.hint += value;
+  }
+  expression.sum = std::move(sum);
+  const auto number = static_cast<std::uint32_t>(expressions_.size());
+  expressions_.push_back(std::move(expression));
+  const auto [known, is_new] = numbers_.emplace(text(Dim::from_symbol(number)), number);
+  if (!is_new) expressions_.pop_back();
+  return Dim::from_symbol(known->second);
+}
+
+Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
+  const auto collect = [](Polynomial terms) {
+    std::sort(terms.begin(), terms.end(),
+              [](const Monomial& x, const Monomial& y) { return x.atoms < y.atoms; });
+    Polynomial sum;
+    for (Monomial& term : terms) {
+      if (!sum.empty() && sum.back().atoms == term.atoms) {
+        sum.back().coefficient += term.coefficient;
+      } else {
+        sum.push_back(std::move(term));
+      }
+      if (sum.back().coefficient == 0) sum.pop_back();
+    }
+    return sum;
+  };
+  Polynomial x = polynomial(a);
+  const Polynomial y = polynomial(b);
+  switch (op) {
+    case DimOp::Add:
+    case DimOp::Sub:
+      for (const Monomial& term : y) {
+        x.push_back({op == DimOp::Add ? term.coefficient : -term.coefficient, term.atoms});
+      }
+      return intern(collect(std::move(x)));
+    case DimOp::Mul: {
+      Polynomial terms;
+      for (const Monomial& m : x) {
+        for (const Monomial& n : y) {
+          Monomial both{m.coefficient * n.coefficient, m.atoms};
+          both.atoms.insert(both.atoms.end(), n.atoms.begin(), n.atoms.end());
+          std::sort(both.atoms.begin(), both.atoms.end());
+          terms.push_back(std::move(both));
+        }
+      }
+      return intern(collect(std::move(terms)));
+    }
+    case DimOp::FloorDiv:
+    case DimOp::Mod:
+      break;
+  }
+  if (y.size() == 1) {
+    // A single product divides each term that contains it: (4*s0*s1) / (2*s1) is 2*s0, with no rest.
+    const Monomial& by = y[0];
+    Polynomial quotient;
+    const bool exact = std::all_of(x.begin(), x.end(), [&](const Monomial& term) {
+      if (term.coefficient % by.coefficient != 0) return false;
+      Monomial part{term.coefficient / by.coefficient, {}};
+      std::set_difference(term.atoms.begin(), term.atoms.end(), by.atoms.begin(), by.atoms.end(),
+                          std::back_inserter(part.atoms));
+      quotient.push_back(part);
+      return part.atoms.size() + by.atoms.size() == term.atoms.size();
+    });
+    if (exact) return op == DimOp::Mod ? Dim(0) : intern(collect(std::move(quotient)));
+  }
+  Expression atom;
+  atom.op = op;
+  atom.left = a;
+  atom.right = b;
+  const Dim plain = detail::dim_combine(op, hint(a), hint(b));
+  atom.hint = plain.value();
+  const std::string key = fmt::format("({} {} {})", text(a), op == DimOp::FloorDiv ? "//" : "%", text(b));
+  if (const auto known = numbers_.find(key); known != numbers_.end()) return Dim::from_symbol(known->second);
+  return new_atom(std::move(atom));
+}
+
+bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site) {
+  // What holds for all sizes needs no guard.
+  const Dim difference = combine(DimOp::Sub, a, b);
+  const std::int64_t d = hint(difference);
+  bool answer = false;
+  switch (relation) {
+    case DimRelation::Eq:
+      answer = d == 0;
+      break;
+    case DimRelation::Ne:
+      answer = d != 0;
+      break;
+    case DimRelation::Lt:
+      answer = d < 0;
+      break;
+    case DimRelation::Le:
+      answer = d <= 0;
+      break;
+  }
+  if (!difference.is_symbolic()) return answer;
+  SizeGuard guard{relation, a, b, site};
+  if (!answer) {  // keep what did hold
+    if (relation == DimRelation::Eq) guard.relation = DimRelation::Ne;
+    if (relation == DimRelation::Ne) guard.relation = DimRelation::Eq;
+    if (relation == DimRelation::Lt) guard = {DimRelation::Le, b, a, site};
+    if (relation == DimRelation::Le) guard = {DimRelation::Lt, b, a, site};
+  }
+  const bool known = std::any_of(guards_.begin(), guards_.end(), [&](const SizeGuard& g) {
+    return g.relation == guard.relation && Dim::identical(g.left, guard.left) &&
+           Dim::identical(g.right, guard.right);
+  });
+  if (!known) guards_.push_back(guard);
+  return answer;
+}
+
+std::int64_t SymbolicSizes::value(Dim a, const Site& site) {
+  compare(DimRelation::Eq, a, hint(a), site);
+  return hint(a);
+}
+
+std::int64_t SymbolicSizes::evaluate(Dim dim, const std::vector<std::int64_t>& symbol_values) const {
+  if (!dim.is_symbolic()) return dim.value();
+  std::int64_t sum = 0;
+  for (const Monomial& term : expressions_.at(dim.symbol()).sum) {
+    std::int64_t value = term.coefficient;
+    for (std::uint32_t number : term.atoms) {
+      const Expression& atom = expressions_[number];
+      if (atom.op == DimOp::Add) {
+        value *= symbol_values.at(atom.symbol);
+      } else {
+        value *= detail::dim_combine(atom.op, evaluate(atom.left, symbol_values),
+                                     evaluate(atom.right, symbol_values))
+                     .value();
+      }
+    }
+    sum += value;
+  }
+  return sum;
+}
+
+std::string SymbolicSizes::atom_text(std::uint32_t number) const {
+  const Expression& atom = expressions_.at(number);
+  if (atom.op == DimOp::Add) return fmt::format("s{}", atom.symbol);
+  return fmt::format("({} {} {})", text(atom.left), atom.op == DimOp::FloorDiv ? "//" : "%",
+                     text(atom.right));
+}
+
+std::string SymbolicSizes::text(Dim dim) const {
+  if (!dim.is_symbolic()) return std::to_string(dim.value());
+  const Expression& expression = expressions_.at(dim.symbol());
+  if (expression.is_atom) return atom_text(dim.symbol());
+  std::string out;
+  for (const Monomial& term : expression.sum) {
+    const std::int64_t c = term.coefficient;
+    std::string part = c == 1 && !term.atoms.empty() ? "" : std::to_string(c);
+    for (std::uint32_t atom : term.atoms) part += (part.empty() ? "" : "*") + atom_text(atom);
+    out += (out.empty() ? "" : " + ") + part;
+  }
+  return out;
+}
+
+std::string SymbolicSizes::text(const SizeGuard& guard) const {
+  constexpr const char* kSigns[] = {"==", "!=", "<", "<="};
+  return fmt::format("{} {} {}", text(guard.left), kSigns[static_cast<int>(guard.relation)],
+                     text(guard.right));
+}
+
+}  // namespace pel

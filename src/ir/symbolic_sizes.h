@@ -1,0 +1,70 @@
+// Sizes as expressions: the symbols of a capture, what was computed from them, and the guards that were asked
+// for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pellucid/dim.h"
+
+#include "tensor/dim_context.h"
+
+namespace pel {
+
+// A relation between two sizes that held in the captured call, and the line that asked.
+struct SizeGuard {
+  detail::DimRelation relation;
+  Dim left, right;
+  Site site;
+};
+
+// Expressions are kept once: equal ones have the same number, so Dim::identical finds them. Sums and products
+// of symbols are kept as polynomials, so that 2*s0 and s0+s0, or (s0*s1)*4 and s0*(4*s1), are one expression.
+class SymbolicSizes final : public DimContext {
+ public:
+  // A new symbol s0, s1, … that has the value `hint` in the captured call.
+  Dim symbol(std::int64_t hint);
+
+  const std::vector<SizeGuard>& guards() const { return guards_; }
+  std::string text(const SizeGuard& guard) const;
+  // The value of an expression for other values of the symbols.
+  std::int64_t evaluate(Dim dim, const std::vector<std::int64_t>& symbol_values) const;
+
+  Dim combine(detail::DimOp op, Dim a, Dim b) override;
+  bool compare(detail::DimRelation relation, Dim a, Dim b, const Site& site) override;
+  std::int64_t value(Dim a, const Site& site) override;
+  std::string text(Dim a) const override;
+
+ private:
+  // Sum of coefficient * product of atoms. An atom is a symbol or a quotient or remainder.
+  struct Monomial {
+    std::int64_t coefficient;
+    std::vector<std::uint32_t> atoms;  // sorted
+    bool operator==(const Monomial&) const = default;
+  };
+  using Polynomial = std::vector<Monomial>;  // sorted by atoms, no zero coefficient
+  struct Expression {
+    Polynomial sum;  // what it is; an atom's is itself
+    // For atoms only:
+    bool is_atom = false;
+    std::uint32_t symbol = 0;  // which, if `left` and `right` are not set
+    detail::DimOp op = detail::DimOp::Add;
+    Dim left = 0, right = 0;  // of a quotient or remainder
+    std::int64_t hint = 0;    // value in the captured call
+  };
+
+  Polynomial polynomial(Dim dim) const;
+  Dim intern(Polynomial sum);
+  Dim new_atom(Expression atom);
+  std::int64_t hint(Dim dim) const;
+  std::string atom_text(std::uint32_t atom) const;
+
+  std::vector<Expression> expressions_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // by canonical text
+  std::vector<SizeGuard> guards_;
+  std::uint32_t symbols_ = 0;
+};
+
+}  // namespace pel

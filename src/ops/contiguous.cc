@@ -1,0 +1,25 @@
+// Row-major: the tensor itself if it already is, a copy otherwise.
+#include "pellucid/ops.h"
+
+#include "dispatch/op_table.h"
+
+namespace pel {
+namespace {
+
+Tensor contiguous_body(const Tensor& self) {
+  if (self.is_contiguous()) return self;
+  return copy_(empty(self.sizes(), {self.dtype(), self.device()}), self);
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_contiguous() {
+  return define_op<contiguous_body>(OpKind::Composite, "contiguous(Tensor(a) self) -> Tensor(a)");
+}
+}  // namespace ops
+
+Tensor contiguous(const Tensor& self, Site site) { return call<"contiguous", contiguous_body>(site, self); }
+Tensor Tensor::contiguous(Site site) const { return pel::contiguous(*this, site); }
+
+}  // namespace pel

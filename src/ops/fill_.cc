@@ -1,0 +1,28 @@
+// One number written everywhere.
+#include "pellucid/ops.h"
+
+#include "dispatch/op_table.h"
+
+namespace pel {
+namespace {
+
+const Tensor& fill_body(const Op& op, const Tensor& self, const Scalar& value) {
+  launch(op, {self}, {}, {value});
+  bump_version(self);
+  return self;
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_fill_() {
+  return define_op<fill_body>(OpKind::Kernel, "fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)");
+}
+}  // namespace ops
+
+const Tensor& fill_(const Tensor& self, const Scalar& value, Site site) {
+  return call<"fill_", fill_body>(site, self, value);
+}
+const Tensor& Tensor::fill_(const Scalar& value, Site site) const { return pel::fill_(*this, value, site); }
+
+}  // namespace pel

@@ -1,0 +1,153 @@
+#include "tensor/block_pool.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "base/check.h"
+
+#ifdef PEL_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace pel {
+
+constinit thread_local ThreadBlocks thread_blocks;
+
+namespace {
+
+constexpr std::uint32_t kMostPerList = 256;
+constexpr std::uint32_t kBatch = 64;
+constexpr std::size_t kMostShared = 4096;  // per class; more go back to malloc
+
+// Never destroyed: tensors in static variables are freed after everything else.
+struct Shared {
+  std::mutex mutex;
+  std::vector<FreeBlock*> free[kBlockClasses];
+  std::vector<ThreadBlocks*> threads;
+  std::int64_t in_use_of_ended_threads = 0;
+};
+Shared& shared() {
+  static Shared* const instance = new Shared;
+  return *instance;
+}
+
+void add_in_use(std::int64_t change) {
+  auto& counter = thread_blocks.in_use;
+  counter.store(counter.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+}
+
+void move_to_shared(Shared& all, int block_class, std::uint32_t count) {
+  ThreadBlocks::List& list = thread_blocks.lists[block_class];
+  for (; count > 0 && list.head != nullptr; --count, --list.count) {
+    FreeBlock* block = list.head;
+    list.head = block->next;
+    if (all.free[block_class].size() < kMostShared) {
+      all.free[block_class].push_back(block);
+    } else {
+      unpoison_block(block, block_class);
+      std::free(block);
+    }
+  }
+}
+
+// Touched once per thread, on its first slow call; its destructor runs at the thread's end.
+struct ThreadEnd {
+  ThreadEnd() {
+    std::lock_guard lock(shared().mutex);
+    shared().threads.push_back(&thread_blocks);
+    thread_blocks.most = kMostPerList;
+  }
+  ~ThreadEnd() {
+    Shared& all = shared();
+    std::lock_guard lock(all.mutex);
+    for (int c = 0; c < kBlockClasses; ++c) move_to_shared(all, c, UINT32_MAX);
+    thread_blocks.most = 0;  // what this thread still frees goes to the shared list one by one
+    all.in_use_of_ended_threads += thread_blocks.in_use.exchange(0);
+    std::erase(all.threads, &thread_blocks);
+  }
+};
+thread_local bool thread_ended = false;
+struct ThreadEndMark {
+  ThreadEnd end;
+  ~ThreadEndMark() { thread_ended = true; }
+};
+
+void join_pool() {
+  if (!thread_ended) {
+    thread_local ThreadEndMark mark;
+    static_cast<void>(mark);
+  }
+}
+
+}  // namespace
+
+void* take_block_slow(int block_class) {
+  join_pool();
+  Shared& all = shared();
+  {
+    std::lock_guard lock(all.mutex);
+    if (thread_ended) ++all.in_use_of_ended_threads;
+    auto& free = all.free[block_class];
+    if (!free.empty()) {
+      FreeBlock* block = free.back();
+      free.pop_back();
+      ThreadBlocks::List& list = thread_blocks.lists[block_class];
+      for (std::uint32_t i = 1; i < kBatch && !free.empty() && !thread_ended; ++i) {
+        free.back()->next = list.head;
+        list.head = free.back();
+        ++list.count;
+        free.pop_back();
+      }
+      if (!thread_ended) add_in_use(1);
+      unpoison_block(block, block_class);
+      return block;
+    }
+  }
+  void* block = std::aligned_alloc(kBlockStep, block_bytes(block_class));
+  PEL_CHECK(block != nullptr, MemoryError, "no memory for a tensor header of {} bytes",
+            block_bytes(block_class));
+  if (!thread_ended) add_in_use(1);
+  return block;
+}
+
+void give_block_slow(void* memory, int block_class) noexcept {
+  join_pool();
+  Shared& all = shared();
+  if (!thread_ended && thread_blocks.lists[block_class].count < thread_blocks.most) {
+    return give_block(memory, block_class);  // the thread's first call
+  }
+  std::lock_guard lock(all.mutex);
+  if (thread_ended) {
+    --all.in_use_of_ended_threads;
+    std::free(memory);
+    return;
+  }
+  move_to_shared(all, block_class, kBatch);
+  give_block(memory, block_class);
+}
+
+std::int64_t blocks_in_use() {
+  Shared& all = shared();
+  std::lock_guard lock(all.mutex);
+  std::int64_t total = all.in_use_of_ended_threads;
+  for (const ThreadBlocks* thread : all.threads) total += thread->in_use.load(std::memory_order_relaxed);
+  return total;
+}
+
+#ifdef PEL_ASAN
+// The link to the next free block stays readable, so that LeakSanitizer can follow the lists.
+void poison_block(void* block, int block_class) noexcept {
+  __asan_poison_memory_region(static_cast<char*>(block) + sizeof(FreeBlock),
+                              block_bytes(block_class) - sizeof(FreeBlock));
+}
+void unpoison_block(void* block, int block_class) noexcept {
+  __asan_unpoison_memory_region(block, block_bytes(block_class));
+}
+#else
+void poison_block(void*, int) noexcept {}
+void unpoison_block(void*, int) noexcept {}
+#endif
+
+}  // namespace pel

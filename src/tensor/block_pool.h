@@ -1,0 +1,82 @@
+// Blocks for tensor headers and small data: per-thread free lists over malloc.
+//
+// A block freed on another thread joins that thread's list. Lists that grow too long, and those of a thread
+// that ends, go to a shared list, from which an empty one is refilled in batches: a thread that only
+// allocates and one that only frees stay in balance at one lock per kBatch blocks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace pel {
+
+inline constexpr int kBlockClasses = 17;
+inline constexpr std::size_t kBlockBytes =
+    192;                                       // of class 0: a header of rank 6 and its storage, to the byte
+inline constexpr std::size_t kBlockStep = 64;  // each class adds one cache line
+constexpr std::size_t block_bytes(int block_class) {
+  return kBlockBytes + kBlockStep * static_cast<std::size_t>(block_class);
+}
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct ThreadBlocks {
+  struct List {
+    FreeBlock* head = nullptr;
+    std::uint32_t count = 0;
+  };
+  List lists[kBlockClasses];
+  std::uint32_t most = 0;               // per list; 0 before the first use and after the thread's end
+  std::atomic<std::int64_t> in_use{0};  // taken minus given here; may be negative. Only this thread writes.
+};
+extern constinit thread_local ThreadBlocks thread_blocks;
+
+void* take_block_slow(int block_class);
+void give_block_slow(void* block, int block_class) noexcept;
+void poison_block(void* block, int block_class) noexcept;  // for AddressSanitizer; nothing otherwise
+void unpoison_block(void* block, int block_class) noexcept;
+std::int64_t blocks_in_use();
+
+#if defined(__SANITIZE_ADDRESS__)
+#define PEL_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PEL_ASAN 1
+#endif
+#endif
+
+// 64-byte aligned, uninitialised.
+inline void* take_block(int block_class) {
+  ThreadBlocks& mine = thread_blocks;
+  ThreadBlocks::List& list = mine.lists[block_class];
+  FreeBlock* block = list.head;
+  if (block == nullptr) [[unlikely]]
+    return take_block_slow(block_class);
+  mine.in_use.store(mine.in_use.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  list.head = block->next;
+  --list.count;
+#ifdef PEL_ASAN
+  unpoison_block(block, block_class);
+#endif
+  return block;
+}
+
+inline void give_block(void* memory, int block_class) noexcept {
+  ThreadBlocks& mine = thread_blocks;
+  ThreadBlocks::List& list = mine.lists[block_class];
+  if (list.count >= mine.most) [[unlikely]]
+    return give_block_slow(memory, block_class);
+  mine.in_use.store(mine.in_use.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  auto* block = static_cast<FreeBlock*>(memory);
+  block->next = list.head;
+  list.head = block;
+  ++list.count;
+#ifdef PEL_ASAN
+  poison_block(block, block_class);
+#endif
+}
+
+}  // namespace pel

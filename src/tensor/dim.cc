@@ -1,0 +1,82 @@
+#include "pellucid/dim.h"
+
+#include <ostream>
+
+#include "base/check.h"
+#include "tensor/dim_context.h"
+
+namespace pel {
+namespace {
+
+constinit thread_local DimContext* current = nullptr;
+
+DimContext& context() {
+  PEL_CHECK(
+      current != nullptr, CaptureError,
+      "a symbolic size is used outside the capture that made it; keep sizes inside the compiled function");
+  return *current;
+}
+
+}  // namespace
+
+DimContextScope::DimContextScope(DimContext& context) : outer_(current) { current = &context; }
+DimContextScope::~DimContextScope() { current = outer_; }
+
+namespace detail {
+
+void dim_out_of_range(std::int64_t value) {
+  throw ValueError(fmt::format("{} is out of range for a size: the least is -2^62", value));
+}
+
+Dim dim_combine(DimOp op, Dim a, Dim b) {
+  if (a.is_symbolic() || b.is_symbolic()) return context().combine(op, a, b);
+  const std::int64_t x = a.value(), y = b.value();
+  std::int64_t result = 0;
+  bool overflow = false;
+  char sign = '?';
+  switch (op) {
+    case DimOp::Add:
+      sign = '+', overflow = __builtin_add_overflow(x, y, &result);
+      break;
+    case DimOp::Sub:
+      sign = '-', overflow = __builtin_sub_overflow(x, y, &result);
+      break;
+    case DimOp::Mul:
+      sign = '*', overflow = __builtin_mul_overflow(x, y, &result);
+      break;
+    case DimOp::FloorDiv:
+    case DimOp::Mod: {
+      PEL_CHECK(y != 0, ValueError, "{} is divided by a size of zero", x);
+      // Plain values are at least -2^62, so x / -1 cannot overflow.
+      const std::int64_t quotient = x / y - ((x % y != 0 && (x < 0) != (y < 0)) ? 1 : 0);
+      return op == DimOp::FloorDiv ? quotient : x - quotient * y;
+    }
+  }
+  PEL_CHECK(!overflow && result >= Dim::kLeastPlain, ValueError, "sizes are too large: {} {} {} overflows", x,
+            sign, y);
+  return result;
+}
+
+bool dim_compare(DimRelation relation, Dim a, Dim b, Site site) {
+  if (Dim::identical(a, b)) return relation == DimRelation::Eq || relation == DimRelation::Le;
+  return context().compare(relation, a, b, site);
+}
+
+std::int64_t dim_value(Dim a, Site site) { return context().value(a, site); }
+
+}  // namespace detail
+
+std::string to_string(Dim dim) {
+  if (!dim.is_symbolic()) return std::to_string(dim.value());
+  return current ? current->text(dim) : fmt::format("s?{}", dim.symbol());
+}
+
+std::string to_string(Dims dims) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + to_string(dims[i]);
+  return text + "]";
+}
+
+std::ostream& operator<<(std::ostream& out, Dim dim) { return out << to_string(dim); }
+
+}  // namespace pel

@@ -1,0 +1,62 @@
+#include "tensor/element.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "tensor/convert.h"
+
+namespace pel {
+namespace {
+
+// The largest finite value of each dtype, for numbers that come from outside.
+double greatest(DType dtype) {
+  constexpr double kGreatest[kDTypeCount] = {
+      0x1.fffffffffffffp1023, 0x1.fffffep127, 65504, 0x1.fep127, 0x1p63, 2147483647, 32767, 127, 255, 1};
+  return kGreatest[static_cast<int>(dtype)];
+}
+
+bool fits(DType dtype, const Scalar& value) {
+  if (dtype == kBool) return true;
+  if (is_floating(dtype)) {
+    const double v = value.to_double();
+    return std::isnan(v) || std::isinf(v) || std::fabs(v) <= greatest(dtype);
+  }
+  if (value.is_float()) {
+    const double v = value.to_double();
+    // Cut first: 127.9 fits i8. 2^63 itself does not fit i64, though it is the nearest double to its maximum.
+    const double cut = std::trunc(v), most = greatest(dtype);
+    if (dtype == kI64) return cut < most && cut >= -most;
+    return cut <= most && cut >= (dtype == kU8 ? -most : -most - 1);  // NaN compares false
+  }
+  const std::int64_t v = value.to_int();
+  if (dtype == kI64) return true;
+  const auto most = static_cast<std::int64_t>(greatest(dtype));
+  return v <= most && v >= (dtype == kU8 ? -most : -most - 1);
+}
+
+}  // namespace
+
+Scalar load_element(DType dtype, const void* from) {
+  return with_type(dtype, [&]<class T>(std::type_identity<T>) -> Scalar {
+    const T value = load_as<T>(from);
+    if constexpr (kIsHalf<T>) {
+      return static_cast<float>(value);
+    } else {
+      return value;
+    }
+  });
+}
+
+void store_element(DType dtype, void* to, const Scalar& value) {
+  PEL_CHECK(fits(dtype, value), ValueError, "{} does not fit into {}", to_string(value), name(dtype));
+  with_type(dtype, [&]<class T>(std::type_identity<T>) {
+    if (value.is_float()) {
+      store_as(to, std::is_same_v<T, std::uint8_t> ? static_cast<T>(convert<std::int64_t>(value.to_double()))
+                                                   : convert<T>(value.to_double()));
+    } else {
+      store_as(to, convert<T>(value.to_int()));
+    }
+  });
+}
+
+}  // namespace pel

@@ -1,0 +1,203 @@
+#include "tensor/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace pel {
+
+std::int64_t wrap_axis(std::int64_t axis, std::int64_t rank) {
+  const std::int64_t axes = rank == 0 ? 1 : rank;
+  PEL_CHECK(axis >= -axes && axis < axes, IndexError,
+            "axis {} is out of range for rank {}: expected {} to {}", axis, rank, -axes, axes - 1);
+  return axis < 0 ? axis + axes : axis;
+}
+
+Dim product(Dims sizes) {
+  Dim n = 1;
+  for (Dim size : sizes) n *= size;
+  return n;
+}
+
+DimVector row_major_strides(Dims sizes) {
+  DimVector strides(sizes.size());
+  Dim next = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = next;
+    if (sizes[i].is_symbolic() || sizes[i] != 0) next *= sizes[i];  // an empty axis counts as one
+  }
+  return strides;
+}
+
+bool is_row_major(Dims sizes, Dims strides) {
+  Dim expected = 1;
+  bool fits = true;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    // Identical expressions need no question about the size, and so no guard.
+    if (!Dim::identical(strides[i], expected) && sizes[i] != 1 && strides[i] != expected) fits = false;
+    if (!sizes[i].is_symbolic() && sizes[i] == 0) return true;
+    expected *= sizes[i];
+  }
+  return fits;
+}
+
+namespace {
+
+// Axes by stride, smallest first; size-1 axes of no consequence keep their place relative to their right
+// neighbour.
+SmallVector<std::size_t, 6> axes_by_stride(Dims sizes, Dims strides) {
+  SmallVector<std::size_t, 6> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::reverse(order.begin(), order.end());
+  // 1: a belongs further out than b; -1: further in; 0: cannot tell.
+  const auto further_out = [&](std::size_t a, std::size_t b) {
+    if (strides[a] == 0 || strides[b] == 0) return 0;
+    if (strides[a] != strides[b]) return strides[b] < strides[a] ? 1 : -1;
+    return sizes[b] < sizes[a] ? 1 : 0;
+  };
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    std::size_t moving = i;
+    for (std::size_t left = i; left-- > 0;) {
+      const int answer = further_out(order[left], order[moving]);
+      if (answer > 0) {
+        std::swap(order[left], order[moving]);
+        moving = left;
+      } else if (answer < 0) {
+        break;
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+bool is_dense(Dims sizes, Dims strides) {
+  if (is_row_major(sizes, strides)) return true;
+  SmallVector<std::size_t, 6> order;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != 1) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return strides[a] < strides[b]; });
+  Dim expected = 1;
+  for (std::size_t axis : order) {
+    if (strides[axis] != expected) return false;
+    expected *= sizes[axis];
+  }
+  return true;
+}
+
+DimVector dense_strides_like(Dims sizes, Dims strides) {
+  if (is_dense(sizes, strides)) return DimVector(strides);
+  DimVector result(sizes.size());
+  Dim next = 1;
+  for (std::size_t axis : axes_by_stride(sizes, strides)) {
+    result[axis] = next;
+    if (sizes[axis].is_symbolic() || sizes[axis] != 0) next *= sizes[axis];
+  }
+  return result;
+}
+
+DimVector infer_size(Dims wanted, Dim count) {
+  DimVector result(wanted);
+  std::optional<std::size_t> open;
+  Dim known = 1;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i].is_symbolic() && wanted[i] == -1) {
+      PEL_CHECK(!open, ValueError, "only one size can be -1, not two as in {}", to_string(wanted));
+      open = i;
+    } else {
+      PEL_CHECK(wanted[i].is_symbolic() || wanted[i] >= 0, ValueError, "size {} in {} is negative",
+                to_string(wanted[i]), to_string(wanted));
+      known *= wanted[i];
+    }
+  }
+  if (!open) {
+    PEL_CHECK(known == count, ShapeError, "sizes {} hold {} elements, the tensor has {}", to_string(wanted),
+              to_string(known), to_string(count));
+    return result;
+  }
+  PEL_CHECK(known != 0, ValueError, "-1 in {} could be any size: the others hold no element",
+            to_string(wanted));
+  PEL_CHECK(count % known == 0, ShapeError, "{} elements do not divide into sizes {}", to_string(count),
+            to_string(wanted));
+  result[*open] = count / known;
+  return result;
+}
+
+std::optional<DimVector> view_strides(Dims sizes, Dims strides, Dims wanted) {
+  if (is_row_major(sizes, strides)) return row_major_strides(wanted);
+  if (product(sizes) == 0) {
+    const bool same = std::equal(sizes.begin(), sizes.end(), wanted.begin(), wanted.end(),
+                                 [](Dim a, Dim b) { return a == b; });
+    return same ? DimVector(strides) : row_major_strides(wanted);
+  }
+  // Walk both shapes from the inside. Old axes that follow each other in memory form a run; the wanted axes
+  // must divide each run without crossing its border.
+  DimVector result(wanted.size());
+  std::size_t next = wanted.size();  // wanted axes from here on are placed
+  std::size_t run_end = sizes.size();
+  while (run_end > 0) {
+    const Dim inner_stride = strides[run_end - 1];
+    Dim run = sizes[run_end - 1];
+    std::size_t run_begin = run_end - 1;
+    while (run_begin > 0 &&
+           (sizes[run_begin - 1] == 1 || strides[run_begin - 1] == strides[run_end - 1] * run)) {
+      run *= sizes[--run_begin];
+    }
+    Dim placed = 1;
+    while (next > 0 && (placed < run || wanted[next - 1] == 1)) {
+      result[--next] = placed * inner_stride;
+      placed *= wanted[next];
+    }
+    if (placed != run) return std::nullopt;
+    run_end = run_begin;
+  }
+  for (; next > 0; --next) {  // a 0-dim tensor: all wanted sizes are 1
+    result[next - 1] = 1;
+  }
+  return result;
+}
+
+Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
+  PEL_CHECK(wanted.size() >= sizes.size(), ShapeError,
+            "sizes {} have fewer axes than the tensor, which has {}", to_string(wanted), to_string(sizes));
+  Expanded out{DimVector(wanted), DimVector(wanted.size())};
+  const std::size_t added = wanted.size() - sizes.size();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const bool keeps = !wanted[i].is_symbolic() && wanted[i] == -1;
+    if (i < added) {
+      PEL_CHECK(!keeps, ShapeError, "-1 in {} stands at a new axis, which has no size to keep",
+                to_string(wanted));
+      PEL_CHECK(wanted[i].is_symbolic() || wanted[i] >= 0, ShapeError, "size {} in {} is negative",
+                to_string(wanted[i]), to_string(wanted));
+      // Where axes are added the stride is that of a row-major neighbour, as nothing moves along it.
+      out.strides[i] = 0;
+      continue;
+    }
+    const Dim size = sizes[i - added];
+    out.strides[i] = strides[i - added];
+    if (keeps) {
+      out.sizes[i] = size;
+    } else if (!Dim::identical(size, wanted[i]) && size != wanted[i]) {
+      PEL_CHECK(size == 1 && wanted[i] >= 0, ShapeError,
+                "axis {} has size {} and cannot become {}: only an axis of size 1 expands (from {} to {})", i,
+                to_string(size), to_string(wanted[i]), to_string(sizes), to_string(wanted));
+      out.strides[i] = 0;
+    }
+  }
+  return out;
+}
+
+Dim extent(Dims sizes, Dims strides) {
+  Dim last = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!sizes[i].is_symbolic() && sizes[i] == 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return last + 1;
+}
+
+}  // namespace pel

@@ -1,0 +1,292 @@
+#include "pellucid/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "pellucid/keys.h"
+
+#include "base/check.h"
+#include "tensor/block_pool.h"
+#include "tensor/data_allocator.h"
+#include "tensor/make.h"
+
+namespace pel {
+
+using detail::StorageHeader;
+using detail::TensorHeader;
+
+namespace {
+
+constexpr std::uint8_t kInlineRank = 6;
+constexpr std::size_t header_bytes(std::size_t capacity) {
+  return sizeof(TensorHeader) + 2 * capacity * sizeof(Dim);
+}
+constexpr int block_class_for(std::size_t bytes) {
+  return bytes <= kBlockBytes ? 0 : static_cast<int>((bytes - kBlockBytes + kBlockStep - 1) / kBlockStep);
+}
+static_assert(header_bytes(kInlineRank) + sizeof(StorageHeader) <= kBlockBytes);
+constexpr int kHighRankClass = block_class_for(header_bytes(kMaxRank) + sizeof(StorageHeader));
+static_assert(kHighRankClass < kBlockClasses);
+// Data up to this size lies behind the header, in the same block.
+constexpr std::int64_t kSmallBytes = kBlockStep * (kBlockClasses - 1);
+
+TensorHeader* new_header(std::size_t rank, DType dtype, Device device, int small_class) {
+  const bool high = rank > kInlineRank;
+  const int block_class = high ? kHighRankClass : small_class;
+  auto* header = new (take_block(block_class)) TensorHeader;
+  header->refs.store(1, std::memory_order_relaxed);
+  header->keys = KeySet(Key::Backend).bits();
+  header->dtype = dtype;
+  header->rank = static_cast<std::uint8_t>(rank);
+  header->device = device;
+  header->block_class = static_cast<std::uint8_t>(block_class);
+  header->capacity = high ? static_cast<std::uint8_t>(kMaxRank) : kInlineRank;
+  header->reserved = 0;
+  header->autograd = nullptr;
+  return header;
+}
+
+StorageHeader* embedded_storage(TensorHeader* header) {
+  return reinterpret_cast<StorageHeader*>(reinterpret_cast<std::byte*>(header) +
+                                          header_bytes(header->capacity));
+}
+
+StorageHeader* new_storage(TensorHeader* header, Device device) {
+  auto* storage = new (embedded_storage(header)) StorageHeader;
+  storage->refs.store(1, std::memory_order_relaxed);
+  storage->version.store(0, std::memory_order_relaxed);
+  storage->data = nullptr;
+  storage->size_bytes = 0;
+  storage->release = nullptr;
+  storage->context = nullptr;
+  storage->block = header;
+  storage->device = device;
+  storage->block_class = header->block_class;
+  storage->flags = 0;
+  header->storage = storage;
+  return storage;
+}
+
+void check_rank(std::size_t rank) {
+  PEL_CHECK(rank <= kMaxRank, ShapeError, "a tensor has at most {} axes, not {}", kMaxRank, rank);
+}
+
+void check_device(Device device) {
+  PEL_CHECK(device.type == DeviceType::Cpu || device.type == DeviceType::Meta, DeviceError,
+            "no backend for device {} is built in", to_string(device));
+}
+
+// A header with storage for `elements` elements. The caller fills sizes and strides.
+TensorHeader* new_tensor(std::size_t rank, Dim elements, DType dtype, Device device) {
+  check_rank(rank);
+  const bool no_data = elements.is_symbolic() || device.type != DeviceType::Cpu;
+  const std::int64_t bytes = no_data ? 0 : (elements * size_bytes(dtype)).value();
+  const bool small = bytes <= kSmallBytes && rank <= kInlineRank;
+  const int small_class =
+      small ? static_cast<int>((static_cast<std::size_t>(bytes) + kBlockStep - 1) / kBlockStep) : 0;
+  TensorHeader* header = new_header(rank, dtype, device, small_class);
+  StorageHeader* storage = new_storage(header, device);
+  header->offset = 0;
+  if (no_data) [[unlikely]] {
+    check_device(device);
+    storage->flags = StorageHeader::kNoData;
+  } else if (small) [[likely]] {
+    storage->data = reinterpret_cast<std::byte*>(header) + kBlockBytes;
+    storage->size_bytes = bytes;
+  } else {
+    try {
+      allocate_data(*storage, bytes);
+    } catch (...) {
+      detail::destroy(header);
+      throw;
+    }
+  }
+  return header;
+}
+
+}  // namespace
+
+namespace detail {
+
+static void release_storage(StorageHeader* storage) noexcept {
+  if (storage->refs.load(std::memory_order_acquire) != 1 &&
+      storage->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (storage->release) storage->release(*storage);
+  give_block(storage->block, storage->block_class);
+}
+
+void destroy(TensorHeader* header) noexcept {
+  StorageHeader* storage = header->storage;
+  const bool owns_block = storage->block == header;
+  const int block_class = header->block_class;
+  if (!owns_block) give_block(header, block_class);
+  release_storage(storage);
+}
+
+[[noreturn]] void throw_wrong_count(std::size_t given, Dims size, const Site& site) {
+  ValueError error(fmt::format("{} values do not fill sizes {}", given, to_string(size)));
+  error.leave_call("from_data", site);
+  throw error;
+}
+
+}  // namespace detail
+
+Tensor make_dense(Dims sizes, DType dtype, Device device) {
+  Dim count = 1;
+  for (Dim size : sizes) {
+    if (!size.is_symbolic())
+      PEL_CHECK(size >= 0, ValueError, "size {} in {} is negative", to_string(size), to_string(sizes));
+    count *= size;
+  }
+  TensorHeader* header = new_tensor(sizes.size(), count, dtype, device);
+  Dim stride = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    header->sizes()[i] = sizes[i];
+    header->strides()[i] = stride;
+    if (sizes[i].is_symbolic() || sizes[i] != 0) stride *= sizes[i];
+  }
+  return Tensor(header);
+}
+
+Tensor make_strided(Dims sizes, Dims strides, DType dtype, Device device) {
+  PEL_CHECK(sizes.size() == strides.size(), ValueError, "{} sizes and {} strides: the numbers must agree",
+            sizes.size(), strides.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    PEL_CHECK(sizes[i].is_symbolic() || sizes[i] >= 0, ValueError, "size {} in {} is negative",
+              to_string(sizes[i]), to_string(sizes));
+    PEL_CHECK(strides[i].is_symbolic() || strides[i] >= 0, ValueError, "stride {} in {} is negative",
+              to_string(strides[i]), to_string(strides));
+  }
+  TensorHeader* header = new_tensor(sizes.size(), extent(sizes, strides), dtype, device);
+  std::copy(sizes.begin(), sizes.end(), header->sizes());
+  std::copy(strides.begin(), strides.end(), header->strides());
+  return Tensor(header);
+}
+
+Tensor make_like(const Tensor& self, DType dtype, Device device) {
+  if (self.is_contiguous()) return make_dense(self.sizes(), dtype, device);
+  return make_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), dtype, device);
+}
+
+Tensor make_view(const Tensor& base, Dims sizes, Dims strides, Dim offset) {
+  check_rank(sizes.size());
+  const TensorHeader* from = base.header();
+  TensorHeader* header = new_header(sizes.size(), from->dtype, from->device, 0);
+  header->storage = from->storage;
+  header->storage->refs.fetch_add(1, std::memory_order_relaxed);
+  header->offset = offset;
+  Dim* to_sizes = header->sizes();
+  Dim* to_strides = header->strides();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    to_sizes[i] = sizes[i];
+    to_strides[i] = strides[i];
+  }
+  return Tensor(header);
+}
+
+Dim Tensor::size(std::int64_t axis, Site site) const {
+  try {
+    PEL_CHECK(dim() != 0, IndexError, "a tensor without axes has no size of axis {}", axis);
+    return sizes()[static_cast<std::size_t>(wrap_axis(axis, dim()))];
+  } catch (Error& error) {
+    error.leave_call("size", site);
+    throw;
+  }
+}
+
+Dim Tensor::stride(std::int64_t axis, Site site) const {
+  try {
+    PEL_CHECK(dim() != 0, IndexError, "a tensor without axes has no stride of axis {}", axis);
+    return strides()[static_cast<std::size_t>(wrap_axis(axis, dim()))];
+  } catch (Error& error) {
+    error.leave_call("stride", site);
+    throw;
+  }
+}
+
+bool Tensor::is_contiguous() const { return is_row_major(sizes(), strides()); }
+
+void* Tensor::checked_data(DType wanted, bool read_only, const Site& site) const {
+  try {
+    PEL_CHECK(dtype() == wanted, DTypeError, "the tensor holds {}, not {}", name(dtype()), name(wanted));
+    PEL_CHECK(has_data(), DeviceError, "a tensor on {} with sizes {} has no data", to_string(device()),
+              to_string(sizes()));
+    PEL_CHECK(read_only || !is_read_only(), AliasError,
+              "the memory is read-only; read it with data<const T>()");
+    void* first = raw_data();
+    PEL_CHECK(reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(size_bytes(wanted)) == 0,
+              AliasError, "the memory at {} is not aligned for {}; clone() makes an aligned copy", first,
+              name(wanted));
+    return first;
+  } catch (Error& error) {
+    error.leave_call("data", site);
+    throw;
+  }
+}
+
+std::string describe(const Tensor& tensor) {
+  if (!tensor.defined()) return "undefined";
+  std::string text = fmt::format("{}{}", name(tensor.dtype()), to_string(tensor.sizes()));
+  if (tensor.device().type != DeviceType::Cpu) text += "@" + to_string(tensor.device());
+  return text;
+}
+
+Tensor from_external(External memory, Site site) {
+  try {
+    const Dims sizes(memory.sizes);
+    const DimVector strides =
+        memory.strides.empty() ? row_major_strides(sizes) : DimVector(Dims(memory.strides));
+    PEL_CHECK(strides.size() == sizes.size(), ValueError, "{} sizes and {} strides: the numbers must agree",
+              sizes.size(), strides.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      PEL_CHECK(sizes[i] >= 0 && strides[i] >= 0, ValueError, "sizes {} and strides {} must not be negative",
+                to_string(sizes), to_string(strides));
+    }
+    PEL_CHECK(memory.device == kCpu, DeviceError, "external memory on {} is not supported",
+              to_string(memory.device));
+    check_rank(sizes.size());
+    const std::int64_t bytes = (extent(sizes, strides) * size_bytes(memory.dtype)).value();
+    PEL_CHECK(memory.data != nullptr || bytes == 0, ValueError, "data is null and sizes are {}",
+              to_string(sizes));
+
+    TensorHeader* header = new_header(sizes.size(), memory.dtype, memory.device, 0);
+    StorageHeader* storage = new_storage(header, memory.device);
+    header->offset = 0;
+    std::copy(sizes.begin(), sizes.end(), header->sizes());
+    std::copy(strides.begin(), strides.end(), header->strides());
+    Tensor result(header);
+    storage->data = static_cast<std::byte*>(memory.data);
+    storage->size_bytes = bytes;
+    storage->flags = static_cast<std::uint8_t>(StorageHeader::kExternal |
+                                               (memory.read_only ? StorageHeader::kReadOnly : 0));
+    if (memory.deleter) {
+      storage->context = new std::function<void(void*)>(std::move(memory.deleter));
+      storage->release = [](StorageHeader& gone) noexcept {
+        auto* deleter = static_cast<std::function<void(void*)>*>(gone.context);
+        (*deleter)(gone.data);
+        delete deleter;
+      };
+    }
+    return result;
+  } catch (Error& error) {
+    error.leave_call("from_external", site);
+    throw;
+  }
+}
+
+Tensor from_bytes(const void* values, DType dtype, Dims size, Site site) {
+  try {
+    Tensor result = make_dense(size, dtype, kCpu);
+    const auto bytes = static_cast<std::size_t>((result.numel() * size_bytes(dtype)).value());
+    if (bytes != 0) std::memcpy(result.raw_data(), values, bytes);
+    return result;
+  } catch (Error& error) {
+    error.leave_call("from_bytes", site);
+    throw;
+  }
+}
+
+}  // namespace pel

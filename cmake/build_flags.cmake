@@ -23,6 +23,7 @@ target_compile_options(pellucid_flags INTERFACE
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>  # plain -Wshadow of g++ minds scoped enumerators
   $<$<BOOL:${PELLUCID_WERROR}>:-Werror>
   -fno-semantic-interposition
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=  # places in messages are relative to the project
   -ftls-model=initial-exec
   -ffp-contract=off)  # a fused multiply-add rounds once: the same source would give other bits elsewhere
 

@@ -23,6 +23,7 @@ foreach(folder IN LISTS test_folders)
   else()
     target_link_libraries(${target} PRIVATE pellucid_static)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_compile_definitions(${target} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   endif()
 
   if(folder STREQUAL "parity")

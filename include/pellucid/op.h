@@ -57,11 +57,17 @@ struct OpDef {
   Handler body = nullptr;
   std::vector<ArgType> arg_types;  // of the body's parameters, held against the schema at registration
   DTypeSet dtype_set = kAllDTypes;
+  bool repeats_writes = false;
   std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
 
   // Dtypes the tensor arguments may have when a kernel is launched.
   OpDef dtypes(DTypeSet set) && {
     dtype_set = set;
+    return std::move(*this);
+  }
+  // An element that stands at several indices of an output gets the same value each time, so it may.
+  OpDef repeated_writes() && {
+    repeats_writes = true;
     return std::move(*this);
   }
   OpDef kernels(DeviceType device, std::vector<Kernel> list) && {
@@ -80,6 +86,7 @@ class PEL_API Op {
   std::string schema() const;  // as text
   OpKind kind() const { return kind_; }
   DTypeSet dtypes() const { return dtypes_; }
+  bool repeats_writes() const { return repeats_writes_; }
   const OpRecord& record() const { return *record_; }
   KernelList kernels(DeviceType device) const { return kernels_[static_cast<int>(device)]; }
 
@@ -90,6 +97,7 @@ class PEL_API Op {
   const OpRecord* record_ = nullptr;
   Handler body_ = nullptr;
   OpKind kind_ = OpKind::Kernel;
+  bool repeats_writes_ = false;
   DTypeSet dtypes_{};
   std::array<KernelList, kDeviceTypeCount> kernels_{};
   std::array<std::atomic<Handler>, kKeyCount> handlers_{};

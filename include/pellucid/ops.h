@@ -32,14 +32,15 @@ PEL_API Tensor eye(Dim rows, std::optional<Dim> columns = std::nullopt, TensorOp
                    Site site = Site::current());
 
 // Views: the result shares memory with `self`; no kernel runs. Negative axes count from the end.
-PEL_API Tensor t(const Tensor& self, Site site = Site::current());  // rank 2 or less
+PEL_API Tensor alias(const Tensor& self, Site site = Site::current());  // the same under another header
+PEL_API Tensor t(const Tensor& self, Site site = Site::current());      // rank 2 or less
 PEL_API Tensor transpose(const Tensor& self, std::int64_t axis0, std::int64_t axis1,
                          Site site = Site::current());
 PEL_API Tensor permute(const Tensor& self, Axes axes, Site site = Site::current());
 PEL_API Tensor movedim(const Tensor& self, Axes source, Axes destination, Site site = Site::current());
 // One size may be -1: it is computed. Fails where the layout would need a copy; reshape copies then.
 PEL_API Tensor view(const Tensor& self, Dims size, Site site = Site::current());
-// -1 keeps an axis. A new or a size-1 axis gets stride 0.
+// -1 keeps an axis. An axis that grows, or is new, repeats by stride 0.
 PEL_API Tensor expand(const Tensor& self, Dims size, Site site = Site::current());
 PEL_API Tensor squeeze(const Tensor& self, Site site = Site::current());
 PEL_API Tensor squeeze(const Tensor& self, Axes axes, Site site = Site::current());
@@ -70,10 +71,12 @@ PEL_API Tensor flatten(const Tensor& self, std::int64_t start = 0, std::int64_t 
                        Site site = Site::current());
 
 // Copies. Casts round to nearest even; float to integer goes towards zero and saturates, NaN gives 0.
-PEL_API Tensor clone(const Tensor& self, Site site = Site::current());       // keeps a dense layout
-PEL_API Tensor contiguous(const Tensor& self, Site site = Site::current());  // itself if already row-major
-PEL_API Tensor to(const Tensor& self, DType dtype,
-                  Site site = Site::current());  // itself if already that dtype
+PEL_API Tensor clone(const Tensor& self, Layout layout = Layout::Keep, Site site = Site::current());
+// Row-major: itself if it already is, a copy otherwise.
+PEL_API Tensor contiguous(const Tensor& self, Site site = Site::current());
+// Another dtype: itself if it has it already. to_copy always copies.
+PEL_API Tensor to(const Tensor& self, DType dtype, Site site = Site::current());
+PEL_API Tensor to_copy(const Tensor& self, DType dtype, Site site = Site::current());
 PEL_API const Tensor& copy_(const Tensor& self, const Tensor& src, Site site = Site::current());
 PEL_API const Tensor& fill_(const Tensor& self, const Scalar& value, Site site = Site::current());
 PEL_API const Tensor& zero_(const Tensor& self, Site site = Site::current());

@@ -35,6 +35,9 @@ struct TensorOptions {
   std::optional<Device> device;
 };
 
+// What a copy does with the order of axes in memory: keep it where it is dense, or make it row-major.
+enum class Layout : bool { Keep, RowMajor };
+
 class PEL_API Tensor {
  public:
   Tensor() = default;  // undefined: refers to nothing
@@ -75,7 +78,7 @@ class PEL_API Tensor {
   }
   DType dtype() const { return p_->dtype; }
   Device device() const { return p_->device; }
-  bool is_contiguous() const;
+  bool is_contiguous() const { return p_->is_row_major || is_row_major(); }
   bool is_read_only() const { return p_->storage->flags & detail::StorageHeader::kReadOnly; }
   bool has_data() const { return !(p_->storage->flags & detail::StorageHeader::kNoData); }
   bool shares_storage(const Tensor& other) const { return p_->storage == other.p_->storage; }
@@ -127,7 +130,7 @@ class PEL_API Tensor {
   Tensor to(DType dtype, Site site = Site::current()) const;
 
   // Copies and writes. A trailing underscore changes this tensor.
-  Tensor clone(Site site = Site::current()) const;
+  Tensor clone(Layout layout = Layout::Keep, Site site = Site::current()) const;
   const Tensor& copy_(const Tensor& src, Site site = Site::current()) const;
   const Tensor& fill_(const Scalar& value, Site site = Site::current()) const;
   const Tensor& zero_(Site site = Site::current()) const;
@@ -137,6 +140,7 @@ class PEL_API Tensor {
   detail::TensorHeader* header() const { return p_; }
 
  private:
+  bool is_row_major() const;
   void* checked_data(DType wanted, bool read_only, const Site& site) const;
   detail::TensorHeader* p_ = nullptr;
 };
@@ -145,11 +149,11 @@ class PEL_API Tensor {
 struct External {
   void* data = nullptr;  // of the first element; any alignment
   DType dtype = kF32;
-  std::vector<Dim> sizes;
-  std::vector<Dim> strides;  // in elements, not negative; empty means row-major
+  std::vector<Dim> sizes{};
+  std::vector<Dim> strides{};  // in elements, not negative; empty means row-major
   Device device = kCpu;
-  bool read_only = false;              // a write through any view is refused
-  std::function<void(void*)> deleter;  // called with `data` when the last view is gone; may be empty
+  bool read_only = false;                // a write through any view is refused
+  std::function<void(void*)> deleter{};  // called with `data` when the last view is gone; may be empty
 };
 PEL_API Tensor from_external(External memory, Site site = Site::current());
 
@@ -170,6 +174,12 @@ PEL_API Tensor tensor(const NestedData& values, TensorOptions options = {}, Site
 PEL_API Tensor from_bytes(const void* values, DType dtype, Dims size, Site site = Site::current());
 template <class T>
 Tensor from_data(const std::vector<T>& values, Dims size, Site site = Site::current());
+
+// Memory for the result of an op's body: uninitialised, and made without passing through dispatch. Symbolic
+// sizes, or the meta device, give a tensor without data.
+PEL_API Tensor make_dense(Dims sizes, DType dtype, Device device);  // row-major
+PEL_API Tensor make_like(const Tensor& self, DType dtype,
+                         Device device);  // the dense layout closest to self's
 
 // The dtype an op over these operands computes in, by PyTorch's rules: a tensor with axes outranks a 0-dim
 // one, which outranks a number, unless the lower one is of a higher category (bool < integral < floating).

@@ -45,10 +45,10 @@ struct ArgType {
 
 namespace detail {
 
-[[noreturn]] PEL_API void throw_wrong_value(const Value& value, const char* wanted);
+[[noreturn]] PEL_API void throw_wrong_value(const Value& value, ArgType wanted);
 
 template <class T>
-const T& get(const Value& value, const char* wanted) {
+const T& get(const Value& value, ArgType wanted) {
   if (const T* p = std::get_if<T>(&value)) return *p;
   throw_wrong_value(value, wanted);
 }
@@ -62,7 +62,7 @@ template <class T, ArgType::Base B>
 struct PlainBoxing {
   static constexpr ArgType type{B, false, false};
   static Value box(const T& v) { return v; }
-  static const T& unbox(const Value& v) { return get<T>(v, "another type"); }
+  static const T& unbox(const Value& v) { return get<T>(v, type); }
 };
 template <>
 struct Boxing<Tensor> : PlainBoxing<Tensor, ArgType::Base::Tensor> {};
@@ -70,7 +70,7 @@ template <>
 struct Boxing<double> : PlainBoxing<double, ArgType::Base::Float> {
   static double unbox(const Value& v) {
     if (const Dim* d = std::get_if<Dim>(&v)) return static_cast<double>(d->value());
-    return get<double>(v, "float");
+    return get<double>(v, type);
   }
 };
 template <>
@@ -87,14 +87,14 @@ struct Boxing<Scalar> : PlainBoxing<Scalar, ArgType::Base::Scalar> {
     if (const Dim* d = std::get_if<Dim>(&v)) return *d;
     if (const double* d = std::get_if<double>(&v)) return *d;
     if (const bool* b = std::get_if<bool>(&v)) return *b;
-    return get<Scalar>(v, "Scalar");
+    return get<Scalar>(v, type);
   }
 };
 template <>
 struct Boxing<std::int64_t> {
   static constexpr ArgType type{ArgType::Base::Int, false, false};
   static Value box(std::int64_t v) { return Dim(v); }
-  static std::int64_t unbox(const Value& v) { return get<Dim>(v, "int").value(); }
+  static std::int64_t unbox(const Value& v) { return get<Dim>(v, type).value(); }
 };
 // A named yes/no, such as KeepDims.
 template <class E>
@@ -102,25 +102,25 @@ template <class E>
 struct Boxing<E> {
   static constexpr ArgType type{ArgType::Base::Bool, false, false};
   static Value box(E v) { return static_cast<bool>(v); }
-  static E unbox(const Value& v) { return static_cast<E>(get<bool>(v, "bool")); }
+  static E unbox(const Value& v) { return static_cast<E>(get<bool>(v, type)); }
 };
 template <>
 struct Boxing<std::string_view> {
   static constexpr ArgType type{ArgType::Base::String, false, false};
   static Value box(std::string_view v) { return std::string(v); }
-  static std::string_view unbox(const Value& v) { return get<std::string>(v, "str"); }
+  static std::string_view unbox(const Value& v) { return get<std::string>(v, type); }
 };
 template <>
 struct Boxing<ArrayView<Tensor>> {
   static constexpr ArgType type{ArgType::Base::Tensor, true, false};
   static Value box(ArrayView<Tensor> v) { return v.vec(); }
-  static ArrayView<Tensor> unbox(const Value& v) { return get<std::vector<Tensor>>(v, "Tensor[]"); }
+  static ArrayView<Tensor> unbox(const Value& v) { return get<std::vector<Tensor>>(v, type); }
 };
 template <>
 struct Boxing<Dims> {
   static constexpr ArgType type{ArgType::Base::Dim, true, false};
   static Value box(Dims v) { return v.vec(); }
-  static Dims unbox(const Value& v) { return get<std::vector<Dim>>(v, "Dim[]"); }
+  static Dims unbox(const Value& v) { return get<std::vector<Dim>>(v, type); }
 };
 template <>
 struct Boxing<Axes> {
@@ -128,7 +128,7 @@ struct Boxing<Axes> {
   static Value box(Axes v) { return std::vector<Dim>(v.begin(), v.end()); }
   static std::vector<std::int64_t> unbox(const Value& v) {
     std::vector<std::int64_t> axes;
-    for (Dim d : get<std::vector<Dim>>(v, "int[]")) axes.push_back(d.value());
+    for (Dim d : get<std::vector<Dim>>(v, type)) axes.push_back(d.value());
     return axes;
   }
 };
@@ -154,7 +154,7 @@ template <>
 struct Returning<std::vector<Tensor>> {
   static void box(std::vector<Value>& out, std::vector<Tensor> r) { out.push_back(std::move(r)); }
   static std::vector<Tensor> unbox(std::vector<Value>& values) {
-    return get<std::vector<Tensor>>(values.at(0), "Tensor[]");
+    return get<std::vector<Tensor>>(values.at(0), Boxing<ArrayView<Tensor>>::type);
   }
 };
 template <class... Ts>

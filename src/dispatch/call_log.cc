@@ -45,8 +45,14 @@ CallLog::~CallLog() {
                                             : "no kernel: nothing to write";
   }
   const std::string_view file = call_.site.file_name();
-  log_line("dispatch", fmt::format("{:{}}{}({}) keys {} -> {}  at {}:{}", "", 2 * depth_, op_.name(), args_,
-                                   keys, what, file.substr(file.find_last_of('/') + 1), call_.site.line()));
+  lines_.insert(lines_.begin(),
+                fmt::format("{:{}}{}({}) keys {} -> {}  at {}:{}", "", 2 * depth_, op_.name(), args_, keys,
+                            what, file.substr(file.find_last_of('/') + 1), call_.site.line()));
+  if (outer_) {
+    outer_->lines_.insert(outer_->lines_.end(), lines_.begin(), lines_.end());
+  } else {
+    for (const std::string& line : lines_) log_line("dispatch", line);
+  }
 }
 
 void CallLog::kernel(const char* name) {

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "pellucid/op.h"
 
 namespace pel {
 
-// Collects what happens below one call; prints it when the call ends, indented by depth.
+// Collects what happens below one call. The outermost prints it all when it ends, callers before callees.
 class CallLog {
  public:
   explicit CallLog(const Op& op, const BoxedCall& call);
@@ -25,6 +26,7 @@ class CallLog {
   const BoxedCall& call_;
   std::string args_;
   std::string kernels_;
+  std::vector<std::string> lines_;  // of this call first, then of the calls inside
   CallLog* outer_;
   int depth_;
   int uncaught_;

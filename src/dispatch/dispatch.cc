@@ -79,8 +79,9 @@ void bump_version(const Tensor& written) {
   version.store(version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-void detail::throw_wrong_value(const Value& value, const char* wanted) {
-  throw ValueError(fmt::format("an argument of type {} is expected, not {}", wanted, to_string(value)));
+void detail::throw_wrong_value(const Value& value, ArgType wanted) {
+  throw ValueError(
+      fmt::format("an argument of type {} is expected, not {}", to_string(wanted), to_string(value)));
 }
 
 std::string to_string(const Value& value) {

@@ -11,19 +11,21 @@
 #include "tensor/overlap.h"
 
 namespace pel {
+
+using detail::StorageHeader;
+
 namespace {
 
 constexpr std::size_t kInlineOperands = 8;
 
-Operand operand_of(const Tensor& t) {
+void fill_operand(Operand& o, const Tensor& t) {
   static_assert(sizeof(Dim) == sizeof(std::int64_t));  // plain Dims are int64 in memory
-  Operand o{};
+  o = {};
   o.data = t.raw_data();
   o.sizes = reinterpret_cast<const std::int64_t*>(t.sizes().data());
   o.strides = reinterpret_cast<const std::int64_t*>(t.strides().data());
   o.rank = static_cast<std::int32_t>(t.dim());
   o.dtype = static_cast<std::uint8_t>(t.dtype());
-  return o;
 }
 
 PelScalar scalar_of(const Scalar& s) {
@@ -42,8 +44,26 @@ std::string dtype_names(DTypeSet set) {
 void check_operand(const Op& op, const Tensor& t, Device device) {
   PEL_CHECK(t.device() == device, DeviceError, "operands are on {} and {}; move them to one device first",
             to_string(device), to_string(t.device()));
-  PEL_CHECK(op.dtypes().contains(t.dtype()), DTypeError, "{} is not taken: {} is {}; the op takes {}",
-            name(t.dtype()), "a tensor argument", describe(t), dtype_names(op.dtypes()));
+  PEL_CHECK(op.dtypes().contains(t.dtype()), DTypeError, "the op takes {}; an operand is {}",
+            dtype_names(op.dtypes()), describe(t));
+}
+
+// Output `i` holds each element once, and shares memory with no other operand, unless it is that operand.
+template <class TensorAt>
+void check_memory(const Op& op, std::size_t i, std::size_t outputs, std::size_t count,
+                  const Operand* operands, const TensorAt& tensor, bool any_external) {
+  const Tensor& t = tensor(i);
+  PEL_CHECK(t.header()->is_row_major || op.repeats_writes() || !overlaps_itself(operands[i]), AliasError,
+            "the output {} with strides {} holds one element at several indices; write to a clone",
+            describe(t), to_string(t.strides()));
+  for (std::size_t j = i + 1; j < count; ++j) {
+    // Two storages of our own never meet; external memory may be anywhere.
+    if (!any_external && !t.shares_storage(tensor(j))) continue;
+    const Overlap shared = overlap(operands[i], operands[j]);
+    PEL_CHECK(shared == Overlap::None || (shared == Overlap::Same && j >= outputs), AliasError,
+              "the output {} partly overlaps another operand, {}, in memory; clone one of them", describe(t),
+              describe(tensor(j)));
+  }
 }
 
 std::uint64_t bytes_addressed(const Operand& o) {
@@ -86,47 +106,47 @@ void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inp
             ArrayView<Scalar> scalars) {
   PEL_ASSERT(!outputs.empty(), "a kernel writes something");
   const Device device = outputs[0].tensor->device();
-  SmallVector<Operand, kInlineOperands> operands;
-  bool has_data = true, writes_something = false;
-  for (const TensorRef& out : outputs) {
-    const Tensor& t = *out.tensor;
-    check_operand(op, t, device);
-    PEL_CHECK(!t.is_read_only(), AliasError, "the output {} is in read-only memory; write to a clone",
-              describe(t));
-    has_data = has_data && t.has_data();
-    writes_something = writes_something || (has_data && t.numel() != 0);
-    operands.push_back(operand_of(t));
-  }
-  for (const TensorRef& in : inputs) {
-    check_operand(op, *in.tensor, device);
-    has_data = has_data && in.tensor->has_data();
-    operands.push_back(operand_of(*in.tensor));
-  }
-  if (!has_data) return;  // meta device or symbolic sizes: the shape rule was all there is to do
+  const std::size_t count = outputs.size() + inputs.size();
+  const auto tensor = [&](std::size_t i) -> const Tensor& {
+    return i < outputs.size() ? *outputs[i].tensor : *inputs[i - outputs.size()].tensor;
+  };
+  std::array<Operand, kInlineOperands> inline_operands;
+  std::vector<Operand> more_operands(count > kInlineOperands ? count : 0);
+  Operand* operands = count > kInlineOperands ? more_operands.data() : inline_operands.data();
 
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    PEL_CHECK(!overlaps_itself(operands[i]), AliasError,
-              "the output {} with strides {} holds one element at several indices; write to a clone",
-              describe(*outputs[i].tensor), to_string(outputs[i].tensor->strides()));
-    for (std::size_t j = i + 1; j < operands.size(); ++j) {
-      const Overlap shared = overlap(operands[i], operands[j]);
-      PEL_CHECK(shared == Overlap::None || (shared == Overlap::Same && j >= outputs.size()), AliasError,
-                "the output {} partly overlaps another operand, {}, in memory; clone one of them",
-                describe(*outputs[i].tensor),
-                describe(j < outputs.size() ? *outputs[j].tensor : *inputs[j - outputs.size()].tensor));
+  unsigned storage_flags = 0;
+  bool writes_something = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Tensor& t = tensor(i);
+    check_operand(op, t, device);
+    storage_flags |= t.header()->storage->flags;
+    if (i < outputs.size()) {
+      PEL_CHECK(!t.is_read_only(), AliasError, "the output {} is in read-only memory; write to a clone",
+                describe(t));
     }
+  }
+  // Meta device or symbolic sizes: the shape rule was all there is to do.
+  if (storage_flags & StorageHeader::kNoData) [[unlikely]]
+    return;
+  for (std::size_t i = 0; i < count; ++i) fill_operand(operands[i], tensor(i));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    check_memory(op, i, outputs.size(), count, operands, tensor,
+                 (storage_flags & StorageHeader::kExternal) != 0);
+    writes_something = writes_something || tensor(i).numel() != 0;
   }
   if (!writes_something) return;
 
   SmallVector<PelScalar, kInlineOperands> numbers;
   for (const Scalar& s : scalars) numbers.push_back(scalar_of(s));
-  KernelArgs args{};
-  args.version = PEL_KERNEL_ARGS_VERSION;
-  args.output_count = static_cast<std::uint16_t>(outputs.size());
-  args.input_count = static_cast<std::uint16_t>(inputs.size());
-  args.operands = operands.data();
-  args.scalars = numbers.data();
-  args.scalar_count = static_cast<std::uint32_t>(numbers.size());
+  const KernelArgs args = {PEL_KERNEL_ARGS_VERSION,
+                           static_cast<std::uint16_t>(outputs.size()),
+                           static_cast<std::uint16_t>(inputs.size()),
+                           operands,
+                           numbers.data(),
+                           static_cast<std::uint32_t>(numbers.size()),
+                           0,
+                           nullptr,
+                           0};
 
   Stream stream(device);
   for (const Kernel& kernel : op.kernels(device.type)) {

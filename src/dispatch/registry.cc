@@ -67,6 +67,7 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   op.body_ = def.body;
   op.kind_ = def.kind;
   op.dtypes_ = def.dtype_set;
+  op.repeats_writes_ = def.repeats_writes;
   for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
 }
 

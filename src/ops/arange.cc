@@ -40,9 +40,10 @@ Tensor arange_body(const Op& op, const Scalar& start, const Scalar& end, const S
 
 namespace ops {
 OpDef define_arange() {
-  return define_op<arange_body>(
-      OpKind::Kernel,
-      "arange(Scalar start, Scalar end, Scalar step=1, *, DType? dtype=None, Device? device=None) -> Tensor");
+  return define_op<arange_body>(OpKind::Kernel,
+                                "arange(Scalar start, Scalar end, Scalar step=1, *, DType? dtype=None, "
+                                "Device? device=None) -> Tensor")
+      .dtypes(kFloating | kIntegral);
 }
 }  // namespace ops
 

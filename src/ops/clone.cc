@@ -1,4 +1,5 @@
-// A copy with memory of its own. A dense layout is kept; another becomes the dense one closest to it.
+// A copy with memory of its own. A dense layout is kept, or made row-major; one with gaps becomes the dense
+// one closest to it.
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"
@@ -7,8 +8,9 @@
 namespace pel {
 namespace {
 
-Tensor clone_body(const Tensor& self) {
-  Tensor result = make_like(self, self.dtype(), self.device());
+Tensor clone_body(const Tensor& self, Layout layout) {
+  Tensor result = layout == Layout::Keep ? make_like(self, self.dtype(), self.device())
+                                         : make_dense(self.sizes(), self.dtype(), self.device());
   launch(op<"copy_">(), {result}, {self});
   return result;
 }
@@ -16,10 +18,14 @@ Tensor clone_body(const Tensor& self) {
 }  // namespace
 
 namespace ops {
-OpDef define_clone() { return define_op<clone_body>(OpKind::Kernel, "clone(Tensor self) -> Tensor"); }
+OpDef define_clone() {
+  return define_op<clone_body>(OpKind::Kernel, "clone(Tensor self, *, bool row_major=False) -> Tensor");
+}
 }  // namespace ops
 
-Tensor clone(const Tensor& self, Site site) { return call<"clone", clone_body>(site, self); }
-Tensor Tensor::clone(Site site) const { return pel::clone(*this, site); }
+Tensor clone(const Tensor& self, Layout layout, Site site) {
+  return call<"clone", clone_body>(site, self, layout);
+}
+Tensor Tensor::clone(Layout layout, Site site) const { return pel::clone(*this, layout, site); }
 
 }  // namespace pel

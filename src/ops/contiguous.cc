@@ -7,8 +7,7 @@ namespace pel {
 namespace {
 
 Tensor contiguous_body(const Tensor& self) {
-  if (self.is_contiguous()) return self;
-  return copy_(empty(self.sizes(), {self.dtype(), self.device()}), self);
+  return self.is_contiguous() ? self : clone(self, Layout::RowMajor);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Tensor Tensor::operator[](const IndexList& index) const {
         break;
     }
   }
-  return result.is_same(*this) ? pel::slice(*this, 0, std::nullopt, std::nullopt, 1, site) : result;
+  return result.is_same(*this) ? pel::alias(*this, site) : result;
 }
 
 }  // namespace pel

@@ -2,12 +2,13 @@
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"
+#include "ops/family_fill.h"
 
 namespace pel {
 namespace {
 
-const Tensor& fill_body(const Op& op, const Tensor& self, const Scalar& value) {
-  launch(op, {self}, {}, {value});
+const Tensor& fill_body(const Tensor& self, const Scalar& value) {
+  launch_fill(self, value);
   bump_version(self);
   return self;
 }
@@ -16,7 +17,8 @@ const Tensor& fill_body(const Op& op, const Tensor& self, const Scalar& value) {
 
 namespace ops {
 OpDef define_fill_() {
-  return define_op<fill_body>(OpKind::Kernel, "fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)");
+  return define_op<fill_body>(OpKind::Kernel, "fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)")
+      .repeated_writes();
 }
 }  // namespace ops
 

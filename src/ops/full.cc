@@ -2,6 +2,7 @@
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"
+#include "ops/family_fill.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -9,7 +10,7 @@ namespace {
 
 Tensor full_body(Dims size, const Scalar& value, std::optional<DType> dtype, std::optional<Device> device) {
   Tensor result = make_dense(size, dtype.value_or(value.default_dtype()), device.value_or(kCpu));
-  launch(op<"fill_">(), {result}, {}, {value});
+  launch_fill(result, value);
   return result;
 }
 

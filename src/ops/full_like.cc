@@ -2,6 +2,7 @@
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"
+#include "ops/family_fill.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -10,7 +11,7 @@ namespace {
 Tensor full_like_body(const Tensor& self, const Scalar& value, std::optional<DType> dtype,
                       std::optional<Device> device) {
   Tensor result = make_like(self, dtype.value_or(self.dtype()), device.value_or(self.device()));
-  launch(op<"fill_">(), {result}, {}, {value});
+  launch_fill(result, value);
   return result;
 }
 

@@ -8,10 +8,10 @@ namespace pel {
 namespace {
 
 Tensor reshape_body(const Tensor& self, Dims size) {
-  const DimVector sizes = infer_size(size, self.numel());
-  if (view_strides(self.sizes(), self.strides(), sizes)) return view(self, sizes);
-  const Tensor dense = empty(self.sizes(), {self.dtype(), self.device()});
-  return view(copy_(dense, self), sizes);
+  DimVector sizes(size), strides(size);
+  infer_size(size, self.numel(), sizes.data());
+  if (view_strides(self.sizes(), self.strides(), sizes, strides.data())) return view(self, sizes);
+  return view(clone(self, Layout::RowMajor), sizes);
 }
 
 }  // namespace

@@ -26,11 +26,14 @@ Tensor slice_body(const Tensor& self, std::int64_t axis, std::optional<Dim> star
   const Dim from = start ? clamp_bound(*start, size) : Dim(0);
   Dim to = stop ? clamp_bound(*stop, size) : size;
   if ((start || stop) && to < from) to = from;
-  DimVector sizes(self.sizes()), strides(self.strides());
-  sizes[at] = Dim::identical(step, 1) ? to - from : (to - from + step - 1) / step;
-  const Dim offset = self.storage_offset() + from * strides[at];
-  strides[at] *= step;
-  return make_view(self, sizes, strides, offset);
+  Tensor result = new_view(self, self.sizes().size());
+  detail::TensorHeader* header = result.header();
+  copy_dims(header->sizes(), self.sizes());
+  copy_dims(header->strides(), self.strides());
+  header->sizes()[at] = Dim::identical(step, 1) ? to - from : (to - from + step - 1) / step;
+  header->offset += from * header->strides()[at];
+  header->strides()[at] *= step;
+  return result;
 }
 
 }  // namespace

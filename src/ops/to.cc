@@ -7,8 +7,7 @@ namespace pel {
 namespace {
 
 Tensor to_body(const Tensor& self, DType dtype) {
-  if (self.dtype() == dtype) return self;
-  return copy_(empty_like(self, dtype), self);
+  return self.dtype() == dtype ? self : to_copy(self, dtype);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ Tensor unflatten_body(const Tensor& self, std::int64_t axis, Dims sizes) {
   const auto at = static_cast<std::size_t>(wrap_axis(axis, self.dim()));
   PEL_CHECK(!sizes.empty(), ValueError, "at least one size is needed");
   PEL_CHECK(self.dim() > 0, IndexError, "a tensor without axes has none to unflatten");
-  const DimVector parts = infer_size(sizes, self.sizes()[at]);
+  DimVector parts(sizes);
+  infer_size(sizes, self.sizes()[at], parts.data());
   DimVector all;
   for (std::size_t i = 0; i < self.sizes().size(); ++i) {
     if (i != at) {

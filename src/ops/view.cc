@@ -9,12 +9,18 @@ namespace pel {
 namespace {
 
 Tensor view_body(const Tensor& self, Dims size) {
-  const DimVector sizes = infer_size(size, self.numel());
-  const std::optional<DimVector> strides = view_strides(self.sizes(), self.strides(), sizes);
-  PEL_CHECK(strides.has_value(), ShapeError,
-            "sizes {} cannot be seen in {} with strides {} without a copy; use reshape", to_string(sizes),
-            describe(self), to_string(self.strides()));
-  return make_view(self, sizes, *strides);
+  Tensor result = new_view(self, size.size());
+  detail::TensorHeader* header = result.header();
+  infer_size(size, self.numel(), header->sizes());
+  if (self.header()->is_row_major) [[likely]] {
+    fill_row_major_strides(header->strides(), result.sizes());
+    header->is_row_major = true;
+    return result;
+  }
+  PEL_CHECK(view_strides(self.sizes(), self.strides(), result.sizes(), header->strides()), ShapeError,
+            "sizes {} cannot be seen in {} with strides {} without a copy; use reshape",
+            to_string(result.sizes()), describe(self), to_string(self.strides()));
+  return result;
 }
 
 }  // namespace

@@ -47,8 +47,11 @@ Scalar load_element(DType dtype, const void* from) {
   });
 }
 
-void store_element(DType dtype, void* to, const Scalar& value) {
+void check_fits(DType dtype, const Scalar& value) {
   PEL_CHECK(fits(dtype, value), ValueError, "{} does not fit into {}", to_string(value), name(dtype));
+}
+
+void store_element(DType dtype, void* to, const Scalar& value) {
   with_type(dtype, [&]<class T>(std::type_identity<T>) {
     if (value.is_float()) {
       store_as(to, std::is_same_v<T, std::uint8_t> ? static_cast<T>(convert<std::int64_t>(value.to_double()))

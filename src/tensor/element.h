@@ -7,7 +7,10 @@
 namespace pel {
 
 Scalar load_element(DType dtype, const void* from);
-// Refuses a number that the dtype cannot hold; a fraction is cut, a negative integer wraps into u8.
+// A fraction is cut, a negative integer wraps into u8. What does not fit saturates.
 void store_element(DType dtype, void* to, const Scalar& value);
+
+// Refuses a number that the dtype cannot hold. For ops, since a kernel has nobody to tell.
+void check_fits(DType dtype, const Scalar& value);
 
 }  // namespace pel

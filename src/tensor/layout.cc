@@ -22,12 +22,17 @@ Dim product(Dims sizes) {
 
 DimVector row_major_strides(Dims sizes) {
   DimVector strides(sizes.size());
-  Dim next = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = next;
-    if (sizes[i].is_symbolic() || sizes[i] != 0) next *= sizes[i];  // an empty axis counts as one
-  }
+  fill_row_major_strides(strides.data(), sizes);
   return strides;
+}
+
+bool has_row_major_strides(Dims sizes, Dims strides) {
+  Dim expected = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (!Dim::identical(strides[i], expected)) return false;
+    if (sizes[i].is_symbolic() || sizes[i] != 0) expected *= sizes[i];
+  }
+  return true;
 }
 
 bool is_row_major(Dims sizes, Dims strides) {
@@ -100,51 +105,56 @@ DimVector dense_strides_like(Dims sizes, Dims strides) {
   return result;
 }
 
-DimVector infer_size(Dims wanted, Dim count) {
-  DimVector result(wanted);
-  std::optional<std::size_t> open;
+void infer_size(Dims wanted, Dim count, Dim* sizes) {
+  std::size_t open = wanted.size();  // where the -1 is
   Dim known = 1;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!wanted[i].is_symbolic() && wanted[i] == -1) {
-      PEL_CHECK(!open, ValueError, "only one size can be -1, not two as in {}", to_string(wanted));
-      open = i;
+    const Dim size = sizes[i] = wanted[i];
+    if (size.is_symbolic() || size >= 0) [[likely]] {
+      known *= size;
     } else {
-      PEL_CHECK(wanted[i].is_symbolic() || wanted[i] >= 0, ValueError, "size {} in {} is negative",
-                to_string(wanted[i]), to_string(wanted));
-      known *= wanted[i];
+      PEL_CHECK(size == -1, ValueError, "size {} in {} is negative", to_string(size), to_string(wanted));
+      PEL_CHECK(open == wanted.size(), ValueError, "only one size can be -1, not two as in {}",
+                to_string(wanted));
+      open = i;
     }
   }
-  if (!open) {
+  if (open == wanted.size()) {
     PEL_CHECK(known == count, ShapeError, "sizes {} hold {} elements, the tensor has {}", to_string(wanted),
               to_string(known), to_string(count));
-    return result;
+    return;
   }
   PEL_CHECK(known != 0, ValueError, "-1 in {} could be any size: the others hold no element",
             to_string(wanted));
   PEL_CHECK(count % known == 0, ShapeError, "{} elements do not divide into sizes {}", to_string(count),
             to_string(wanted));
-  result[*open] = count / known;
-  return result;
+  sizes[open] = count / known;
 }
 
-std::optional<DimVector> view_strides(Dims sizes, Dims strides, Dims wanted) {
-  if (is_row_major(sizes, strides)) return row_major_strides(wanted);
+bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result) {
+  if (has_row_major_strides(sizes, strides)) {
+    fill_row_major_strides(result, wanted);
+    return true;
+  }
   if (product(sizes) == 0) {
     const bool same = std::equal(sizes.begin(), sizes.end(), wanted.begin(), wanted.end(),
                                  [](Dim a, Dim b) { return a == b; });
-    return same ? DimVector(strides) : row_major_strides(wanted);
+    if (same) {
+      copy_dims(result, strides);
+    } else {
+      fill_row_major_strides(result, wanted);
+    }
+    return true;
   }
   // Walk both shapes from the inside. Old axes that follow each other in memory form a run; the wanted axes
   // must divide each run without crossing its border.
-  DimVector result(wanted.size());
   std::size_t next = wanted.size();  // wanted axes from here on are placed
   std::size_t run_end = sizes.size();
   while (run_end > 0) {
     const Dim inner_stride = strides[run_end - 1];
     Dim run = sizes[run_end - 1];
     std::size_t run_begin = run_end - 1;
-    while (run_begin > 0 &&
-           (sizes[run_begin - 1] == 1 || strides[run_begin - 1] == strides[run_end - 1] * run)) {
+    while (run_begin > 0 && (sizes[run_begin - 1] == 1 || strides[run_begin - 1] == inner_stride * run)) {
       run *= sizes[--run_begin];
     }
     Dim placed = 1;
@@ -152,13 +162,10 @@ std::optional<DimVector> view_strides(Dims sizes, Dims strides, Dims wanted) {
       result[--next] = placed * inner_stride;
       placed *= wanted[next];
     }
-    if (placed != run) return std::nullopt;
+    if (placed != run) return false;
     run_end = run_begin;
   }
-  for (; next > 0; --next) {  // a 0-dim tensor: all wanted sizes are 1
-    result[next - 1] = 1;
-  }
-  return result;
+  return true;
 }
 
 Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
@@ -166,15 +173,16 @@ Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
             "sizes {} have fewer axes than the tensor, which has {}", to_string(wanted), to_string(sizes));
   Expanded out{DimVector(wanted), DimVector(wanted.size())};
   const std::size_t added = wanted.size() - sizes.size();
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  for (std::size_t i = wanted.size(); i-- > 0;) {
     const bool keeps = !wanted[i].is_symbolic() && wanted[i] == -1;
+    PEL_CHECK(keeps || wanted[i].is_symbolic() || wanted[i] >= 0, ShapeError, "size {} in {} is negative",
+              to_string(wanted[i]), to_string(wanted));
     if (i < added) {
       PEL_CHECK(!keeps, ShapeError, "-1 in {} stands at a new axis, which has no size to keep",
                 to_string(wanted));
-      PEL_CHECK(wanted[i].is_symbolic() || wanted[i] >= 0, ShapeError, "size {} in {} is negative",
-                to_string(wanted[i]), to_string(wanted));
-      // Where axes are added the stride is that of a row-major neighbour, as nothing moves along it.
-      out.strides[i] = 0;
+      // A new axis of size 1 continues its neighbour, as unsqueeze has it; a longer one repeats.
+      const bool is_one = Dim::identical(wanted[i], 1) && !sizes.empty();
+      out.strides[i] = is_one ? out.sizes[i + 1] * out.strides[i + 1] : Dim(0);
       continue;
     }
     const Dim size = sizes[i - added];
@@ -182,7 +190,7 @@ Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
     if (keeps) {
       out.sizes[i] = size;
     } else if (!Dim::identical(size, wanted[i]) && size != wanted[i]) {
-      PEL_CHECK(size == 1 && wanted[i] >= 0, ShapeError,
+      PEL_CHECK(size == 1, ShapeError,
                 "axis {} has size {} and cannot become {}: only an axis of size 1 expands (from {} to {})", i,
                 to_string(size), to_string(wanted[i]), to_string(sizes), to_string(wanted));
       out.strides[i] = 0;

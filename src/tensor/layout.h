@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "pellucid/dim.h"
 
@@ -19,16 +18,31 @@ std::int64_t wrap_axis(std::int64_t axis, std::int64_t rank);
 
 Dim product(Dims sizes);
 DimVector row_major_strides(Dims sizes);
+inline void fill_row_major_strides(Dim* strides, Dims sizes) {
+  Dim next = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = next;
+    if (sizes[i].is_symbolic() || sizes[i] != 0) next *= sizes[i];  // an empty axis counts as one
+  }
+}
+// Element by element: at ranks this small a call of memcpy costs more than it saves.
+inline void copy_dims(Dim* to, Dims from) {
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
+}
+// Whether the strides are just those of row_major_strides; compares no symbolic size.
+bool has_row_major_strides(Dims sizes, Dims strides);
+// Whether the elements lie in row-major order; strides of axes of size 1 do not matter.
 bool is_row_major(Dims sizes, Dims strides);
 // Whether the elements fill their memory without gap or overlap, in any order of axes.
 bool is_dense(Dims sizes, Dims strides);
 // The strides of a dense copy: the same where the original is dense, otherwise its order of axes.
 DimVector dense_strides_like(Dims sizes, Dims strides);
 
-// Replaces one -1 by what `count` elements leave for it.
-DimVector infer_size(Dims wanted, Dim count);
-// Strides that show the same elements in the same order with other sizes; none where that needs a copy.
-std::optional<DimVector> view_strides(Dims sizes, Dims strides, Dims wanted);
+// Copies `wanted` to `sizes` and replaces one -1 by what `count` elements leave for it.
+void infer_size(Dims wanted, Dim count, Dim* sizes);
+// Writes the strides that show the same elements in the same order with other sizes; false where that needs a
+// copy.
+bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result);
 
 // `sizes` and `strides` seen with the sizes `wanted`, where -1 keeps an axis; new and size-1 axes get stride
 // 0.

@@ -33,6 +33,7 @@ std::byte* fill(const NestedData& values, Dims sizes, DType dtype, std::byte* to
             values.is_list ? std::to_string(values.items.size()) : "no",
             sizes.empty() ? "none" : to_string(sizes[0]));
   if (!values.is_list) {
+    check_fits(dtype, values.scalar);
     store_element(dtype, to, values.scalar);
     return to + size_bytes(dtype);
   }

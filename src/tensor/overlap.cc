@@ -103,10 +103,10 @@ Overlap overlap(const Operand& a, const Operand& b) {
 }
 
 bool overlaps_itself(const Operand& a) {
+  if (is_empty(a)) return false;
   SmallVector<Term, 16> axes;  // factor: stride, most: size - 1
   std::int64_t count = 1;
   for (int i = 0; i < a.rank; ++i) {
-    if (a.sizes[i] == 0) return false;
     if (a.sizes[i] == 1) continue;
     if (a.strides[i] == 0) return true;
     axes.push_back({a.strides[i], a.sizes[i] - 1});

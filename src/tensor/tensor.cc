@@ -42,7 +42,7 @@ TensorHeader* new_header(std::size_t rank, DType dtype, Device device, int small
   header->device = device;
   header->block_class = static_cast<std::uint8_t>(block_class);
   header->capacity = high ? static_cast<std::uint8_t>(kMaxRank) : kInlineRank;
-  header->reserved = 0;
+  header->is_row_major = false;
   header->autograd = nullptr;
   return header;
 }
@@ -137,17 +137,15 @@ void destroy(TensorHeader* header) noexcept {
 Tensor make_dense(Dims sizes, DType dtype, Device device) {
   Dim count = 1;
   for (Dim size : sizes) {
-    if (!size.is_symbolic())
+    if (!size.is_symbolic()) {
       PEL_CHECK(size >= 0, ValueError, "size {} in {} is negative", to_string(size), to_string(sizes));
+    }
     count *= size;
   }
   TensorHeader* header = new_tensor(sizes.size(), count, dtype, device);
-  Dim stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    header->sizes()[i] = sizes[i];
-    header->strides()[i] = stride;
-    if (sizes[i].is_symbolic() || sizes[i] != 0) stride *= sizes[i];
-  }
+  copy_dims(header->sizes(), sizes);
+  fill_row_major_strides(header->strides(), sizes);
+  header->is_row_major = true;
   return Tensor(header);
 }
 
@@ -161,30 +159,33 @@ Tensor make_strided(Dims sizes, Dims strides, DType dtype, Device device) {
               to_string(strides[i]), to_string(strides));
   }
   TensorHeader* header = new_tensor(sizes.size(), extent(sizes, strides), dtype, device);
-  std::copy(sizes.begin(), sizes.end(), header->sizes());
-  std::copy(strides.begin(), strides.end(), header->strides());
+  copy_dims(header->sizes(), sizes);
+  copy_dims(header->strides(), strides);
+  header->is_row_major = has_row_major_strides(sizes, strides);
   return Tensor(header);
 }
 
 Tensor make_like(const Tensor& self, DType dtype, Device device) {
-  if (self.is_contiguous()) return make_dense(self.sizes(), dtype, device);
+  if (self.header()->is_row_major) return make_dense(self.sizes(), dtype, device);
   return make_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), dtype, device);
 }
 
-Tensor make_view(const Tensor& base, Dims sizes, Dims strides, Dim offset) {
-  check_rank(sizes.size());
+Tensor new_view(const Tensor& base, std::size_t rank) {
+  check_rank(rank);
   const TensorHeader* from = base.header();
-  TensorHeader* header = new_header(sizes.size(), from->dtype, from->device, 0);
+  TensorHeader* header = new_header(rank, from->dtype, from->device, 0);
   header->storage = from->storage;
   header->storage->refs.fetch_add(1, std::memory_order_relaxed);
-  header->offset = offset;
-  Dim* to_sizes = header->sizes();
-  Dim* to_strides = header->strides();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    to_sizes[i] = sizes[i];
-    to_strides[i] = strides[i];
-  }
+  header->offset = from->offset;
   return Tensor(header);
+}
+
+Tensor make_view(const Tensor& base, Dims sizes, Dims strides, Dim offset) {
+  Tensor view = new_view(base, sizes.size());
+  view.header()->offset = offset;
+  copy_dims(view.header()->sizes(), sizes);
+  copy_dims(view.header()->strides(), strides);
+  return view;
 }
 
 Dim Tensor::size(std::int64_t axis, Site site) const {
@@ -207,7 +208,7 @@ Dim Tensor::stride(std::int64_t axis, Site site) const {
   }
 }
 
-bool Tensor::is_contiguous() const { return is_row_major(sizes(), strides()); }
+bool Tensor::is_row_major() const { return pel::is_row_major(sizes(), strides()); }
 
 void* Tensor::checked_data(DType wanted, bool read_only, const Site& site) const {
   try {
@@ -255,9 +256,10 @@ Tensor from_external(External memory, Site site) {
     TensorHeader* header = new_header(sizes.size(), memory.dtype, memory.device, 0);
     StorageHeader* storage = new_storage(header, memory.device);
     header->offset = 0;
-    std::copy(sizes.begin(), sizes.end(), header->sizes());
-    std::copy(strides.begin(), strides.end(), header->strides());
+    copy_dims(header->sizes(), sizes);
+    copy_dims(header->strides(), strides);
     Tensor result(header);
+    header->is_row_major = has_row_major_strides(sizes, strides);
     storage->data = static_cast<std::byte*>(memory.data);
     storage->size_bytes = bytes;
     storage->flags = static_cast<std::uint8_t>(StorageHeader::kExternal |

@@ -38,6 +38,7 @@ BITS_OF = {"f64": torch.int64, "f32": torch.int32, "f16": torch.int16, "bf16": t
 FILL_MODULUS = {"f64": 1 << 24, "f32": 1 << 24, "f16": 2048, "bf16": 128, "i64": 1 << 24, "i32": 1 << 24,
                 "i16": 1 << 15, "i8": 128, "u8": 128}
 MOST_VALUES_IN_FULL = 64
+MOST_SIZE = 1 << 40
 WORD = (1 << 64) - 1
 
 
@@ -263,11 +264,14 @@ class Program:
             result = OPS[op](*values)
         except IndexError:
             self.error = "index"
-        except (RuntimeError, TypeError, ValueError):
-            self.error = "other"
+        except (RuntimeError, TypeError, ValueError) as error:
+            # unflatten of a tensor without axes wraps an IndexError into a RuntimeError; what counts is the inner one.
+            wrapped = "unflatten got an unexpected error" in str(error) and "has no dimensions" in str(error)
+            self.error = "index" if wrapped else "other"
         else:
-            if isinstance(result, torch.Tensor) and any(size < 0 for size in result.shape):
-                raise NoAnswer  # as_strided takes a negative size beside a size of 0
+            # Beside a size of 0 torch lets negative sizes pass, and sizes so large that strides overflow.
+            if isinstance(result, torch.Tensor) and any(not 0 <= size < MOST_SIZE for size in result.shape):
+                raise NoAnswer
             self.registers.append(result)
         return Ref(len(self.steps) - 1)
 

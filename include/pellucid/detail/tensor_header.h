@@ -42,7 +42,8 @@ struct TensorHeader {
   Device device;
   std::uint8_t block_class;
   std::uint8_t capacity;
-  std::uint32_t reserved;
+  bool is_row_major;  // known to be, by construction; false means: look at the strides
+  std::uint8_t reserved[3];
   void* autograd;  // belongs to the Autograd key; null without gradient
 
   Dim* sizes() { return reinterpret_cast<Dim*>(this + 1); }

@@ -25,7 +25,8 @@ void fill_run(char* to, const char* pattern, const LoopAxis& axis) {
 void run_fill(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   alignas(8) char pattern[8] = {};
-  store_element(static_cast<DType>(dst.dtype), pattern, number(args.scalars[0]));
+  store_element(static_cast<DType>(dst.dtype), pattern,
+                number(args.scalars[0]));  // it fits: the op has checked
   // The number is an operand of the same sizes with stride 0.
   SmallVector<std::int64_t, 8> still(static_cast<std::size_t>(dst.rank));
   Operand src = dst;
@@ -52,11 +53,6 @@ Support is_row_major(const KernelArgs& args) {
   return Support::yes();
 }
 
-// What values are computed in before they are cast: f64 for f64, i64 for integers, f32 for the rest.
-template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, double>, double,
-                                   std::conditional_t<std::is_integral_v<T>, std::int64_t, float>>;
-
 void run_arange(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const PelScalar &start = args.scalars[0], &step = args.scalars[1];
@@ -76,9 +72,13 @@ void run_linspace(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const std::int64_t count = dst.sizes[0];
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
-    // Integers are computed in f32 too, and cut.
+    // Integers cut the ends first, then count in f32.
     using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    const C first = static_cast<C>(args.scalars[0].as_float), last = static_cast<C>(args.scalars[1].as_float);
+    const auto end = [&](int i) {
+      const PelScalar& s = args.scalars[i];
+      return std::is_integral_v<T> ? static_cast<C>(s.as_int) : static_cast<C>(s.as_float);
+    };
+    const C first = end(0), last = end(1);
     const C step = count > 1 ? (last - first) / static_cast<C>(count - 1) : C(0);
     auto* to = static_cast<char*>(dst.data);
     for (std::int64_t i = 0; i < count; ++i) {

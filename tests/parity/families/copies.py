@@ -4,7 +4,7 @@ import struct
 
 import torch
 
-from families.creation import random_number
+from families.creation import draw_again_if_contradictory, random_number
 from layouts import random_sizes, random_tensor
 from program import Bits, DTYPES, FLOATING, INTEGRAL, NoAnswer
 
@@ -149,7 +149,9 @@ def fill(program, rng):
     if rng.random() < 0.3:
         result = program.do("zero_", x)
     else:
-        result = program.do("fill_", x, random_number(rng, dtype))
+        number = random_number(rng, dtype)
+        result = program.do("fill_", x, number)
+        draw_again_if_contradictory(program, result, number)
     if program.error is None:
         program.expect_tensor(memory)
         program.expect(result, f"same {x}")

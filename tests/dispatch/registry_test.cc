@@ -1,0 +1,159 @@
+// What every op promises by its record, tried on each op of the registry.
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "pellucid/ops.h"
+#include "pellucid/profile.h"
+
+#include "dispatch/record.h"
+
+namespace pel {
+namespace {
+
+std::vector<const Op*> builtin() {
+  std::vector<const Op*> ops = all_ops();
+  std::erase_if(ops, [](const Op* op) { return !op->record().is_builtin; });
+  return ops;
+}
+
+// Values for arguments without a default, by schema name.
+Value sample(const Op& op, const SchemaArg& arg) {
+  static const std::map<std::string, Value> kByName = {{"dim", Dim(0)},
+                                                       {"dim0", Dim(0)},
+                                                       {"dim1", Dim(1)},
+                                                       {"index", Dim(1)},
+                                                       {"start", Dim(0)},
+                                                       {"length", Dim(1)},
+                                                       {"chunks", Dim(2)},
+                                                       {"split_size", Dim(1)},
+                                                       {"steps", Dim(3)},
+                                                       {"n", Dim(2)},
+                                                       {"end", Scalar(3)},
+                                                       {"dtype", kF32},
+                                                       {"value", Scalar(1)},
+                                                       {"fill_value", Scalar(1)},
+                                                       {"size", std::vector<Dim>{2, 2}},
+                                                       {"shape", std::vector<Dim>{4}},
+                                                       {"sizes", std::vector<Dim>{1, 2}},
+                                                       {"stride", std::vector<Dim>{2, 1}},
+                                                       {"dims", std::vector<Dim>{1, 0}},
+                                                       {"source", std::vector<Dim>{0}},
+                                                       {"destination", std::vector<Dim>{1}}};
+  if (arg.type.base == ArgType::Base::Tensor) {
+    return op.kind() == OpKind::Sync ? ones({1}) : ones({2, 2});
+  }
+  if (op.name() == "linspace" || op.name() == "arange") {
+    if (arg.name == "start") return Scalar(0);
+  }
+  const auto found = kByName.find(arg.name);
+  EXPECT_NE(found, kByName.end()) << op.name() << " needs a sample for " << arg.name;
+  return found == kByName.end() ? Value() : found->second;
+}
+
+struct Called {
+  std::vector<Value> args;
+  std::vector<Tensor> results;
+  std::vector<std::uint32_t> versions_before;
+  std::uint64_t launches;
+};
+
+Called call_with_samples(const Op& op) {
+  Called called;
+  for (const SchemaArg& arg : op.record().schema.args) {
+    called.args.push_back(arg.default_value ? *arg.default_value : sample(op, arg));
+    const Tensor* t = std::get_if<Tensor>(&called.args.back());
+    called.versions_before.push_back(t ? t->version() : 0);
+  }
+  const auto before = launch_count();
+  for (Value& value : call_boxed(op, called.args)) {
+    if (Tensor* t = std::get_if<Tensor>(&value)) called.results.push_back(*t);
+    if (auto* list = std::get_if<std::vector<Tensor>>(&value)) {
+      called.results.insert(called.results.end(), list->begin(), list->end());
+    }
+  }
+  called.launches = launch_count() - before;
+  return called;
+}
+
+TEST(Registry, ViewsLaunchNothingAndKernelsOne) {
+  for (const Op* op : builtin()) {
+    const Called called = call_with_samples(*op);
+    if (op->kind() == OpKind::Composite) continue;
+    EXPECT_EQ(called.launches, op->kind() == OpKind::Kernel ? 1u : 0u) << op->name();
+  }
+}
+
+TEST(Registry, ResultsShareMemoryAsTheSchemaSays) {
+  for (const Op* op : builtin()) {
+    const Called called = call_with_samples(*op);
+    const Schema& schema = op->record().schema;
+    for (std::size_t i = 0; i < schema.args.size(); ++i) {
+      const Tensor* arg = std::get_if<Tensor>(&called.args[i]);
+      if (!arg) continue;
+      const bool marked =
+          schema.args[i].alias.set != '\0' && schema.args[i].alias.set == schema.results[0].alias.set;
+      for (const Tensor& result : called.results)
+        EXPECT_EQ(result.shares_storage(*arg), marked) << op->name();
+    }
+  }
+}
+
+TEST(Registry, OnlyArgumentsMarkedAsWrittenGetANewVersion) {
+  for (const Op* op : builtin()) {
+    const Called called = call_with_samples(*op);
+    const Schema& schema = op->record().schema;
+    for (std::size_t i = 0; i < schema.args.size(); ++i) {
+      const Tensor* arg = std::get_if<Tensor>(&called.args[i]);
+      if (!arg) continue;
+      const std::uint32_t writes = schema.args[i].alias.is_written ? 1 : 0;
+      EXPECT_EQ(arg->version(), called.versions_before[i] + writes) << op->name();
+    }
+    const bool is_in_place = op->name().ends_with('_');
+    EXPECT_EQ(is_in_place, !schema.args.empty() && schema.args[0].alias.is_written) << op->name();
+  }
+}
+
+TEST(Registry, ShapeRulesGiveTheSameOnTheMetaDevice) {
+  for (const Op* op : builtin()) {
+    if (op->kind() == OpKind::Sync) continue;
+    const Called real = call_with_samples(*op);
+    std::vector<Value> args = real.args;
+    const Schema& schema = op->record().schema;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (const Tensor* t = std::get_if<Tensor>(&args[i])) args[i] = empty_like(*t, kMeta);
+      if (schema.args[i].type.base == ArgType::Base::Device) args[i] = kMeta;
+    }
+    const auto before = launch_count();
+    const std::vector<Value> results = call_boxed(*op, args);
+    EXPECT_EQ(launch_count(), before) << op->name();
+    const Tensor* meta = std::get_if<Tensor>(&results[0]);
+    if (!meta) meta = &std::get<std::vector<Tensor>>(results[0]).front();
+    EXPECT_FALSE(meta->has_data()) << op->name();
+    EXPECT_EQ(to_string(meta->sizes()), to_string(real.results[0].sizes())) << op->name();
+    EXPECT_EQ(to_string(meta->strides()), to_string(real.results[0].strides())) << op->name();
+    EXPECT_EQ(meta->dtype(), real.results[0].dtype()) << op->name();
+  }
+}
+
+TEST(Registry, ThePublicHeaderDeclaresEveryOpAndNoOther) {
+  std::ifstream file(std::string(PELLUCID_SOURCE_DIR) + "/include/pellucid/ops.h");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string header = text.str();
+  ASSERT_FALSE(header.empty());
+  std::set<std::string> declared, registered;
+  const std::regex declaration(R"(PEL_API [\w:<>&\s]*?\b(\w+)\()");
+  for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it) {
+    declared.insert((*it)[1]);
+  }
+  for (const Op* op : builtin()) registered.insert(std::string(op->name()));
+  EXPECT_EQ(declared, registered);
+}
+
+}  // namespace
+}  // namespace pel

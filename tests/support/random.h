@@ -1,0 +1,52 @@
+// Random tests that can be repeated: PELLUCID_SEED=N chooses the numbers, PELLUCID_TEST_SHARE=N runs 1/N of
+// them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace pel::test {
+
+class Random {
+ public:
+  // Prints the seed and how to run this test with it again.
+  Random() : seed_(number_from("PELLUCID_SEED", 20240229)), engine_(seed_) {
+    std::cout << repro() << std::endl;
+  }
+
+  std::string repro() const {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    return "PELLUCID_SEED=" + std::to_string(seed_) + " " + program() +
+           " --gtest_filter=" + test->test_suite_name() + "." + test->name();
+  }
+  std::int64_t between(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  }
+  bool one_in(int n) { return between(1, n) == 1; }
+  std::uint32_t bits32() { return static_cast<std::uint32_t>(between(0, UINT32_MAX)); }
+
+  static int share_of(int iterations) {
+    const auto share = static_cast<int>(number_from("PELLUCID_TEST_SHARE", 1));
+    return std::max(1, iterations / std::max(1, share));
+  }
+
+ private:
+  static std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+    const char* text = std::getenv(variable);
+    return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
+  }
+  static std::string program() {
+    const std::string path = testing::internal::GetArgvs().at(0);
+    return path.substr(path.find_last_of('/') + 1);
+  }
+  std::uint64_t seed_;
+  std::mt19937_64 engine_;
+};
+
+}  // namespace pel::test

@@ -17,7 +17,6 @@ if(PELLUCID_TORCH_DIR)
   target_include_directories(peer_torch SYSTEM INTERFACE
     "${PELLUCID_TORCH_DIR}/include" "${PELLUCID_TORCH_DIR}/include/torch/csrc/api/include")
   target_link_libraries(peer_torch INTERFACE
-    "${PELLUCID_TORCH_DIR}/lib/libtorch.so"
     "${PELLUCID_TORCH_DIR}/lib/libtorch_cpu.so"
     "${PELLUCID_TORCH_DIR}/lib/libc10.so"
     Threads::Threads)
@@ -28,6 +27,13 @@ if(PELLUCID_TORCH_DIR)
     add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
     target_link_libraries(peer_${name} PRIVATE peer_torch)
   endforeach()
+endif()
+
+# Instructions per call against their budgets. They depend on the compiler, so only the reference build is held to them.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_test(NAME instructions COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/instructions.py"
+    --bench-dir "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  set_tests_properties(instructions PROPERTIES TIMEOUT 300)
 endif()
 
 file(GLOB driver_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*_test.py")

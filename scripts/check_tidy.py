@@ -32,7 +32,7 @@ def digest(entry):
     files = set()
     reached(ROOT / entry["file"], files)
     content = hashlib.sha256(entry["command"].encode())
-    for path in [ROOT / ".clang-tidy", *sorted(files)]:
+    for path in [*sorted(ROOT.glob("src/**/.clang-tidy")), ROOT / ".clang-tidy", *sorted(files)]:
         content.update(path.read_bytes())
     return content.hexdigest()
 

@@ -1,6 +1,7 @@
 #include "dispatch/registry.h"
 
 #include <deque>
+#include <memory>
 #include <mutex>
 
 #include "base/check.h"
@@ -57,18 +58,18 @@ void check_types(const Schema& schema, const std::vector<ArgType>& body) {
 }  // namespace
 
 void Registry::fill(Op& op, OpDef def, bool is_builtin) {
-  auto* record = new OpRecord;  // lives as long as the process
+  auto record = std::make_unique<OpRecord>();
   record->schema = parse_schema(def.schema);
   record->is_builtin = is_builtin;
   record->own_kernels = std::move(def.kernel_lists);
   check_types(record->schema, def.arg_types);
   op.name_ = record->schema.op_name.c_str();
-  op.record_ = record;
   op.body_ = def.body;
   op.kind_ = def.kind;
   op.dtypes_ = def.dtype_set;
   op.repeats_writes_ = def.repeats_writes;
   for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
+  op.record_ = record.release();  // lives as long as the process
 }
 
 void Registry::register_builtins() {

@@ -53,9 +53,8 @@ void check_fits(DType dtype, const Scalar& value) {
 
 void store_element(DType dtype, void* to, const Scalar& value) {
   with_type(dtype, [&]<class T>(std::type_identity<T>) {
-    if (value.is_float()) {
-      store_as(to, std::is_same_v<T, std::uint8_t> ? static_cast<T>(convert<std::int64_t>(value.to_double()))
-                                                   : convert<T>(value.to_double()));
+    if (value.is_float() && !std::is_same_v<T, std::uint8_t>) {
+      store_as(to, convert<T>(value.to_double()));
     } else {
       store_as(to, convert<T>(value.to_int()));
     }

@@ -59,8 +59,13 @@ TEST(Dim, DividesTheExtremes) {
   EXPECT_EQ(Dim(kLeast) / -1, std::int64_t{1} << 62);
   EXPECT_EQ(Dim(kMost) / kMost, 1);
   EXPECT_EQ(Dim(kMost) / -2, kLeast);
-  EXPECT_EQ(Dim(kMost) % kLeast, -1);
   EXPECT_THROW(static_cast<void>(Dim(kMost) / -1), ValueError);
+}
+
+TEST(Dim, TheRestOfTheExtremesIsFoundWithoutOverflow) {
+  EXPECT_EQ(Dim(kMost) % kLeast, -1);
+  EXPECT_EQ(Dim(kMost) % (kLeast + 1), kLeast + 2);
+  EXPECT_EQ(Dim(kLeast) % kMost, kMost + kLeast);
 }
 
 TEST(Dim, DivisionByZeroIsAValueError) {

@@ -11,6 +11,8 @@
 
 #include "support/errors.h"
 
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"  // External is filled in by name, as users do
+
 namespace pel {
 namespace {
 
@@ -19,7 +21,7 @@ using test::thrown_by;
 TEST(ExternalMemory, IsReadAndWrittenInPlace) {
   float values[] = {1, 2, 3, 4, 5, 6};
   const Tensor t = from_external({.data = values, .dtype = kF32, .sizes = {2, 3}});
-  EXPECT_EQ(t[{1, 2}].item().to_double(), 6);
+  EXPECT_EQ((t[{1, 2}].item().to_double()), 6);
   t[0].fill_(9);
   EXPECT_EQ(values[2], 9);
   EXPECT_EQ(values[3], 4);
@@ -114,16 +116,16 @@ class MisalignedMemory : public testing::Test {
 };
 
 TEST_F(MisalignedMemory, WorksThroughItemPrintCopyCastAndFill) {
-  EXPECT_EQ(tensor_[{0, 1}].item().to_double(), -2);
+  EXPECT_EQ((tensor_[{0, 1}].item().to_double()), -2);
   EXPECT_EQ(to_string(tensor_), "tensor([[ 1.5000, -2.0000],\n        [ 3.0000,  4.0000]], f32[2, 2])");
   const Tensor copy = tensor_.clone();
   EXPECT_EQ(copy.data<float>()[3], 4);
   EXPECT_EQ(tensor_.t().contiguous().data<float>()[1], 3);
-  EXPECT_EQ(tensor_.to(kI64)[{1, 0}].item().to_int(), 3);
+  EXPECT_EQ((tensor_.to(kI64)[{1, 0}].item().to_int()), 3);
   tensor_.copy_(copy.t());
-  EXPECT_EQ(tensor_[{0, 1}].item().to_double(), 3);
+  EXPECT_EQ((tensor_[{0, 1}].item().to_double()), 3);
   tensor_.fill_(8);
-  EXPECT_EQ(tensor_[{1, 1}].item().to_double(), 8);
+  EXPECT_EQ((tensor_[{1, 1}].item().to_double()), 8);
   EXPECT_EQ(bytes_[0], 0);
   EXPECT_EQ(bytes_[17], 0);
 }
@@ -146,7 +148,7 @@ TEST(ExternalMemory, StridesMayLeaveGapsRepeatAndTurn) {
   EXPECT_EQ(turned.contiguous().data<const std::int32_t>()[1], 4);
   const Tensor repeated = from_external({.data = values, .dtype = kI32, .sizes = {5}, .strides = {0}});
   EXPECT_EQ(repeated[4].item().to_int(), 0);
-  EXPECT_THROW(repeated.fill_(1), AliasError);
+  EXPECT_THROW(repeated.copy_(arange(5, kI32)), AliasError);
 }
 
 TEST(ExternalMemory, ItsEndIsTheLastElementAddressed) {

@@ -25,8 +25,9 @@ inline SmallVector<LoopAxis, 8> loop_axes(const Operand& dst, const Operand& src
     if (dst.sizes[i] != 1)
       axes.push_back({dst.sizes[i], dst.strides[i] * dst_bytes, src.strides[i] * src_bytes});
   }
-  std::stable_sort(axes.begin(), axes.end(),
-                   [](const LoopAxis& a, const LoopAxis& b) { return a.dst_step < b.dst_step; });
+  std::sort(axes.begin(), axes.end(), [](const LoopAxis& a, const LoopAxis& b) {
+    return a.dst_step != b.dst_step ? a.dst_step < b.dst_step : a.src_step < b.src_step;
+  });
   SmallVector<LoopAxis, 8> joined;
   for (const LoopAxis& axis : axes) {
     if (!joined.empty() && axis.dst_step == joined.back().size * joined.back().dst_step &&

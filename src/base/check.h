@@ -2,7 +2,7 @@
 // nothing a user could see, it is PEL_ASSERT.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -22,3 +22,19 @@
       throw ::pel::InternalError(                                                           \
           fmt::format("{}:{}: {} does not hold: {}", __FILE__, __LINE__, #condition, why)); \
   } while (false)
+
+namespace pel {
+
+// Runs a public function that is not an op; an error gets its name and the caller's place, as dispatch does
+// for ops.
+template <class F>
+decltype(auto) as_call(std::string_view name, const Site& site, F&& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    error.leave_call(name, site);
+    throw;
+  }
+}
+
+}  // namespace pel

@@ -13,13 +13,10 @@ Tensor Tensor::operator[](const IndexList& index) const {
     named += part.kind() == Index::Kind::At || part.kind() == Index::Kind::Slice;
     ellipses += part.kind() == Index::Kind::Ellipsis;
   }
-  try {
+  as_call("index", site, [&] {
     PEL_CHECK(ellipses <= 1, IndexError, "an index holds at most one ellipsis");
     PEL_CHECK(named <= dim(), IndexError, "{} indices are too many for {}", named, describe(*this));
-  } catch (Error& error) {
-    error.leave_call("index", site);
-    throw;
-  }
+  });
   Tensor result = *this;
   std::int64_t axis = 0;
   for (const Index& part : index.items) {

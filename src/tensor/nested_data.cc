@@ -45,7 +45,7 @@ std::byte* fill(const NestedData& values, Dims sizes, DType dtype, std::byte* to
 }  // namespace
 
 Tensor tensor(const NestedData& values, TensorOptions options, Site site) {
-  try {
+  return as_call("tensor", site, [&] {
     std::optional<DType> dtype = options.dtype;
     if (!dtype) widen(values, dtype);
     const DimVector sizes = sizes_of(values);
@@ -54,10 +54,7 @@ Tensor tensor(const NestedData& values, TensorOptions options, Site site) {
               "values can be written out for the CPU only");
     fill(values, sizes, result.dtype(), static_cast<std::byte*>(result.raw_data()));
     return result;
-  } catch (Error& error) {
-    error.leave_call("tensor", site);
-    throw;
-  }
+  });
 }
 
 }  // namespace pel

@@ -189,29 +189,23 @@ Tensor make_view(const Tensor& base, Dims sizes, Dims strides, Dim offset) {
 }
 
 Dim Tensor::size(std::int64_t axis, Site site) const {
-  try {
+  return as_call("size", site, [&] {
     PEL_CHECK(dim() != 0, IndexError, "a tensor without axes has no size of axis {}", axis);
     return sizes()[static_cast<std::size_t>(wrap_axis(axis, dim()))];
-  } catch (Error& error) {
-    error.leave_call("size", site);
-    throw;
-  }
+  });
 }
 
 Dim Tensor::stride(std::int64_t axis, Site site) const {
-  try {
+  return as_call("stride", site, [&] {
     PEL_CHECK(dim() != 0, IndexError, "a tensor without axes has no stride of axis {}", axis);
     return strides()[static_cast<std::size_t>(wrap_axis(axis, dim()))];
-  } catch (Error& error) {
-    error.leave_call("stride", site);
-    throw;
-  }
+  });
 }
 
 bool Tensor::is_row_major() const { return pel::is_row_major(sizes(), strides()); }
 
 void* Tensor::checked_data(DType wanted, bool read_only, const Site& site) const {
-  try {
+  return as_call("data", site, [&] {
     PEL_CHECK(dtype() == wanted, DTypeError, "the tensor holds {}, not {}", name(dtype()), name(wanted));
     PEL_CHECK(has_data(), DeviceError, "a tensor on {} with sizes {} has no data", to_string(device()),
               to_string(sizes()));
@@ -222,10 +216,7 @@ void* Tensor::checked_data(DType wanted, bool read_only, const Site& site) const
               AliasError, "the memory at {} is not aligned for {}; clone() makes an aligned copy", first,
               name(wanted));
     return first;
-  } catch (Error& error) {
-    error.leave_call("data", site);
-    throw;
-  }
+  });
 }
 
 std::string describe(const Tensor& tensor) {
@@ -236,7 +227,7 @@ std::string describe(const Tensor& tensor) {
 }
 
 Tensor from_external(External memory, Site site) {
-  try {
+  return as_call("from_external", site, [&] {
     const Dims sizes(memory.sizes);
     const DimVector strides =
         memory.strides.empty() ? row_major_strides(sizes) : DimVector(Dims(memory.strides));
@@ -273,22 +264,16 @@ Tensor from_external(External memory, Site site) {
       };
     }
     return result;
-  } catch (Error& error) {
-    error.leave_call("from_external", site);
-    throw;
-  }
+  });
 }
 
 Tensor from_bytes(const void* values, DType dtype, Dims size, Site site) {
-  try {
+  return as_call("from_bytes", site, [&] {
     Tensor result = make_dense(size, dtype, kCpu);
     const auto bytes = static_cast<std::size_t>((result.numel() * size_bytes(dtype)).value());
     if (bytes != 0) std::memcpy(result.raw_data(), values, bytes);
     return result;
-  } catch (Error& error) {
-    error.leave_call("from_bytes", site);
-    throw;
-  }
+  });
 }
 
 }  // namespace pel

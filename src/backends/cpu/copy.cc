@@ -43,20 +43,7 @@ void copy_run(char* to, const char* from, const LoopAxis& axis) {
 
 Support supports_any(const KernelArgs&) { return Support::yes(); }
 
-// By width only: the bits are the same whatever they mean.
-void run_strided(Stream&, const KernelArgs& args) {
-  const Operand &dst = output(args, 0), &src = input(args, 0);
-  switch (size_bytes(static_cast<DType>(dst.dtype))) {
-    case 1:
-      return for_each_run(dst, src, copy_run<1>);
-    case 2:
-      return for_each_run(dst, src, copy_run<2>);
-    case 4:
-      return for_each_run(dst, src, copy_run<4>);
-    default:
-      return for_each_run(dst, src, copy_run<8>);
-  }
-}
+void run_strided(Stream&, const KernelArgs& args) { copy_elements(output(args, 0), input(args, 0)); }
 
 template <class To, class From>
 void cast_run(char* to, const char* from, const LoopAxis& axis) {
@@ -74,6 +61,19 @@ void run_cast(Stream&, const KernelArgs& args) {
 }
 
 }  // namespace
+
+void copy_elements(const Operand& dst, const Operand& src) {
+  switch (size_bytes(static_cast<DType>(dst.dtype))) {
+    case 1:
+      return for_each_run(dst, src, copy_run<1>);
+    case 2:
+      return for_each_run(dst, src, copy_run<2>);
+    case 4:
+      return for_each_run(dst, src, copy_run<4>);
+    default:
+      return for_each_run(dst, src, copy_run<8>);
+  }
+}
 
 const Kernel copy_dense = {"cpu_copy_dense", supports_dense, run_dense};
 const Kernel copy_strided = {"cpu_copy_strided", same_dtype, run_strided};

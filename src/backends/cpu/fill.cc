@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/strided_loop.h"
+#include "base/small_vector.h"
 #include "tensor/convert.h"
 #include "tensor/element.h"
 
@@ -17,11 +17,6 @@ Scalar number(const PelScalar& s) {
                                     : Scalar(s.as_int != 0);
 }
 
-template <std::size_t Width>
-void fill_run(char* to, const char* pattern, const LoopAxis& axis) {
-  for (std::int64_t i = 0; i < axis.size; ++i) std::memcpy(to + i * axis.dst_step, pattern, Width);
-}
-
 void run_fill(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   alignas(8) char pattern[8] = {};
@@ -32,16 +27,7 @@ void run_fill(Stream&, const KernelArgs& args) {
   Operand src = dst;
   src.data = pattern;
   src.strides = still.data();
-  switch (size_bytes(static_cast<DType>(dst.dtype))) {
-    case 1:
-      return for_each_run(dst, src, fill_run<1>);
-    case 2:
-      return for_each_run(dst, src, fill_run<2>);
-    case 4:
-      return for_each_run(dst, src, fill_run<4>);
-    default:
-      return for_each_run(dst, src, fill_run<8>);
-  }
+  copy_elements(dst, src);
 }
 
 Support is_row_major(const KernelArgs& args) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <utility>
 
 #include "pellucid/api.h"
 #include "pellucid/array_view.h"
@@ -21,7 +22,7 @@ enum class DimRelation : std::uint8_t { Eq, Ne, Lt, Le };
 PEL_API Dim dim_combine(DimOp op, Dim a, Dim b);
 PEL_API bool dim_compare(DimRelation relation, Dim a, Dim b, Site site);
 PEL_API std::int64_t dim_value(Dim a, Site site);
-[[noreturn]] PEL_API void dim_out_of_range(std::int64_t value);
+[[noreturn]] PEL_API void number_out_of_range(const char* range);
 }  // namespace detail
 
 // 8 bytes, trivially copyable. Plain values lie in [-2^62, 2^63); the bit patterns below are expressions,
@@ -33,7 +34,9 @@ class Dim {
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   constexpr Dim(T value) : bits_(static_cast<std::int64_t>(value)) {
-    if (bits_ < kLeastPlain) detail::dim_out_of_range(bits_);
+    if (!std::in_range<std::int64_t>(value) || bits_ < kLeastPlain) {
+      detail::number_out_of_range("[-2^62, 2^63)");
+    }
   }
 
   constexpr bool is_symbolic() const { return bits_ < kLeastPlain; }
@@ -122,7 +125,7 @@ inline bool operator>=(DimArg a, DimArg b) { return b <= a; }
 
 using Dims = ArrayView<Dim>;
 
-PEL_API std::string to_string(Dim dim);    // "4", or the expression: "s0*4"
+PEL_API std::string to_string(Dim dim);    // "4", or the expression: "4*s0"
 PEL_API std::string to_string(Dims dims);  // "[2, 3]"
 PEL_API std::ostream& operator<<(std::ostream& out, Dim dim);
 

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "pellucid/api.h"
 #include "pellucid/dim.h"
@@ -19,7 +20,9 @@ class Scalar {
   Scalar(bool value) : kind_(Kind::Bool), int_(value) {}
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Scalar(T value) : kind_(Kind::Int), int_(static_cast<std::int64_t>(value)) {}
+  Scalar(T value) : kind_(Kind::Int), int_(static_cast<std::int64_t>(value)) {
+    if (!std::in_range<std::int64_t>(value)) detail::number_out_of_range("[-2^63, 2^63)");
+  }
   Scalar(Dim value) : kind_(Kind::Int), int_(0), symbol_(value.is_symbolic() ? value : Dim()) {
     if (!value.is_symbolic()) int_ = value.value();
   }

@@ -74,9 +74,8 @@ std::vector<Value> call_boxed(const Op& op, std::vector<Value> args, Site site) 
 }
 
 void bump_version(const Tensor& written) {
-  // Writes to one tensor are the user's to order, so no atomic addition is needed.
-  auto& version = written.header()->storage->version;
-  version.store(version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // Atomic: threads may write to different rows of one storage at the same time.
+  written.header()->storage->version.fetch_add(1, std::memory_order_relaxed);
 }
 
 void detail::throw_wrong_value(const Value& value, ArgType wanted) {

@@ -32,13 +32,8 @@ UserOps& user_ops() {
 
 constinit std::array<std::atomic<Handler>, kKeyCount> fallbacks{};
 
-Op* find_mutable(std::string_view name) {
-  for (Op& op : builtin_ops) {
-    if (op.name() == name) return &op;
-  }
-  UserOps& user = user_ops();
-  std::lock_guard lock(user.mutex);
-  for (Op& op : user.ops) {
+Op* find_in(auto& ops, std::string_view name) {
+  for (Op& op : ops) {
     if (op.name() == name) return &op;
   }
   return nullptr;
@@ -83,10 +78,10 @@ const Op& Registry::register_user(OpDef def) {
   const std::string name = parse_schema(def.schema).op_name;
   PEL_CHECK(name.find("::") != std::string::npos, RegistryError,
             "{}: an op from outside the library needs a namespace, as in my::{}", name, name);
-  PEL_CHECK(find_mutable(name) == nullptr, RegistryError, "{}: an op of this name is registered already",
-            name);
   UserOps& user = user_ops();
   std::lock_guard lock(user.mutex);
+  PEL_CHECK(find_in(user.ops, name) == nullptr, RegistryError, "{}: an op of this name is registered already",
+            name);
   Op& op = user.ops.emplace_back();
   try {
     fill(op, std::move(def), false);
@@ -99,7 +94,7 @@ const Op& Registry::register_user(OpDef def) {
 
 void Registry::register_backend(DeviceType device, ArrayView<BackendKernels> lists) {
   for (const BackendKernels& list : lists) {
-    Op* op = find_mutable(list.op);
+    Op* op = find_in(builtin_ops, list.op);
     PEL_ASSERT(op != nullptr, "a backend's kernel list names an op that exists");
     op->kernels_[static_cast<int>(device)] = list.kernels;
   }
@@ -131,7 +126,10 @@ const Op& register_op(OpDef def) {
 
 const Op* find_op(std::string_view name) {
   wire_runtime();
-  return find_mutable(name);
+  if (const Op* builtin = find_in(builtin_ops, name)) return builtin;
+  UserOps& user = user_ops();
+  std::lock_guard lock(user.mutex);
+  return find_in(user.ops, name);
 }
 
 std::vector<const Op*> all_ops() {

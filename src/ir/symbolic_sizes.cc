@@ -9,6 +9,21 @@ namespace pel {
 using detail::DimOp;
 using detail::DimRelation;
 
+namespace {
+
+std::int64_t checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  PEL_CHECK(!__builtin_add_overflow(a, b, &r), ValueError, "sizes are too large: {} + {} overflows", a, b);
+  return r;
+}
+std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  PEL_CHECK(!__builtin_mul_overflow(a, b, &r), ValueError, "sizes are too large: {} * {} overflows", a, b);
+  return r;
+}
+
+}  // namespace
+
 Dim SymbolicSizes::symbol(std::int64_t hint) {
   Expression atom;
   atom.symbol = symbols_++;
@@ -42,8 +57,8 @@ Dim SymbolicSizes::intern(Polynomial sum) {
   Expression expression;
   for (const Monomial& term : sum) {
     std::int64_t value = term.coefficient;
-    for (std::uint32_t atom : term.atoms) value *= expressions_[atom].hint;
-    expression.hint += value;
+    for (std::uint32_t atom : term.atoms) value = checked_mul(value, expressions_[atom].hint);
+    expression.hint = checked_add(expression.hint, value);
   }
   expression.sum = std::move(sum);
   const auto number = static_cast<std::uint32_t>(expressions_.size());
@@ -60,7 +75,7 @@ Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
     Polynomial sum;
     for (Monomial& term : terms) {
       if (!sum.empty() && sum.back().atoms == term.atoms) {
-        sum.back().coefficient += term.coefficient;
+        sum.back().coefficient = checked_add(sum.back().coefficient, term.coefficient);
       } else {
         sum.push_back(std::move(term));
       }
@@ -74,14 +89,14 @@ Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
     case DimOp::Add:
     case DimOp::Sub:
       for (const Monomial& term : y) {
-        x.push_back({op == DimOp::Add ? term.coefficient : -term.coefficient, term.atoms});
+        x.push_back({op == DimOp::Add ? term.coefficient : checked_mul(term.coefficient, -1), term.atoms});
       }
       return intern(collect(std::move(x)));
     case DimOp::Mul: {
       Polynomial terms;
       for (const Monomial& m : x) {
         for (const Monomial& n : y) {
-          Monomial both{m.coefficient * n.coefficient, m.atoms};
+          Monomial both{checked_mul(m.coefficient, n.coefficient), m.atoms};
           both.atoms.insert(both.atoms.end(), n.atoms.begin(), n.atoms.end());
           std::sort(both.atoms.begin(), both.atoms.end());
           terms.push_back(std::move(both));
@@ -113,31 +128,55 @@ Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
   atom.right = b;
   const Dim plain = detail::dim_combine(op, hint(a), hint(b));
   atom.hint = plain.value();
-  const std::string key = fmt::format("({} {} {})", text(a), op == DimOp::FloorDiv ? "//" : "%", text(b));
+  atom.never_negative = is_never_negative(b) && (op == DimOp::Mod || is_never_negative(a));
+  const std::string key = quotient_text(op, a, b);
   if (const auto known = numbers_.find(key); known != numbers_.end()) return Dim::from_symbol(known->second);
   return new_atom(std::move(atom));
 }
 
-bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site) {
-  // What holds for all sizes needs no guard.
-  const Dim difference = combine(DimOp::Sub, a, b);
-  const std::int64_t d = hint(difference);
-  bool answer = false;
-  switch (relation) {
-    case DimRelation::Eq:
-      answer = d == 0;
-      break;
-    case DimRelation::Ne:
-      answer = d != 0;
-      break;
-    case DimRelation::Lt:
-      answer = d < 0;
-      break;
-    case DimRelation::Le:
-      answer = d <= 0;
-      break;
+bool SymbolicSizes::is_never_negative(Dim dim) const { return !possible_signs(polynomial(dim)).negative; }
+
+SymbolicSizes::Signs SymbolicSizes::possible_signs(const Polynomial& difference) const {
+  std::int64_t constant = 0;
+  bool grows = true, shrinks = true;  // the rest is never negative, never positive
+  for (const Monomial& term : difference) {
+    if (term.atoms.empty()) {
+      constant = term.coefficient;
+      continue;
+    }
+    const bool known = std::all_of(term.atoms.begin(), term.atoms.end(),
+                                   [&](std::uint32_t atom) { return expressions_[atom].never_negative; });
+    grows = grows && known && term.coefficient > 0;
+    shrinks = shrinks && known && term.coefficient < 0;
   }
-  if (!difference.is_symbolic()) return answer;
+  return {.negative = !grows || constant < 0,
+          .zero = (!grows || constant <= 0) && (!shrinks || constant >= 0),
+          .positive = !shrinks || constant > 0};
+}
+
+bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site) {
+  Dim difference = combine(DimOp::Sub, a, b);
+  // One of d and -d stands for both, so that s0 == 6 and 6 == s0 are one question.
+  const Polynomial sum = polynomial(difference);
+  const bool flipped = !sum.empty() && sum.back().coefficient < 0;
+  if (flipped) difference = combine(DimOp::Sub, b, a);
+  Signs signs = possible_signs(polynomial(difference));
+  if (difference.is_symbolic()) {
+    if (const auto known = known_signs_.find(difference.symbol()); known != known_signs_.end())
+      signs = known->second;
+  }
+  // Which signs of the difference make the relation true.
+  const bool on_zero = relation == DimRelation::Eq || relation == DimRelation::Le;
+  const bool on_negative = relation != DimRelation::Eq, on_positive = relation == DimRelation::Ne;
+  const Signs yes = {.negative = flipped ? on_positive : on_negative,
+                     .zero = on_zero,
+                     .positive = flipped ? on_negative : on_positive};
+  const std::int64_t value = hint(difference);
+  const bool answer = value < 0 ? yes.negative : value == 0 ? yes.zero : yes.positive;
+  const bool settled = (!signs.negative || yes.negative == answer) && (!signs.zero || yes.zero == answer) &&
+                       (!signs.positive || yes.positive == answer);
+  if (settled) return answer;
+
   SizeGuard guard{relation, a, b, site};
   if (!answer) {  // keep what did hold
     if (relation == DimRelation::Eq) guard.relation = DimRelation::Ne;
@@ -145,11 +184,10 @@ bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site
     if (relation == DimRelation::Lt) guard = {DimRelation::Le, b, a, site};
     if (relation == DimRelation::Le) guard = {DimRelation::Lt, b, a, site};
   }
-  const bool known = std::any_of(guards_.begin(), guards_.end(), [&](const SizeGuard& g) {
-    return g.relation == guard.relation && Dim::identical(g.left, guard.left) &&
-           Dim::identical(g.right, guard.right);
-  });
-  if (!known) guards_.push_back(guard);
+  guards_.push_back(guard);
+  known_signs_[difference.symbol()] = {.negative = signs.negative && yes.negative == answer,
+                                       .zero = signs.zero && yes.zero == answer,
+                                       .positive = signs.positive && yes.positive == answer};
   return answer;
 }
 
@@ -166,14 +204,14 @@ std::int64_t SymbolicSizes::evaluate(Dim dim, const std::vector<std::int64_t>& s
     for (std::uint32_t number : term.atoms) {
       const Expression& atom = expressions_[number];
       if (atom.op == DimOp::Add) {
-        value *= symbol_values.at(atom.symbol);
+        value = checked_mul(value, symbol_values.at(atom.symbol));
       } else {
-        value *= detail::dim_combine(atom.op, evaluate(atom.left, symbol_values),
-                                     evaluate(atom.right, symbol_values))
-                     .value();
+        const std::int64_t left = evaluate(atom.left, symbol_values);
+        const std::int64_t right = evaluate(atom.right, symbol_values);
+        value = checked_mul(value, detail::dim_combine(atom.op, left, right).value());
       }
     }
-    sum += value;
+    sum = checked_add(sum, value);
   }
   return sum;
 }
@@ -181,8 +219,15 @@ std::int64_t SymbolicSizes::evaluate(Dim dim, const std::vector<std::int64_t>& s
 std::string SymbolicSizes::atom_text(std::uint32_t number) const {
   const Expression& atom = expressions_.at(number);
   if (atom.op == DimOp::Add) return fmt::format("s{}", atom.symbol);
-  return fmt::format("({} {} {})", text(atom.left), atom.op == DimOp::FloorDiv ? "//" : "%",
-                     text(atom.right));
+  return quotient_text(atom.op, atom.left, atom.right);
+}
+
+std::string SymbolicSizes::quotient_text(DimOp op, Dim left, Dim right) const {
+  const auto operand = [&](Dim dim) {
+    const bool is_sum = dim.is_symbolic() && !expressions_.at(dim.symbol()).is_atom;
+    return is_sum ? "(" + text(dim) + ")" : text(dim);
+  };
+  return fmt::format("({} {} {})", operand(left), op == DimOp::FloorDiv ? "//" : "%", operand(right));
 }
 
 std::string SymbolicSizes::text(Dim dim) const {

@@ -53,17 +53,27 @@ class SymbolicSizes final : public DimContext {
     detail::DimOp op = detail::DimOp::Add;
     Dim left = 0, right = 0;  // of a quotient or remainder
     std::int64_t hint = 0;    // value in the captured call
+    bool never_negative = true;
+  };
+
+  // The signs that a difference of sizes can have: what sizes are (never negative), narrowed by each guard.
+  struct Signs {
+    bool negative = true, zero = true, positive = true;
   };
 
   Polynomial polynomial(Dim dim) const;
+  Signs possible_signs(const Polynomial& difference) const;
+  bool is_never_negative(Dim dim) const;
   Dim intern(Polynomial sum);
   Dim new_atom(Expression atom);
   std::int64_t hint(Dim dim) const;
   std::string atom_text(std::uint32_t atom) const;
+  std::string quotient_text(detail::DimOp op, Dim left, Dim right) const;
 
   std::vector<Expression> expressions_;
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by canonical text
   std::vector<SizeGuard> guards_;
+  std::unordered_map<std::uint32_t, Signs> known_signs_;  // of the differences that guards have fixed
   std::uint32_t symbols_ = 0;
 };
 

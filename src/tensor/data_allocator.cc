@@ -19,6 +19,7 @@ namespace pel {
 namespace {
 
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 47;  // the address space of a process
 
 std::int64_t quarter_of_ram() { return sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE); }
 
@@ -26,6 +27,7 @@ std::int64_t quarter_of_ram() { return sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC
 class Account {
  public:
   void charge(std::int64_t bytes) {
+    PEL_CHECK(bytes <= kMostBytes, MemoryError, "{} bytes are more than a process can address", bytes);
     const std::int64_t now = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     const std::int64_t most = limit_.load(std::memory_order_relaxed);
     if (most != 0 && now > most) {
@@ -58,7 +60,7 @@ Account& account() {
 // Keeps freed mappings. A fresh 96 MiB costs 39 ms of page faults, a kept one none.
 class LargeCache {
  public:
-  // Eight sizes per power of two: at most 12.5 % more than asked for.
+  // Eight sizes per power of two: from 16 MiB up, at most 12.5 % more than asked for.
   static std::int64_t round_up(std::int64_t bytes) {
     std::int64_t step = kHugePage;
     while (step * 16 < bytes) step *= 2;

@@ -24,8 +24,8 @@ DimContextScope::~DimContextScope() { current = outer_; }
 
 namespace detail {
 
-void dim_out_of_range(std::int64_t value) {
-  throw ValueError(fmt::format("{} is out of range for a size: the least is -2^62", value));
+void number_out_of_range(const char* range) {
+  throw ValueError(fmt::format("a number is out of range: it must lie in {}", range));
 }
 
 Dim dim_combine(DimOp op, Dim a, Dim b) {
@@ -48,8 +48,9 @@ Dim dim_combine(DimOp op, Dim a, Dim b) {
     case DimOp::Mod: {
       PEL_CHECK(y != 0, ValueError, "{} is divided by a size of zero", x);
       // Plain values are at least -2^62, so x / -1 cannot overflow.
-      const std::int64_t quotient = x / y - ((x % y != 0 && (x < 0) != (y < 0)) ? 1 : 0);
-      return op == DimOp::FloorDiv ? quotient : x - quotient * y;
+      const std::int64_t rest = x % y;
+      const bool below = rest != 0 && (rest < 0) != (y < 0);
+      return op == DimOp::FloorDiv ? x / y - (below ? 1 : 0) : rest + (below ? y : 0);
     }
   }
   PEL_CHECK(!overflow && result >= Dim::kLeastPlain, ValueError, "sizes are too large: {} {} {} overflows", x,

@@ -30,7 +30,7 @@ bool has_row_major_strides(Dims sizes, Dims strides) {
   Dim expected = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (!Dim::identical(strides[i], expected)) return false;
-    if (sizes[i].is_symbolic() || sizes[i] != 0) expected *= sizes[i];
+    if (!is_literally(sizes[i], 0)) expected *= sizes[i];
   }
   return true;
 }
@@ -39,9 +39,8 @@ bool is_row_major(Dims sizes, Dims strides) {
   Dim expected = 1;
   bool fits = true;
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    // Identical expressions need no question about the size, and so no guard.
-    if (!Dim::identical(strides[i], expected) && sizes[i] != 1 && strides[i] != expected) fits = false;
-    if (!sizes[i].is_symbolic() && sizes[i] == 0) return true;
+    if (is_literally(sizes[i], 0)) return true;
+    if (!Dim::identical(strides[i], expected) && !is_literally(sizes[i], 1)) fits = false;
     expected *= sizes[i];
   }
   return fits;
@@ -80,16 +79,16 @@ SmallVector<std::size_t, 6> axes_by_stride(Dims sizes, Dims strides) {
 
 bool is_dense(Dims sizes, Dims strides) {
   if (is_row_major(sizes, strides)) return true;
-  SmallVector<std::size_t, 6> order;
+  SmallVector<std::size_t, 6> left;  // axes whose place in memory is not found yet
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] != 1) order.push_back(i);
+    if (!is_literally(sizes[i], 1)) left.push_back(i);
   }
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return strides[a] < strides[b]; });
-  Dim expected = 1;
-  for (std::size_t axis : order) {
-    if (strides[axis] != expected) return false;
-    expected *= sizes[axis];
+  for (Dim expected = 1; !left.empty();) {
+    const auto next = std::find_if(left.begin(), left.end(),
+                                   [&](std::size_t i) { return Dim::identical(strides[i], expected); });
+    if (next == left.end()) return false;
+    expected *= sizes[*next];
+    left.erase(static_cast<std::size_t>(next - left.begin()));
   }
   return true;
 }
@@ -100,7 +99,7 @@ DimVector dense_strides_like(Dims sizes, Dims strides) {
   Dim next = 1;
   for (std::size_t axis : axes_by_stride(sizes, strides)) {
     result[axis] = next;
-    if (sizes[axis].is_symbolic() || sizes[axis] != 0) next *= sizes[axis];
+    if (!is_literally(sizes[axis], 0)) next *= sizes[axis];
   }
   return result;
 }
@@ -124,7 +123,7 @@ void infer_size(Dims wanted, Dim count, Dim* sizes) {
               to_string(known), to_string(count));
     return;
   }
-  PEL_CHECK(known != 0, ValueError, "-1 in {} could be any size: the others hold no element",
+  PEL_CHECK(!is_literally(known, 0), ValueError, "-1 in {} could be any size: the others hold no element",
             to_string(wanted));
   PEL_CHECK(count % known == 0, ShapeError, "{} elements do not divide into sizes {}", to_string(count),
             to_string(wanted));
@@ -136,14 +135,15 @@ bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result) {
     fill_row_major_strides(result, wanted);
     return true;
   }
-  if (product(sizes) == 0) {
-    const bool same = std::equal(sizes.begin(), sizes.end(), wanted.begin(), wanted.end(),
-                                 [](Dim a, Dim b) { return a == b; });
-    if (same) {
-      copy_dims(result, strides);
-    } else {
-      fill_row_major_strides(result, wanted);
-    }
+  const bool same = std::equal(sizes.begin(), sizes.end(), wanted.begin(), wanted.end(), Dim::identical);
+  const auto is_symbolic = [](Dim size) { return size.is_symbolic(); };
+  const bool empty = is_literally(product(sizes), 0);
+  if (same && (empty || std::any_of(sizes.begin(), sizes.end(), is_symbolic))) {
+    copy_dims(result, strides);
+    return true;
+  }
+  if (empty) {
+    fill_row_major_strides(result, wanted);
     return true;
   }
   // Walk both shapes from the inside. Old axes that follow each other in memory form a run; the wanted axes
@@ -154,15 +154,17 @@ bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result) {
     const Dim inner_stride = strides[run_end - 1];
     Dim run = sizes[run_end - 1];
     std::size_t run_begin = run_end - 1;
-    while (run_begin > 0 && (sizes[run_begin - 1] == 1 || strides[run_begin - 1] == inner_stride * run)) {
+    while (run_begin > 0 && (is_literally(sizes[run_begin - 1], 1) ||
+                             Dim::identical(strides[run_begin - 1], inner_stride * run))) {
       run *= sizes[--run_begin];
     }
     Dim placed = 1;
-    while (next > 0 && (placed < run || wanted[next - 1] == 1)) {
+    while (next > 0 && (!Dim::identical(placed, run) || is_literally(wanted[next - 1], 1))) {
+      if (!placed.is_symbolic() && !run.is_symbolic() && placed > run) return false;
       result[--next] = placed * inner_stride;
       placed *= wanted[next];
     }
-    if (placed != run) return false;
+    if (!Dim::identical(placed, run)) return false;
     run_end = run_begin;
   }
   return true;
@@ -189,7 +191,7 @@ Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
     out.strides[i] = strides[i - added];
     if (keeps) {
       out.sizes[i] = size;
-    } else if (!Dim::identical(size, wanted[i]) && size != wanted[i]) {
+    } else if (is_literally(size, 1) ? !is_literally(wanted[i], 1) : size != wanted[i]) {
       PEL_CHECK(size == 1, ShapeError,
                 "axis {} has size {} and cannot become {}: only an axis of size 1 expands (from {} to {})", i,
                 to_string(size), to_string(wanted[i]), to_string(sizes), to_string(wanted));
@@ -200,11 +202,9 @@ Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
 }
 
 Dim extent(Dims sizes, Dims strides) {
+  if (std::any_of(sizes.begin(), sizes.end(), [](Dim size) { return is_literally(size, 0); })) return 0;
   Dim last = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (!sizes[i].is_symbolic() && sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
-  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
   return last + 1;
 }
 

@@ -18,18 +18,20 @@ std::int64_t wrap_axis(std::int64_t axis, std::int64_t rank);
 
 Dim product(Dims sizes);
 DimVector row_major_strides(Dims sizes);
+// Questions of layout ask a symbolic size nothing: it counts as neither 0 nor 1, so they record no guard.
+constexpr bool is_literally(Dim size, std::int64_t value) { return Dim::identical(size, Dim(value)); }
 inline void fill_row_major_strides(Dim* strides, Dims sizes) {
   Dim next = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = next;
-    if (sizes[i].is_symbolic() || sizes[i] != 0) next *= sizes[i];  // an empty axis counts as one
+    if (!is_literally(sizes[i], 0)) next *= sizes[i];  // an empty axis counts as one
   }
 }
 // Element by element: at ranks this small a call of memcpy costs more than it saves.
 inline void copy_dims(Dim* to, Dims from) {
   for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
 }
-// Whether the strides are just those of row_major_strides; compares no symbolic size.
+// Whether the strides are just those of row_major_strides.
 bool has_row_major_strides(Dims sizes, Dims strides);
 // Whether the elements lie in row-major order; strides of axes of size 1 do not matter.
 bool is_row_major(Dims sizes, Dims strides);

@@ -55,25 +55,36 @@ class Printer {
         options_(options),
         base_(static_cast<const std::byte*>(tensor.raw_data())),
         summarise_(tensor.numel().value() > options.threshold),
+        edge_items_(edge_items()),
         format_(collect(), options.precision) {}
 
   std::string text() const { return block(0, 0); }
 
  private:
   std::int64_t size(std::size_t axis) const { return tensor_.sizes()[axis].value(); }
-  bool cuts(std::size_t axis) const { return summarise_ && size(axis) > 2 * options_.edge_items; }
+  bool cuts(std::size_t axis) const { return summarise_ && size(axis) > 2 * edge_items_; }
+
+  // Fewer at each end where there are so many axes that the corners alone would fill pages.
+  std::int64_t edge_items() const {
+    std::int64_t items = std::max<std::int64_t>(options_.edge_items, 0);
+    const auto shown = [&] {
+      double count = 1;
+      for (Dim n : tensor_.sizes()) count *= static_cast<double>(std::min(n.value(), 2 * items));
+      return count;
+    };
+    while (items > 1 && shown() > static_cast<double>(options_.threshold)) --items;
+    return items;
+  }
 
   // Calls visit(i) for each index shown along `axis`, and gap() where some are left out.
   void along(std::size_t axis, const std::function<void(std::int64_t)>& visit,
              const std::function<void()>& gap) const {
     const std::int64_t n = size(axis);
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (cuts(axis) && i == options_.edge_items) {
-        gap();
-        i = n - options_.edge_items;
-      }
-      visit(i);
-    }
+    const std::int64_t left = cuts(axis) ? edge_items_ : n;
+    for (std::int64_t i = 0; i < left; ++i) visit(i);
+    if (left == n) return;
+    gap();
+    for (std::int64_t i = n - edge_items_; i < n; ++i) visit(i);
   }
 
   std::vector<Scalar> collect() const {
@@ -98,8 +109,10 @@ class Printer {
     if (axis == tensor_.sizes().size()) return format_.padded(element(offset));
     const std::string indent(axis + 8, ' ');  // "tensor([" stands before the first line
     const bool innermost = axis + 1 == tensor_.sizes().size();
-    const std::size_t per_line = std::max<std::size_t>(
-        1, (static_cast<std::size_t>(options_.line_width) - indent.size()) / (format_.width() + 2));
+    const std::size_t room =
+        std::max<std::size_t>(static_cast<std::size_t>(options_.line_width), indent.size() + 1) -
+        indent.size();
+    const std::size_t per_line = std::max<std::size_t>(1, room / (format_.width() + 2));
     std::string out = "[";
     std::size_t in_line = 0;
     const auto separate = [&] {
@@ -132,6 +145,7 @@ class Printer {
   const PrintOptions& options_;
   const std::byte* base_;
   bool summarise_;
+  std::int64_t edge_items_;
   NumberFormat format_;
 };
 

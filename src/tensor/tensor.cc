@@ -80,6 +80,7 @@ void check_device(Device device) {
 // A header with storage for `elements` elements. The caller fills sizes and strides.
 TensorHeader* new_tensor(std::size_t rank, Dim elements, DType dtype, Device device) {
   check_rank(rank);
+  check_device(device);
   const bool no_data = elements.is_symbolic() || device.type != DeviceType::Cpu;
   const std::int64_t bytes = no_data ? 0 : (elements * size_bytes(dtype)).value();
   const bool small = bytes <= kSmallBytes && rank <= kInlineRank;
@@ -89,7 +90,6 @@ TensorHeader* new_tensor(std::size_t rank, Dim elements, DType dtype, Device dev
   StorageHeader* storage = new_storage(header, device);
   header->offset = 0;
   if (no_data) [[unlikely]] {
-    check_device(device);
     storage->flags = StorageHeader::kNoData;
   } else if (small) [[likely]] {
     storage->data = reinterpret_cast<std::byte*>(header) + kBlockBytes;
@@ -142,11 +142,12 @@ Tensor make_dense(Dims sizes, DType dtype, Device device) {
     }
     count *= size;
   }
-  TensorHeader* header = new_tensor(sizes.size(), count, dtype, device);
+  Tensor result(new_tensor(sizes.size(), count, dtype, device));
+  TensorHeader* header = result.header();
   copy_dims(header->sizes(), sizes);
   fill_row_major_strides(header->strides(), sizes);
   header->is_row_major = true;
-  return Tensor(header);
+  return result;
 }
 
 Tensor make_strided(Dims sizes, Dims strides, DType dtype, Device device) {
@@ -158,11 +159,12 @@ Tensor make_strided(Dims sizes, Dims strides, DType dtype, Device device) {
     PEL_CHECK(strides[i].is_symbolic() || strides[i] >= 0, ValueError, "stride {} in {} is negative",
               to_string(strides[i]), to_string(strides));
   }
-  TensorHeader* header = new_tensor(sizes.size(), extent(sizes, strides), dtype, device);
+  Tensor result(new_tensor(sizes.size(), extent(sizes, strides), dtype, device));
+  TensorHeader* header = result.header();
   copy_dims(header->sizes(), sizes);
   copy_dims(header->strides(), strides);
   header->is_row_major = has_row_major_strides(sizes, strides);
-  return Tensor(header);
+  return result;
 }
 
 Tensor make_like(const Tensor& self, DType dtype, Device device) {

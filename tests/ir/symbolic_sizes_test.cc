@@ -102,7 +102,8 @@ TEST_F(Symbols, DivisionByAPlainZeroIsAValueError) {
 }
 
 TEST_F(Symbols, OverflowOfACoefficientIsAValueErrorAsForNumbers) {
-  const Dim large = s0 * (std::int64_t{1} << 61);
+  EXPECT_THROW(static_cast<void>(s0 * (std::int64_t{1} << 61)), ValueError);  // s0 is 6 here
+  const Dim large = sizes_.symbol(1) * (std::int64_t{1} << 61);
   EXPECT_THROW(static_cast<void>(large * 8), ValueError);
   EXPECT_THROW(static_cast<void>(large + large + large + large + large), ValueError);
 }

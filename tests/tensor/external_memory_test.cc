@@ -11,8 +11,6 @@
 
 #include "support/errors.h"
 
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"  // External is filled in by name, as users do
-
 namespace pel {
 namespace {
 

@@ -82,8 +82,7 @@ class PEL_API Tensor {
   bool is_read_only() const { return p_->storage->flags & detail::StorageHeader::kReadOnly; }
   bool has_data() const { return !(p_->storage->flags & detail::StorageHeader::kNoData); }
   bool shares_storage(const Tensor& other) const { return p_->storage == other.p_->storage; }
-  // Grows by one with each in-place write to this tensor or to any view of the same storage. Writes of
-  // several threads at the same time may count as one.
+  // Grows by one with each in-place write to this tensor or to any view of the same storage.
   std::uint32_t version() const { return p_->storage->version.load(std::memory_order_relaxed); }
 
   // The first element. T must be the dtype's type, and the memory aligned for it. data<const float>() reads;

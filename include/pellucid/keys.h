@@ -44,8 +44,9 @@ class KeySet {
 
 namespace detail {
 
-// Two bits above the keys force the slow path: the runtime is not wired yet, or calls are logged.
-inline constexpr std::uint16_t kNotWired = 1u << 15, kLogged = 1u << 14;
+// Bits above the keys force the slow path: the runtime is not wired yet, calls are logged, an argument is
+// undefined.
+inline constexpr std::uint16_t kNotWired = 1u << 15, kLogged = 1u << 14, kUndefined = 1u << 13;
 
 struct ThreadKeys {
   std::uint16_t included = 0, excluded = 0;

@@ -126,7 +126,7 @@ PEL_API void bump_version(const Tensor& written);
 
 namespace detail {
 
-inline std::uint16_t keys_of(const Tensor& t) { return t.defined() ? t.header()->keys : std::uint16_t{0}; }
+inline std::uint16_t keys_of(const Tensor& t) { return t.defined() ? t.header()->keys : kUndefined; }
 inline std::uint16_t keys_of(const std::optional<Tensor>& t) { return t ? keys_of(*t) : std::uint16_t{0}; }
 inline std::uint16_t keys_of(ArrayView<Tensor> list) {
   unsigned keys = 0;

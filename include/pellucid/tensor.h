@@ -40,7 +40,7 @@ enum class Layout : bool { Keep, RowMajor };
 
 class PEL_API Tensor {
  public:
-  Tensor() = default;  // undefined: refers to nothing
+  Tensor() = default;  // undefined: refers to nothing, and only defined() and assignment may be used
   Tensor(const Tensor& other) : p_(other.p_) {
     if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
   }

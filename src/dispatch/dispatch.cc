@@ -17,6 +17,28 @@ namespace {
 // for it changes that. The profiler still sees it.
 constexpr KeySet kThroughParts = KeySet(Key::Autocast) | Key::Autograd | Key::Batch | Key::Capture;
 
+std::uint16_t keys_of(const Value& arg) {
+  if (const Tensor* t = std::get_if<Tensor>(&arg)) return detail::keys_of(*t);
+  if (const auto* list = std::get_if<std::vector<Tensor>>(&arg))
+    return detail::keys_of(ArrayView<Tensor>(*list));
+  return 0;
+}
+
+std::uint16_t keys_of_args(const std::vector<Value>& args) {
+  unsigned keys = 0;
+  for (const Value& arg : args) keys |= keys_of(arg);
+  return static_cast<std::uint16_t>(keys);
+}
+
+[[noreturn]] void throw_undefined(const Op& op, const BoxedCall& call) {
+  std::string names;
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    if (keys_of(call.args[i]) & detail::kUndefined)
+      names += (names.empty() ? "" : ", ") + op.record().schema.args[i].name;
+  }
+  throw ValueError(fmt::format("an undefined tensor is given for {}", names));
+}
+
 }  // namespace
 
 void BoxedCall::redispatch(const Op& op) {
@@ -38,14 +60,9 @@ void BoxedCall::redispatch(const Op& op) {
 void detail::dispatch(const Op& op, BoxedCall& call) {
   if (call.keys.bits() & kNotWired) {
     wire_runtime();
-    std::uint16_t tensor_keys = 0;
-    for (const Value& arg : call.args) {
-      if (const Tensor* t = std::get_if<Tensor>(&arg)) tensor_keys |= keys_of(*t);
-      if (const auto* list = std::get_if<std::vector<Tensor>>(&arg))
-        tensor_keys |= keys_of(ArrayView<Tensor>(*list));
-    }
-    call.keys = active_keys(tensor_keys);
+    call.keys = active_keys(keys_of_args(call.args));
   }
+  if (call.keys.bits() & kUndefined) throw_undefined(op, call);
   std::optional<CallLog> log;
   if (call.keys.bits() & kLogged) {
     call.keys = call.keys.without(KeySet(kLogged));

@@ -41,6 +41,13 @@ TEST(BoxedCall, SaysWhichArgumentIsMissingOrWrong) {
             "int is expected");
 }
 
+TEST(Call, RefusesAnUndefinedTensorByName) {
+  expect_in(message_of<ValueError>([] { t(Tensor()); }), "t: an undefined tensor is given for self");
+  expect_in(message_of<ValueError>([] { zeros({2}).copy_(Tensor()); }),
+            "copy_: an undefined tensor is given for src");
+  expect_in(message_of<ValueError>([] { call_boxed(*find_op("t"), {Tensor()}); }), "undefined");
+}
+
 TEST(BoxedCall, GivesWhatTheTypedCallGives) {
   const Tensor x = arange(6).view({2, 3});
   const auto results = call_boxed(*find_op("unbind"), {x, Dim(1)});

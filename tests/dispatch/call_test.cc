@@ -5,20 +5,14 @@
 
 #include "dispatch/op_table.h"
 #include "dispatch/registry.h"
+#include "support/errors.h"
 
 namespace pel {
 namespace {
 
 template <class E, class F>
 std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const Error& error) {
-    return std::string("another error: ") + error.what();
-  }
-  return "no error";
+  return test::thrown_by<E>(f).what();
 }
 void expect_in(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;

@@ -177,9 +177,9 @@ Tensor from_data(const std::vector<T>& values, Dims size, Site site = Site::curr
 
 // Memory for the result of an op's body: uninitialised, and made without passing through dispatch. Symbolic
 // sizes, or the meta device, give a tensor without data.
-PEL_API Tensor make_dense(Dims sizes, DType dtype, Device device);  // row-major
-PEL_API Tensor make_like(const Tensor& self, DType dtype,
-                         Device device);  // the dense layout closest to self's
+// make_dense is row-major; make_like has the dense layout closest to that of `self`.
+PEL_API Tensor make_dense(Dims sizes, DType dtype, Device device);
+PEL_API Tensor make_like(const Tensor& self, DType dtype, Device device);
 
 // The dtype an op over these operands computes in, by PyTorch's rules: a tensor with axes outranks a 0-dim
 // one, which outranks a number, unless the lower one is of a higher category (bool < integral < floating).

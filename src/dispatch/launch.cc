@@ -110,6 +110,7 @@ void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inp
   const auto tensor = [&](std::size_t i) -> const Tensor& {
     return i < outputs.size() ? *outputs[i].tensor : *inputs[i - outputs.size()].tensor;
   };
+  // Not a SmallVector, which would clear what is filled in below: 30 instructions a launch.
   std::array<Operand, kInlineOperands> inline_operands;
   std::vector<Operand> more_operands(count > kInlineOperands ? count : 0);
   Operand* operands = count > kInlineOperands ? more_operands.data() : inline_operands.data();

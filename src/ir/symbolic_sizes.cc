@@ -11,16 +11,9 @@ using detail::DimRelation;
 
 namespace {
 
-std::int64_t checked_add(std::int64_t a, std::int64_t b) {
-  std::int64_t r = 0;
-  PEL_CHECK(!__builtin_add_overflow(a, b, &r), ValueError, "sizes are too large: {} + {} overflows", a, b);
-  return r;
-}
-std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
-  std::int64_t r = 0;
-  PEL_CHECK(!__builtin_mul_overflow(a, b, &r), ValueError, "sizes are too large: {} * {} overflows", a, b);
-  return r;
-}
+// Dims check their arithmetic.
+std::int64_t checked_add(std::int64_t a, std::int64_t b) { return (Dim(a) + Dim(b)).value(); }
+std::int64_t checked_mul(std::int64_t a, std::int64_t b) { return (Dim(a) * Dim(b)).value(); }
 
 }  // namespace
 

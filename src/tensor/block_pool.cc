@@ -33,11 +33,6 @@ Shared& shared() {
   return *instance;
 }
 
-void add_in_use(std::int64_t change) {
-  auto& counter = thread_blocks.in_use;
-  counter.store(counter.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
-}
-
 void move_to_shared(Shared& all, int block_class, std::uint32_t count) {
   ThreadBlocks::List& list = thread_blocks.lists[block_class];
   for (; count > 0 && list.head != nullptr; --count, --list.count) {
@@ -52,32 +47,30 @@ void move_to_shared(Shared& all, int block_class, std::uint32_t count) {
   }
 }
 
-// Touched once per thread, on its first slow call; its destructor runs at the thread's end.
-struct ThreadEnd {
-  ThreadEnd() {
+thread_local bool thread_ended = false;
+
+// Made on a thread's first slow call; destroyed at the thread's end.
+struct Membership {
+  Membership() {
     std::lock_guard lock(shared().mutex);
     shared().threads.push_back(&thread_blocks);
     thread_blocks.most = kMostPerList;
   }
-  ~ThreadEnd() {
+  ~Membership() {
     Shared& all = shared();
     std::lock_guard lock(all.mutex);
+    thread_ended = true;
+    thread_blocks.most = 0;  // what this thread still frees goes straight back to malloc
     for (int c = 0; c < kBlockClasses; ++c) move_to_shared(all, c, UINT32_MAX);
-    thread_blocks.most = 0;  // what this thread still frees goes to the shared list one by one
     all.in_use_of_ended_threads += thread_blocks.in_use.exchange(0);
     std::erase(all.threads, &thread_blocks);
   }
 };
-thread_local bool thread_ended = false;
-struct ThreadEndMark {
-  ThreadEnd end;
-  ~ThreadEndMark() { thread_ended = true; }
-};
 
 void join_pool() {
   if (!thread_ended) {
-    thread_local ThreadEndMark mark;
-    static_cast<void>(mark);
+    thread_local Membership membership;
+    static_cast<void>(membership);
   }
 }
 
@@ -86,45 +79,44 @@ void join_pool() {
 void* take_block_slow(int block_class) {
   join_pool();
   Shared& all = shared();
-  {
-    std::lock_guard lock(all.mutex);
-    if (thread_ended) ++all.in_use_of_ended_threads;
-    auto& free = all.free[block_class];
-    if (!free.empty()) {
-      FreeBlock* block = free.back();
+  std::lock_guard lock(all.mutex);
+  auto& free = all.free[block_class];
+  void* block = nullptr;
+  if (!free.empty()) {
+    block = free.back();
+    free.pop_back();
+    unpoison_block(block, block_class);
+    ThreadBlocks::List& list = thread_blocks.lists[block_class];
+    for (std::uint32_t i = 1; i < kBatch && !free.empty() && !thread_ended; ++i) {
+      free.back()->next = list.head;
+      list.head = free.back();
+      ++list.count;
       free.pop_back();
-      ThreadBlocks::List& list = thread_blocks.lists[block_class];
-      for (std::uint32_t i = 1; i < kBatch && !free.empty() && !thread_ended; ++i) {
-        free.back()->next = list.head;
-        list.head = free.back();
-        ++list.count;
-        free.pop_back();
-      }
-      if (!thread_ended) add_in_use(1);
-      unpoison_block(block, block_class);
-      return block;
     }
+  } else {
+    block = std::aligned_alloc(kBlockStep, block_bytes(block_class));
+    PEL_CHECK(block != nullptr, MemoryError, "no memory for a tensor header of {} bytes",
+              block_bytes(block_class));
   }
-  void* block = std::aligned_alloc(kBlockStep, block_bytes(block_class));
-  PEL_CHECK(block != nullptr, MemoryError, "no memory for a tensor header of {} bytes",
-            block_bytes(block_class));
-  if (!thread_ended) add_in_use(1);
+  if (thread_ended) {
+    ++all.in_use_of_ended_threads;
+  } else {
+    thread_blocks.count_in_use(1);
+  }
   return block;
 }
 
 void give_block_slow(void* memory, int block_class) noexcept {
   join_pool();
   Shared& all = shared();
-  if (!thread_ended && thread_blocks.lists[block_class].count < thread_blocks.most) {
-    return give_block(memory, block_class);  // the thread's first call
-  }
   std::lock_guard lock(all.mutex);
   if (thread_ended) {
     --all.in_use_of_ended_threads;
     std::free(memory);
     return;
   }
-  move_to_shared(all, block_class, kBatch);
+  // On the thread's first call its list is empty, and nothing moves.
+  if (thread_blocks.lists[block_class].count >= thread_blocks.most) move_to_shared(all, block_class, kBatch);
   give_block(memory, block_class);
 }
 

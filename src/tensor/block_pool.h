@@ -31,6 +31,10 @@ struct ThreadBlocks {
   List lists[kBlockClasses];
   std::uint32_t most = 0;               // per list; 0 before the first use and after the thread's end
   std::atomic<std::int64_t> in_use{0};  // taken minus given here; may be negative. Only this thread writes.
+
+  void count_in_use(std::int64_t change) {
+    in_use.store(in_use.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+  }
 };
 extern constinit thread_local ThreadBlocks thread_blocks;
 
@@ -55,7 +59,7 @@ inline void* take_block(int block_class) {
   FreeBlock* block = list.head;
   if (block == nullptr) [[unlikely]]
     return take_block_slow(block_class);
-  mine.in_use.store(mine.in_use.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  mine.count_in_use(1);
   list.head = block->next;
   --list.count;
 #ifdef PEL_ASAN
@@ -69,7 +73,7 @@ inline void give_block(void* memory, int block_class) noexcept {
   ThreadBlocks::List& list = mine.lists[block_class];
   if (list.count >= mine.most) [[unlikely]]
     return give_block_slow(memory, block_class);
-  mine.in_use.store(mine.in_use.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  mine.count_in_use(-1);
   auto* block = static_cast<FreeBlock*>(memory);
   block->next = list.head;
   list.head = block;

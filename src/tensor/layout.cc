@@ -109,7 +109,7 @@ void infer_size(Dims wanted, Dim count, Dim* sizes) {
   Dim known = 1;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const Dim size = sizes[i] = wanted[i];
-    if (size.is_symbolic() || size >= 0) [[likely]] {
+    if (is_size(size)) [[likely]] {
       known *= size;
     } else {
       PEL_CHECK(size == -1, ValueError, "size {} in {} is negative", to_string(size), to_string(wanted));
@@ -176,14 +176,14 @@ Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
   Expanded out{DimVector(wanted), DimVector(wanted.size())};
   const std::size_t added = wanted.size() - sizes.size();
   for (std::size_t i = wanted.size(); i-- > 0;) {
-    const bool keeps = !wanted[i].is_symbolic() && wanted[i] == -1;
-    PEL_CHECK(keeps || wanted[i].is_symbolic() || wanted[i] >= 0, ShapeError, "size {} in {} is negative",
-              to_string(wanted[i]), to_string(wanted));
+    const bool keeps = is_literally(wanted[i], -1);
+    PEL_CHECK(keeps || is_size(wanted[i]), ShapeError, "size {} in {} is negative", to_string(wanted[i]),
+              to_string(wanted));
     if (i < added) {
       PEL_CHECK(!keeps, ShapeError, "-1 in {} stands at a new axis, which has no size to keep",
                 to_string(wanted));
       // A new axis of size 1 continues its neighbour, as unsqueeze has it; a longer one repeats.
-      const bool is_one = Dim::identical(wanted[i], 1) && !sizes.empty();
+      const bool is_one = is_literally(wanted[i], 1) && !sizes.empty();
       out.strides[i] = is_one ? out.sizes[i + 1] * out.strides[i + 1] : Dim(0);
       continue;
     }

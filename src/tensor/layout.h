@@ -20,6 +20,8 @@ Dim product(Dims sizes);
 DimVector row_major_strides(Dims sizes);
 // Questions of layout ask a symbolic size nothing: it counts as neither 0 nor 1, so they record no guard.
 constexpr bool is_literally(Dim size, std::int64_t value) { return Dim::identical(size, Dim(value)); }
+// Whether a number given as a size or stride can be one.
+inline bool is_size(Dim size) { return size.is_symbolic() || size >= 0; }
 inline void fill_row_major_strides(Dim* strides, Dims sizes) {
   Dim next = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {

@@ -137,9 +137,7 @@ void destroy(TensorHeader* header) noexcept {
 Tensor make_dense(Dims sizes, DType dtype, Device device) {
   Dim count = 1;
   for (Dim size : sizes) {
-    if (!size.is_symbolic()) {
-      PEL_CHECK(size >= 0, ValueError, "size {} in {} is negative", to_string(size), to_string(sizes));
-    }
+    PEL_CHECK(is_size(size), ValueError, "size {} in {} is negative", to_string(size), to_string(sizes));
     count *= size;
   }
   Tensor result(new_tensor(sizes.size(), count, dtype, device));
@@ -154,10 +152,10 @@ Tensor make_strided(Dims sizes, Dims strides, DType dtype, Device device) {
   PEL_CHECK(sizes.size() == strides.size(), ValueError, "{} sizes and {} strides: the numbers must agree",
             sizes.size(), strides.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    PEL_CHECK(sizes[i].is_symbolic() || sizes[i] >= 0, ValueError, "size {} in {} is negative",
-              to_string(sizes[i]), to_string(sizes));
-    PEL_CHECK(strides[i].is_symbolic() || strides[i] >= 0, ValueError, "stride {} in {} is negative",
-              to_string(strides[i]), to_string(strides));
+    PEL_CHECK(is_size(sizes[i]), ValueError, "size {} in {} is negative", to_string(sizes[i]),
+              to_string(sizes));
+    PEL_CHECK(is_size(strides[i]), ValueError, "stride {} in {} is negative", to_string(strides[i]),
+              to_string(strides));
   }
   Tensor result(new_tensor(sizes.size(), extent(sizes, strides), dtype, device));
   TensorHeader* header = result.header();

@@ -55,10 +55,15 @@ Value sample(const Op& op, const SchemaArg& arg) {
   return found == kByName.end() ? Value() : found->second;
 }
 
+struct TensorArg {
+  const SchemaArg& schema;
+  Tensor tensor;
+  std::uint32_t version_before;
+};
 struct Called {
   std::vector<Value> args;
+  std::vector<TensorArg> tensor_args;  // those of `args` that are tensors
   std::vector<Tensor> results;
-  std::vector<std::uint32_t> versions_before;
   std::uint64_t launches;
 };
 
@@ -66,8 +71,9 @@ Called call_with_samples(const Op& op) {
   Called called;
   for (const SchemaArg& arg : op.record().schema.args) {
     called.args.push_back(arg.default_value ? *arg.default_value : sample(op, arg));
-    const Tensor* t = std::get_if<Tensor>(&called.args.back());
-    called.versions_before.push_back(t ? t->version() : 0);
+    if (const Tensor* t = std::get_if<Tensor>(&called.args.back())) {
+      called.tensor_args.push_back({arg, *t, t->version()});
+    }
   }
   const auto before = launch_count();
   for (Value& value : call_boxed(op, called.args)) {
@@ -91,14 +97,11 @@ TEST(Registry, ViewsLaunchNothingAndKernelsOne) {
 TEST(Registry, ResultsShareMemoryAsTheSchemaSays) {
   for (const Op* op : builtin()) {
     const Called called = call_with_samples(*op);
-    const Schema& schema = op->record().schema;
-    for (std::size_t i = 0; i < schema.args.size(); ++i) {
-      const Tensor* arg = std::get_if<Tensor>(&called.args[i]);
-      if (!arg) continue;
-      const bool marked =
-          schema.args[i].alias.set != '\0' && schema.args[i].alias.set == schema.results[0].alias.set;
+    const char result_set = op->record().schema.results[0].alias.set;
+    for (const TensorArg& arg : called.tensor_args) {
+      const bool marked = arg.schema.alias.set != '\0' && arg.schema.alias.set == result_set;
       for (const Tensor& result : called.results)
-        EXPECT_EQ(result.shares_storage(*arg), marked) << op->name();
+        EXPECT_EQ(result.shares_storage(arg.tensor), marked) << op->name();
     }
   }
 }
@@ -106,15 +109,13 @@ TEST(Registry, ResultsShareMemoryAsTheSchemaSays) {
 TEST(Registry, OnlyArgumentsMarkedAsWrittenGetANewVersion) {
   for (const Op* op : builtin()) {
     const Called called = call_with_samples(*op);
-    const Schema& schema = op->record().schema;
-    for (std::size_t i = 0; i < schema.args.size(); ++i) {
-      const Tensor* arg = std::get_if<Tensor>(&called.args[i]);
-      if (!arg) continue;
-      const std::uint32_t writes = schema.args[i].alias.is_written ? 1 : 0;
-      EXPECT_EQ(arg->version(), called.versions_before[i] + writes) << op->name();
+    for (const TensorArg& arg : called.tensor_args) {
+      const std::uint32_t writes = arg.schema.alias.is_written ? 1 : 0;
+      EXPECT_EQ(arg.tensor.version(), arg.version_before + writes) << op->name();
     }
     const bool is_in_place = op->name().ends_with('_');
-    EXPECT_EQ(is_in_place, !schema.args.empty() && schema.args[0].alias.is_written) << op->name();
+    const auto& args = op->record().schema.args;
+    EXPECT_EQ(is_in_place, !args.empty() && args[0].alias.is_written) << op->name();
   }
 }
 

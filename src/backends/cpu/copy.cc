@@ -13,15 +13,9 @@ Support same_dtype(const KernelArgs& args) {
 }
 
 Support supports_dense(const KernelArgs& args) {
-  const Operand &dst = output(args, 0), &src = input(args, 0);
   if (Support s = same_dtype(args); !s) return s;
-  std::int64_t expected = 1;
-  for (int i = dst.rank; i-- > 0;) {
-    if (dst.sizes[i] == 1) continue;
-    if (dst.strides[i] != expected || src.strides[i] != expected) return Support::no("not both row-major");
-    expected *= dst.sizes[i];
-  }
-  return Support::yes();
+  const bool both = is_row_major(output(args, 0)) && is_row_major(input(args, 0));
+  return both ? Support::yes() : Support::no("not both row-major");
 }
 
 void run_dense(Stream&, const KernelArgs& args) {

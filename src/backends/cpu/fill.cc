@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels.h"
-#include "base/small_vector.h"
+#include "backends/cpu/strided_loop.h"
 #include "tensor/convert.h"
 #include "tensor/element.h"
 
@@ -30,13 +30,8 @@ void run_fill(Stream&, const KernelArgs& args) {
   copy_elements(dst, src);
 }
 
-Support is_row_major(const KernelArgs& args) {
-  const Operand& dst = output(args, 0);
-  std::int64_t expected = 1;
-  for (int i = dst.rank; i-- > 0; expected *= dst.sizes[i]) {
-    if (dst.sizes[i] != 1 && dst.strides[i] != expected) return Support::no("the output is not row-major");
-  }
-  return Support::yes();
+Support into_row_major(const KernelArgs& args) {
+  return is_row_major(output(args, 0)) ? Support::yes() : Support::no("the output is not row-major");
 }
 
 void run_arange(Stream&, const KernelArgs& args) {
@@ -89,8 +84,8 @@ void run_eye(Stream&, const KernelArgs& args) {
 }  // namespace
 
 const Kernel fill_strided = {"cpu_fill_strided", supports_any, run_fill};
-const Kernel arange_dense = {"cpu_arange_dense", is_row_major, run_arange};
-const Kernel linspace_dense = {"cpu_linspace_dense", is_row_major, run_linspace};
-const Kernel eye_dense = {"cpu_eye_dense", is_row_major, run_eye};
+const Kernel arange_dense = {"cpu_arange_dense", into_row_major, run_arange};
+const Kernel linspace_dense = {"cpu_linspace_dense", into_row_major, run_linspace};
+const Kernel eye_dense = {"cpu_eye_dense", into_row_major, run_eye};
 
 }  // namespace pel::cpu

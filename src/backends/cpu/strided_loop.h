@@ -11,6 +11,14 @@
 
 namespace pel::cpu {
 
+inline bool is_row_major(const Operand& a) {
+  std::int64_t expected = 1;
+  for (int i = a.rank; i-- > 0; expected *= a.sizes[i]) {
+    if (a.strides[i] != expected && a.sizes[i] != 1) return false;
+  }
+  return true;
+}
+
 struct LoopAxis {
   std::int64_t size, dst_step, src_step;  // steps in bytes
 };

@@ -15,5 +15,8 @@ int main(int argc, char** argv) {
                           {"slice", [&] { return matrix.slice(0, 1, 3); }},
                           {"copy", [&] { target.copy_(vector); }},
                           {"clone", [&] { return vector.clone(); }},
+                          {"add", [&] { return pel::add(vector, vector); }},
+                          {"mul", [&] { return pel::mul(vector, vector); }},
+                          {"relu", [&] { return pel::relu(vector); }},
                       });
 }

@@ -22,6 +22,7 @@ BURST_NS = 3e6  # shorter than a scheduler's time slice, so that some bursts run
 BURSTS_PER_SAMPLE = 3  # a sample is the fastest of these
 ROUNDS_PER_PROCESS = 10  # a process's addresses shift its times by up to 3 %, so new ones are drawn often
 CONFIDENCE = 0.95
+PAIRS, LIMIT = 50, 400
 EXIT_MISSED = 1
 EXIT_CANNOT_RUN = 2
 
@@ -293,7 +294,7 @@ def read_description(folder, name):
     try:
         description = json.loads(path.read_text())
         cases = [Case(case, entry["goal"]) for case, entry in description["cases"].items()]
-        return description["peer"], cases
+        return description, cases
     except FileNotFoundError:
         raise CannotRun(f"no benchmark {name}: {path} does not exist") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -323,21 +324,23 @@ def parse(arguments):
     add("--check", action="store_true", help="repeat what is inconclusive; exit 1 when a goal is missed")
     add("--json", action="store_true", help="print only the JSON line")
     add("--case", action="append", default=[], metavar="CASE", help="only this case; may be repeated")
-    add("--pairs", type=int, default=50, help="pairs per case (default %(default)s)")
-    add("--limit", type=int, default=400, help="most pairs per case with --check (default %(default)s)")
+    add("--pairs", type=int, help=f"pairs per case (default: the benchmark's own, or {PAIRS})")
+    add("--limit", type=int, help=f"most pairs per case with --check (default: the benchmark's own, or {LIMIT})")
     add("--seed", type=int, default=0, help="for the order within pairs (default %(default)s)")
     add("--build", default=ROOT / "build" / "release", metavar="FOLDER", help="where the executables are")
     add("--ours", type=shlex.split, metavar="COMMAND", help="instead of bench_NAME")
     add("--peer", type=shlex.split, metavar="COMMAND", help="instead of peer_NAME")
     add("--goals", default=ROOT / "bench", metavar="FOLDER", help="where NAME.json is")
     options = parser.parse_args(arguments)
-    if options.pairs < 6:
+    if options.pairs is not None and options.pairs < 6:
         parser.error("--pairs must be at least 6: fewer give no 95 % interval")
     return options
 
 
 def run(options):
-    peer_title, cases = read_description(options.goals, options.name)
+    description, cases = read_description(options.goals, options.name)
+    pairs = options.pairs or description.get("pairs", PAIRS)
+    limit = max(options.limit or description.get("limit", LIMIT), pairs) if options.check else pairs
     pin_to_one_core()
     with (
         Server(options.ours or find_executable(options.build, f"bench_{options.name}")) as ours,
@@ -345,12 +348,11 @@ def run(options):
     ):
         check_names({case.name for case in cases}, ours, peer)
         cases = choose(cases, options.case)
-        limit = max(options.limit, options.pairs) if options.check else options.pairs
         progress = Progress(sys.stderr)
-        measure(cases, Side(ours), Side(peer), options.pairs, limit, random.Random(options.seed), progress)
+        measure(cases, Side(ours), Side(peer), pairs, limit, random.Random(options.seed), progress)
     result = summary(options.name, cases)
     if not options.json:
-        print(table(options.name, peer_title, cases), end="\n\n")
+        print(table(options.name, description["peer"], cases), end="\n\n")
         if hints := advice(options.name, cases):
             print(hints, end="\n\n")
     print(json.dumps(result), flush=True)

@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -47,13 +48,14 @@ struct Case {
           }
         }) {}
 
-  std::string_view name;
+  std::string name;
   std::function<void(std::int64_t)> repeat;
 };
+using Cases = std::span<const Case>;
 
 namespace detail {
 
-inline const Case* find(std::initializer_list<Case> cases, std::string_view name) {
+inline const Case* find(Cases cases, std::string_view name) {
   for (const Case& candidate : cases) {
     if (candidate.name == name) return &candidate;
   }
@@ -75,7 +77,7 @@ inline double nanoseconds_per_call(const Case& timed, std::int64_t iters) {
 }
 
 // One line in, one line out. A refusal starts with `error`.
-inline std::string answer(std::initializer_list<Case> cases, const std::string& request) {
+inline std::string answer(Cases cases, const std::string& request) {
   std::istringstream words(request);
   std::string verb, name, count;
   words >> verb >> name >> count;
@@ -102,7 +104,7 @@ inline std::string answer(std::initializer_list<Case> cases, const std::string& 
 }  // namespace detail
 
 // Returns the exit code for main.
-inline int serve(int argc, char** argv, std::initializer_list<Case> cases) {
+inline int serve(int argc, char** argv, Cases cases) {
   if (argc == 1) {
     for (std::string request; std::getline(std::cin, request) && request != "quit";) {
       std::cout << detail::answer(cases, request) << std::endl;
@@ -120,6 +122,10 @@ inline int serve(int argc, char** argv, std::initializer_list<Case> cases) {
   std::cerr << "usage: " << argv[0] << " [--case CASE --iters N]\ncases: " << detail::answer(cases, "list")
             << '\n';
   return 2;
+}
+
+inline int serve(int argc, char** argv, std::initializer_list<Case> cases) {
+  return serve(argc, argv, Cases(cases.begin(), cases.size()));
 }
 
 }  // namespace bench

@@ -1,7 +1,11 @@
-# bench/NAME.cc becomes bench_NAME; its peer bench/peer_torch/NAME.cc becomes peer_NAME where torch is installed.
+# bench/NAME.cc becomes bench_NAME; its peer becomes peer_NAME: bench/peer_torch/NAME.cc, where torch is installed, or
+# bench/peer_plain/NAME.cc, which needs nothing.
 # bench/NAME_test.py tests the driver NAME.py and is the ctest test bench/NAME.
 
 file(GLOB benches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")
+if(NOT PELLUCID_JIT)
+  list(FILTER benches EXCLUDE REGEX "/jit\\.cc$")
+endif()
 foreach(source IN LISTS benches)
   cmake_path(GET source STEM name)
   add_executable(bench_${name} ${source})
@@ -10,6 +14,22 @@ foreach(source IN LISTS benches)
     set_target_properties(bench_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endforeach()
+
+file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_plain/*.cc")
+foreach(source IN LISTS peers)
+  cmake_path(GET source STEM name)
+  add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(peer_${name} PRIVATE pellucid_flags)
+endforeach()
+
+# Both sides of jit see internals.
+if(PELLUCID_JIT)
+  foreach(side IN ITEMS bench_jit peer_jit)
+    target_link_libraries(${side} PRIVATE pellucid_static)
+    target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
+    target_include_directories(${side} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  endforeach()
+endif()
 
 if(PELLUCID_TORCH_DIR)
   # Not find_package(Torch): it demands a CUDA toolkit when the wheel was built with one.

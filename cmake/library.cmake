@@ -1,7 +1,7 @@
 # One object library per folder of src/. The same objects make the shared library, which users link, and the static
 # library, which tests link to reach internals.
 
-set(pellucid_folders base profile tensor ir dispatch ops backends runtime)
+set(pellucid_folders base profile tensor ir dispatch ops codegen backends runtime)
 
 add_library(pellucid SHARED)
 add_library(Pellucid::pellucid ALIAS pellucid)
@@ -12,6 +12,7 @@ foreach(folder IN LISTS pellucid_folders)
   if(NOT sources)
     continue()
   endif()
+  list(FILTER sources EXCLUDE REGEX "/src/codegen/llvm/")  # an object library of its own, below
   if(folder STREQUAL "ops")
     list(APPEND sources "${PELLUCID_GENERATED_DIR}/op_table.cc")
   endif()
@@ -20,8 +21,59 @@ foreach(folder IN LISTS pellucid_folders)
   target_include_directories(pellucid_${folder} PRIVATE
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
   target_link_libraries(pellucid_${folder} PRIVATE pellucid_flags fmt::fmt Threads::Threads)
+  if(folder STREQUAL "ops")  # a hundred small files behind one large header: two thirds of their build time
+    target_precompile_headers(pellucid_ops PRIVATE "${PROJECT_SOURCE_DIR}/src/ops/family_pointwise.h")
+    target_compile_options(pellucid_ops PRIVATE  # what ccache needs to see through it
+      $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)
+  endif()
   target_sources(pellucid PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
   target_sources(pellucid_static PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
+endforeach()
+
+# LLVM's headers and library stay in codegen/llvm. Building needs it, for kernelgen; the library itself links it only to
+# compile kernels in process.
+file(GLOB llvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/codegen/llvm/*.cc")
+add_library(pellucid_llvm OBJECT ${llvm_sources})
+target_compile_definitions(pellucid_llvm PRIVATE PELLUCID_BUILDING)
+target_include_directories(pellucid_llvm PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_include_directories(pellucid_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(pellucid_llvm PRIVATE pellucid_flags fmt::fmt)
+if(PELLUCID_JIT)
+  foreach(library IN ITEMS pellucid pellucid_static)
+    target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_llvm>)
+  endforeach()
+  target_link_libraries(pellucid PRIVATE LLVM)
+  target_link_libraries(pellucid_static PUBLIC LLVM)
+endif()
+
+# The kernels of eager execution: written by a program made of the ops and the emitter, linked like any object.
+set(kernel_folders ${pellucid_folders})
+list(REMOVE_ITEM kernel_folders runtime)
+add_executable(pellucid-kernelgen "${PROJECT_SOURCE_DIR}/tools/kernelgen/main.cc" $<TARGET_OBJECTS:pellucid_llvm>)
+foreach(folder IN LISTS kernel_folders)
+  target_sources(pellucid-kernelgen PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
+endforeach()
+target_include_directories(pellucid-kernelgen PRIVATE
+  "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
+target_include_directories(pellucid-kernelgen SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(pellucid-kernelgen PRIVATE pellucid_flags fmt::fmt Threads::Threads LLVM)
+
+set(PELLUCID_KERNELS_DIR "${PROJECT_BINARY_DIR}/kernels")
+file(MAKE_DIRECTORY "${PELLUCID_KERNELS_DIR}")
+set(kernel_objects "${PELLUCID_KERNELS_DIR}/kernels_avx2.o" "${PELLUCID_KERNELS_DIR}/kernels_avx512.o")
+add_custom_command(
+  OUTPUT ${kernel_objects} "${PELLUCID_KERNELS_DIR}/kernel_table.cc"
+  COMMAND pellucid-kernelgen "${PELLUCID_KERNELS_DIR}"
+  DEPENDS pellucid-kernelgen
+  COMMENT "Generating kernels"
+  VERBATIM)
+set_source_files_properties(${kernel_objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+add_library(pellucid_kernel_table OBJECT "${PELLUCID_KERNELS_DIR}/kernel_table.cc" ${kernel_objects})
+target_include_directories(pellucid_kernel_table PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(pellucid_kernel_table PRIVATE pellucid_flags)
+foreach(library IN ITEMS pellucid pellucid_static)
+  target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_kernel_table> ${kernel_objects})
+  add_dependencies(${library} pellucid_kernel_table)
 endforeach()
 
 set_target_properties(pellucid pellucid_static PROPERTIES LINKER_LANGUAGE CXX)

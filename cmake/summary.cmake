@@ -9,6 +9,7 @@ message(STATUS "Pellucid ${PROJECT_VERSION}
    linker                  ${PELLUCID_LINKER}
    ccache                  ${PELLUCID_CCACHE}
    ops                     ${PELLUCID_OP_COUNT}
+   LLVM                    ${LLVM_PACKAGE_VERSION}, at run time: ${PELLUCID_JIT}
    warnings as errors      ${PELLUCID_WERROR}
    sanitizers              ${PELLUCID_SANITIZE}
    concurrency tests only  ${PELLUCID_CONCURRENCY_TESTS_ONLY}

@@ -2,7 +2,8 @@
 """Checks that every C++ block in README.md and docs/ is an example that the tests run.
 
 The line above a block names its file, <!-- examples/NAME.cc -->, and the block is that file, character by character.
-A block that cannot stand alone is marked <!-- fragment -->. With --self-test it first proves that it can fail.
+A block that cannot stand alone is marked <!-- fragment -->; one that tests/newcomer writes into the project is marked
+<!-- newcomer: … -->. With --self-test it first proves that it can fail.
 """
 import re
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```(?:cpp|c\+\+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
-MARKER = re.compile(r"<!-- (fragment|examples/\w+\.cc) -->\s*\Z")
+MARKER = re.compile(r"<!-- (fragment|newcomer: [^\n]*|examples/\w+\.cc) -->\s*\Z")
 
 
 def check_block(root, text, block):
@@ -19,7 +20,7 @@ def check_block(root, text, block):
     if not marker:
         return "put <!-- examples/NAME.cc --> above this block, or <!-- fragment --> if it cannot stand alone"
     source = marker.group(1)
-    if source == "fragment":
+    if not source.startswith("examples/"):
         return None
     if not (root / source).is_file():
         return f"{source} does not exist: write it, or correct the marker"
@@ -46,6 +47,7 @@ def self_test():
         (f"Text.\n\n<!-- examples/one.cc -->\n{block}", None),
         (f"<!-- examples/one.cc -->\n\n{block}", None),
         (f"<!-- fragment -->\n{block}", None),
+        (f"<!-- newcomer: src/ops/x.cc -->\n{block}", None),
         ("```sh\nls\n```\n", None),
         (f"Text.\n{block}", "page.md:2: put <!-- examples/NAME.cc -->"),
         (f"<!-- fragment -->\n{block}\nText.\n{block}", "page.md:7: put"),

@@ -20,5 +20,8 @@ int main(int argc, char** argv) {
                           {"slice", [&] { return matrix.slice(0, 1, 3); }},
                           {"copy", [&] { target.copy_(vector); }},
                           {"clone", [&] { return vector.clone(); }},
+                          {"add", [&] { return at::add(vector, vector); }},
+                          {"mul", [&] { return at::mul(vector, vector); }},
+                          {"relu", [&] { return at::relu(vector); }},
                       });
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define PEL_KERNEL_ARGS_VERSION 1u
+#define PEL_KERNEL_ARGS_VERSION 2u
 
 #ifdef __cplusplus
 namespace pel {
@@ -17,8 +17,9 @@ typedef struct PelOperand {
   const int64_t* sizes;
   const int64_t* strides;
   int32_t rank;
-  uint8_t dtype; /* pel::DType */
-  uint8_t reserved[3];
+  uint8_t dtype;        /* pel::DType */
+  uint8_t is_row_major; /* 1: known to be; 0: the strides tell */
+  uint8_t reserved[2];
 } PelOperand;
 
 enum { PEL_SCALAR_BOOL = 0, PEL_SCALAR_INT = 1, PEL_SCALAR_FLOAT = 2 };
@@ -41,6 +42,7 @@ typedef struct PelKernelArgs {
   uint32_t reserved;
   void* scratch; /* workspace the launcher provides, or null */
   uint64_t scratch_bytes;
+  const void* context; /* since version 2: of the kernel that was chosen */
 } PelKernelArgs;
 
 #ifdef __cplusplus

@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +46,10 @@ struct Kernel {
   const char* name;
   Support (*supports)(const KernelArgs& args);
   void (*run)(Stream& stream, const KernelArgs& args);
+  // Calls that it is no candidate for: computed in another dtype, or by another of the op's formulas.
+  DTypeSet computes = kAllDTypes;
+  std::uint8_t formula = 0;
+  const void* context = nullptr;  // the kernel's own; given to it in args.context
 };
 // In order of preference: the first kernel that supports the call wins.
 using KernelList = ArrayView<Kernel>;
@@ -51,6 +57,9 @@ using KernelList = ArrayView<Kernel>;
 // What defines an op. `ns::name(Tensor self, Dim[] size, *, DType? dtype=None) -> Tensor`, with aliasing
 // marks: Tensor(a) is a view of another argument marked (a), Tensor(a!) is written to. A user's op needs a
 // namespace.
+struct Pointwise;  // formulas and what they are tested against; src/dispatch/pointwise.h
+struct Reduction;  // src/dispatch/reduction.h
+
 struct OpDef {
   std::string schema;
   OpKind kind = OpKind::Kernel;
@@ -59,6 +68,9 @@ struct OpDef {
   DTypeSet dtype_set = kAllDTypes;
   bool repeats_writes = false;
   std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
+  std::shared_ptr<const Pointwise> pointwise;  // null for other ops
+  std::shared_ptr<const Reduction> reduction;
+  std::vector<OpDef> forms;  // NAME_ and NAME.out, which share the op's file and kernels
 
   // Dtypes the tensor arguments may have when a kernel is launched.
   OpDef dtypes(DTypeSet set) && {
@@ -82,12 +94,15 @@ struct OpRecord;  // schema and facts; src/dispatch/record.h
 class PEL_API Op {
  public:
   constexpr Op() = default;
+  bool is_registered() const { return record_ != nullptr; }
   std::string_view name() const { return name_; }
   std::string schema() const;  // as text
   OpKind kind() const { return kind_; }
   DTypeSet dtypes() const { return dtypes_; }
   bool repeats_writes() const { return repeats_writes_; }
   const OpRecord& record() const { return *record_; }
+  const Pointwise* pointwise() const { return pointwise_; }  // null for other ops
+  const Reduction* reduction() const { return reduction_; }
   KernelList kernels(DeviceType device) const { return kernels_[static_cast<int>(device)]; }
 
  private:
@@ -95,6 +110,8 @@ class PEL_API Op {
   friend struct BoxedCall;
   const char* name_ = "?";
   const OpRecord* record_ = nullptr;
+  const Pointwise* pointwise_ = nullptr;
+  const Reduction* reduction_ = nullptr;
   Handler body_ = nullptr;
   OpKind kind_ = OpKind::Kernel;
   bool repeats_writes_ = false;
@@ -116,10 +133,15 @@ struct TensorRef {
   TensorRef(const Tensor& t) : tensor(&t) {}
   const Tensor* tensor;
 };
+// What a pointwise call computes in, and by which of the op's formulas.
+struct Computation {
+  DType dtype;
+  std::uint8_t formula = 0;
+};
 // Runs the first kernel of the op's list for the outputs' device that supports the call. Checks dtypes and
 // devices, and that no output is read-only, overlaps itself, or partly overlaps an input.
 PEL_API void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
-                    ArrayView<Scalar> scalars = {});
+                    ArrayView<Scalar> scalars = {}, std::optional<Computation> computation = std::nullopt);
 
 // To be called by every body that writes to an argument marked (a!).
 PEL_API void bump_version(const Tensor& written);

@@ -184,7 +184,12 @@ PEL_API Tensor make_like(const Tensor& self, DType dtype, Device device);
 // The dtype an op over these operands computes in, by PyTorch's rules: a tensor with axes outranks a 0-dim
 // one, which outranks a number, unless the lower one is of a higher category (bool < integral < floating).
 struct PromotionOperand {
-  PromotionOperand(const Tensor& t) : dtype(t.dtype()), rank_class(t.dim() == 0 ? 1 : 2) {}
+  PromotionOperand(const Tensor& t) : dtype(t.dtype()), rank_class(t.dim() == 0 ? 1 : 2) {
+    if (t.header()->is_number) {
+      rank_class = 0;
+      if (is_floating(dtype)) dtype = kF32;
+    }
+  }
   PromotionOperand(const Scalar& s) : dtype(s.default_dtype()), rank_class(0) {}
   DType dtype;
   int rank_class;  // 0 number, 1 tensor without axes, 2 tensor

@@ -25,6 +25,20 @@ std::optional<std::int64_t> environment_bytes(const char* variable) {
   return number << shift;
 }
 
+std::optional<int> environment_count(const char* variable, int most) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  const std::string_view view(text);
+  int number = 0;
+  const auto [rest, failure] = std::from_chars(view.data(), view.data() + view.size(), number);
+  if (failure != std::errc() || rest != view.data() + view.size() || number < 1 || number > most) {
+    log_line("environment",
+             fmt::format("{}={} is ignored: expected a number from 1 to {}", variable, text, most));
+    return std::nullopt;
+  }
+  return number;
+}
+
 bool log_wants(std::string_view topic) {
   const char* text = std::getenv("PELLUCID_LOG");
   std::string_view list = text ? text : "";

@@ -4,7 +4,6 @@
 #include "pellucid/op.h"
 
 #include "base/check.h"
-#include "base/small_vector.h"
 #include "dispatch/call_log.h"
 #include "profile/recorder.h"
 #include "tensor/make.h"
@@ -26,6 +25,7 @@ void fill_operand(Operand& o, const Tensor& t) {
   o.strides = reinterpret_cast<const std::int64_t*>(t.strides().data());
   o.rank = static_cast<std::int32_t>(t.dim());
   o.dtype = static_cast<std::uint8_t>(t.dtype());
+  o.is_row_major = t.header()->is_row_major;
 }
 
 PelScalar scalar_of(const Scalar& s) {
@@ -41,29 +41,38 @@ std::string dtype_names(DTypeSet set) {
   return text;
 }
 
-void check_operand(const Op& op, const Tensor& t, Device device) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_bad_operand(const Op& op, const Tensor& t, Device device,
+                                                              bool is_output) {
   PEL_CHECK(t.device() == device, DeviceError, "operands are on {} and {}; move them to one device first",
             to_string(device), to_string(t.device()));
   PEL_CHECK(op.dtypes().contains(t.dtype()), DTypeError, "the op takes {}; an operand is {}",
             dtype_names(op.dtypes()), describe(t));
+  PEL_ASSERT(is_output && t.is_read_only(), "one of the three is wrong");
+  throw AliasError(fmt::format("the output {} is in read-only memory; write to a clone", describe(t)));
 }
 
 // Output `i` holds each element once, and shares memory with no other operand, unless it is that operand.
-template <class TensorAt>
 void check_memory(const Op& op, std::size_t i, std::size_t outputs, std::size_t count,
-                  const Operand* operands, const TensorAt& tensor, bool any_external) {
-  const Tensor& t = tensor(i);
+                  const Operand* operands, const Tensor* const* tensors, bool any_external) {
+  const Tensor& t = *tensors[i];  // NOLINT(clang-analyzer-core.*): filled up to `count`
   PEL_CHECK(t.header()->is_row_major || op.repeats_writes() || !overlaps_itself(operands[i]), AliasError,
             "the output {} with strides {} holds one element at several indices; write to a clone",
             describe(t), to_string(t.strides()));
   for (std::size_t j = i + 1; j < count; ++j) {
     // Two storages of our own never meet; external memory may be anywhere.
-    if (!any_external && !t.shares_storage(tensor(j))) continue;
+    if (!any_external && !t.shares_storage(*tensors[j])) continue;
     const Overlap shared = overlap(operands[i], operands[j]);
     PEL_CHECK(shared == Overlap::None || (shared == Overlap::Same && j >= outputs), AliasError,
               "the output {} partly overlaps another operand, {}, in memory; clone one of them", describe(t),
-              describe(tensor(j)));
+              describe(*tensors[j]));
   }
+}
+
+bool is_empty(const Operand& o) {
+  for (int i = 0; i < o.rank; ++i) {
+    if (o.sizes[i] == 0) return true;
+  }
+  return false;
 }
 
 std::uint64_t bytes_addressed(const Operand& o) {
@@ -89,68 +98,81 @@ std::uint64_t bytes_addressed(const Operand& o) {
   profile::record(event);
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] void throw_no_kernel(const Op& op, Device device,
-                                                            const KernelArgs& args) {
+bool is_candidate(const Kernel& kernel, const std::optional<Computation>& computation) {
+  return !computation ||
+         (kernel.computes.contains(computation->dtype) && kernel.formula == computation->formula);
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void throw_no_kernel(const Op& op, Device device, KernelArgs args,
+                                                            const std::optional<Computation>& computation) {
   std::string reasons;
   for (const Kernel& kernel : op.kernels(device.type)) {
+    if (!is_candidate(kernel, computation)) continue;
+    args.context = kernel.context;
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kernel.name, kernel.supports(args).reason());
   }
-  if (reasons.empty()) reasons = "its list is empty";
+  if (reasons.empty()) reasons = "its list has none";
   throw NoKernelError(fmt::format("no kernel on {} takes this call ({})", to_string(device), reasons));
 }
 
-}  // namespace
+// Room for what a kernel is called with.
+struct Room {
+  Operand* operands;
+  const Tensor** tensors;
+  PelScalar* numbers;
+};
 
-void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
-            ArrayView<Scalar> scalars) {
+[[gnu::always_inline]] inline void launch_in(const Room& room, const Op& op, ArrayView<TensorRef> outputs,
+                                             ArrayView<TensorRef> inputs, ArrayView<Scalar> scalars,
+                                             const std::optional<Computation>& computation) {
   PEL_ASSERT(!outputs.empty(), "a kernel writes something");
   const Device device = outputs[0].tensor->device();
   const std::size_t count = outputs.size() + inputs.size();
-  const auto tensor = [&](std::size_t i) -> const Tensor& {
-    return i < outputs.size() ? *outputs[i].tensor : *inputs[i - outputs.size()].tensor;
-  };
-  // Not a SmallVector, which would clear what is filled in below: 30 instructions a launch.
-  std::array<Operand, kInlineOperands> inline_operands;
-  std::vector<Operand> more_operands(count > kInlineOperands ? count : 0);
-  Operand* operands = count > kInlineOperands ? more_operands.data() : inline_operands.data();
+  Operand* operands = room.operands;
+  const Tensor** tensors = room.tensors;
+  PelScalar* numbers = room.numbers;
+  for (std::size_t i = 0; i < outputs.size(); ++i) tensors[i] = outputs[i].tensor;
+  for (std::size_t i = 0; i < inputs.size(); ++i) tensors[outputs.size() + i] = inputs[i].tensor;
 
   unsigned storage_flags = 0;
-  bool writes_something = false;
   for (std::size_t i = 0; i < count; ++i) {
-    const Tensor& t = tensor(i);
-    check_operand(op, t, device);
-    storage_flags |= t.header()->storage->flags;
-    if (i < outputs.size()) {
-      PEL_CHECK(!t.is_read_only(), AliasError, "the output {} is in read-only memory; write to a clone",
-                describe(t));
-    }
+    const Tensor& t = *tensors[i];  // NOLINT(clang-analyzer-core.*): filled up to `count`
+    const unsigned flags = t.header()->storage->flags;
+    const bool is_output = i < outputs.size();
+    if (t.device() != device || !op.dtypes().contains(t.dtype()) ||
+        (is_output && (flags & StorageHeader::kReadOnly))) [[unlikely]]
+      throw_bad_operand(op, t, device, is_output);
+    storage_flags |= flags;
   }
   // Meta device or symbolic sizes: the shape rule was all there is to do.
   if (storage_flags & StorageHeader::kNoData) [[unlikely]]
     return;
-  for (std::size_t i = 0; i < count; ++i) fill_operand(operands[i], tensor(i));
+  for (std::size_t i = 0; i < count; ++i) fill_operand(operands[i], *tensors[i]);
+  bool writes_something = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    check_memory(op, i, outputs.size(), count, operands, tensor,
+    check_memory(op, i, outputs.size(), count, operands, tensors,
                  (storage_flags & StorageHeader::kExternal) != 0);
-    writes_something = writes_something || tensor(i).numel() != 0;
+    writes_something = writes_something || !is_empty(operands[i]);
   }
   if (!writes_something) return;
 
-  SmallVector<PelScalar, kInlineOperands> numbers;
-  for (const Scalar& s : scalars) numbers.push_back(scalar_of(s));
-  const KernelArgs args = {PEL_KERNEL_ARGS_VERSION,
-                           static_cast<std::uint16_t>(outputs.size()),
-                           static_cast<std::uint16_t>(inputs.size()),
-                           operands,
-                           numbers.data(),
-                           static_cast<std::uint32_t>(numbers.size()),
-                           0,
-                           nullptr,
-                           0};
+  for (std::size_t i = 0; i < scalars.size(); ++i) numbers[i] = scalar_of(scalars[i]);
+  KernelArgs args = {PEL_KERNEL_ARGS_VERSION,
+                     static_cast<std::uint16_t>(outputs.size()),
+                     static_cast<std::uint16_t>(inputs.size()),
+                     operands,
+                     numbers,
+                     static_cast<std::uint32_t>(scalars.size()),
+                     0,
+                     nullptr,
+                     0,
+                     nullptr};
 
   Stream stream(device);
   for (const Kernel& kernel : op.kernels(device.type)) {
+    if (!is_candidate(kernel, computation)) continue;
+    args.context = kernel.context;
     if (const Support support = kernel.supports(args); !support) {
       CallLog::refusal(kernel.name, support.reason());
       continue;
@@ -161,7 +183,25 @@ void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inp
       return run_recorded(op, kernel, stream, args);
     return kernel.run(stream, args);
   }
-  throw_no_kernel(op, device, args);
+  throw_no_kernel(op, device, args, computation);
+}
+
+}  // namespace
+
+void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
+            ArrayView<Scalar> scalars, std::optional<Computation> computation) {
+  const std::size_t count = outputs.size() + inputs.size();
+  if (count <= kInlineOperands && scalars.size() <= kInlineOperands) [[likely]] {
+    // Plain arrays, left as they are: each is filled as far as it is used.
+    Operand operands[kInlineOperands];
+    const Tensor* tensors[kInlineOperands];
+    PelScalar numbers[kInlineOperands];
+    return launch_in({operands, tensors, numbers}, op, outputs, inputs, scalars, computation);
+  }
+  std::vector<Operand> operands(count);
+  std::vector<const Tensor*> tensors(count);
+  std::vector<PelScalar> numbers(scalars.size());
+  launch_in({operands.data(), tensors.data(), numbers.data()}, op, outputs, inputs, scalars, computation);
 }
 
 }  // namespace pel

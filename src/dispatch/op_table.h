@@ -15,8 +15,10 @@ namespace pel {
 using DefineFn = OpDef (*)();
 extern const DefineFn kOpDefines[];  // in the order of kOpNames
 
-// Filled when the runtime is wired, which is before the first call reaches a body.
-extern constinit std::array<Op, kOpNames.size()> builtin_ops;
+// Three places a file: the op itself, NAME_ and NAME.out. Filled when the runtime is wired, which is before
+// the first call reaches a body; forms that an op does not have stay empty.
+inline constexpr std::size_t kFormCount = 3;
+extern constinit std::array<Op, kFormCount * kOpNames.size()> builtin_ops;
 
 template <std::size_t N>
 struct FixedString {
@@ -25,10 +27,22 @@ struct FixedString {
   char value[N];
 };
 
+// The place of an op by name; builtin_ops.size() where there is none.
+constexpr std::size_t find_op_index(std::string_view name) {
+  constexpr std::string_view kEndings[kFormCount] = {"", "_", ".out"};
+  for (std::size_t form = 0; form < kFormCount; ++form) {
+    if (!name.ends_with(kEndings[form])) continue;
+    const std::string_view file = name.substr(0, name.size() - kEndings[form].size());
+    const auto found = std::find(kOpNames.begin(), kOpNames.end(), file);
+    if (found != kOpNames.end())
+      return kFormCount * static_cast<std::size_t>(found - kOpNames.begin()) + form;
+  }
+  return kFormCount * kOpNames.size();
+}
 consteval std::size_t op_index(std::string_view name) {
-  const auto found = std::find(kOpNames.begin(), kOpNames.end(), name);
-  if (found == kOpNames.end()) throw "no file of src/ops/ has this name";
-  return static_cast<std::size_t>(found - kOpNames.begin());
+  const std::size_t index = find_op_index(name);
+  if (index == kFormCount * kOpNames.size()) throw "no file of src/ops/ has this name";
+  return index;
 }
 
 // A built-in op by name: an address known at compile time. op<"no_such">() does not compile.

@@ -16,6 +16,8 @@ struct OpRecord {
   bool is_builtin = false;
   // A user's kernels live here; the backends' lists are static.
   std::array<std::vector<Kernel>, kDeviceTypeCount> own_kernels;
+  std::shared_ptr<const Pointwise> pointwise;  // null for other ops
+  std::shared_ptr<const Reduction> reduction;
 };
 
 }  // namespace pel

@@ -11,7 +11,7 @@
 
 namespace pel {
 
-constinit std::array<Op, kOpNames.size()> builtin_ops{};
+constinit std::array<Op, kFormCount * kOpNames.size()> builtin_ops{};
 
 namespace detail {
 constinit thread_local ThreadKeys thread_keys;
@@ -57,6 +57,8 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   record->schema = parse_schema(def.schema);
   record->is_builtin = is_builtin;
   record->own_kernels = std::move(def.kernel_lists);
+  record->pointwise = std::move(def.pointwise);
+  record->reduction = std::move(def.reduction);
   check_types(record->schema, def.arg_types);
   op.name_ = record->schema.op_name.c_str();
   op.body_ = def.body;
@@ -64,13 +66,21 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   op.dtypes_ = def.dtype_set;
   op.repeats_writes_ = def.repeats_writes;
   for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
+  op.pointwise_ = record->pointwise.get();
+  op.reduction_ = record->reduction.get();
   op.record_ = record.release();  // lives as long as the process
 }
 
 void Registry::register_builtins() {
-  for (std::size_t i = 0; i < builtin_ops.size(); ++i) {
-    fill(builtin_ops[i], kOpDefines[i](), true);
-    PEL_ASSERT(builtin_ops[i].name() == kOpNames[i], "an op's file has the op's name");
+  for (std::size_t i = 0; i < kOpNames.size(); ++i) {
+    OpDef def = kOpDefines[i]();
+    std::vector<OpDef> defs = std::move(def.forms);
+    defs.insert(defs.begin(), std::move(def));
+    for (OpDef& form : defs) {
+      const std::size_t at = find_op_index(parse_schema(form.schema).op_name);
+      PEL_ASSERT(at / kFormCount == i, "an op's file has the op's name");
+      fill(builtin_ops[at], std::move(form), true);
+    }
   }
 }
 
@@ -94,9 +104,10 @@ const Op& Registry::register_user(OpDef def) {
 
 void Registry::register_backend(DeviceType device, ArrayView<BackendKernels> lists) {
   for (const BackendKernels& list : lists) {
-    Op* op = find_in(builtin_ops, list.op);
-    PEL_ASSERT(op != nullptr, "a backend's kernel list names an op that exists");
-    op->kernels_[static_cast<int>(device)] = list.kernels;
+    const std::size_t at = find_op_index(list.op);
+    PEL_ASSERT(at % kFormCount == 0 && at < builtin_ops.size(), "a kernel list names an op that exists");
+    for (std::size_t form = at; form < at + kFormCount; ++form)
+      builtin_ops[form].kernels_[static_cast<int>(device)] = list.kernels;
   }
 }
 
@@ -135,7 +146,9 @@ const Op* find_op(std::string_view name) {
 std::vector<const Op*> all_ops() {
   wire_runtime();
   std::vector<const Op*> ops;
-  for (const Op& op : builtin_ops) ops.push_back(&op);
+  for (const Op& op : builtin_ops) {
+    if (op.is_registered()) ops.push_back(&op);
+  }
   UserOps& user = user_ops();
   std::lock_guard lock(user.mutex);
   for (const Op& op : user.ops) ops.push_back(&op);

@@ -31,6 +31,7 @@ class Parser {
     Schema schema;
     schema.op_name = word();
     while (take("::")) schema.op_name += "::" + word();
+    if (take(".")) schema.op_name += "." + word();
     expect("(");
     bool keyword_only = false;
     for (bool first = true; !take(")"); first = false) {
@@ -111,6 +112,13 @@ class Parser {
       }
       return list;
     }
+    if (take("'")) {
+      const std::size_t length = rest_.find('\'');
+      check(length != std::string_view::npos, "a closing '");
+      std::string text(rest_.substr(0, length));
+      rest_.remove_prefix(length + 1);
+      return text;
+    }
     if (take("True")) return true;
     if (take("False")) return false;
     const double v = number();
@@ -145,7 +153,11 @@ std::string to_string(const SchemaArg& arg) {
   if (arg.default_value) {
     const bool is_none = std::holds_alternative<std::monostate>(*arg.default_value);
     const bool* flag = std::get_if<bool>(&*arg.default_value);
-    text += "=" + (is_none ? "None" : flag ? (*flag ? "True" : "False") : pel::to_string(*arg.default_value));
+    const std::string* word = std::get_if<std::string>(&*arg.default_value);
+    text += "=" + (is_none ? "None"
+                   : flag  ? (*flag ? "True" : "False")
+                   : word  ? "'" + *word + "'"
+                           : pel::to_string(*arg.default_value));
   }
   return text;
 }

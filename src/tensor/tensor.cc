@@ -43,6 +43,7 @@ TensorHeader* new_header(std::size_t rank, DType dtype, Device device, int small
   header->block_class = static_cast<std::uint8_t>(block_class);
   header->capacity = high ? static_cast<std::uint8_t>(kMaxRank) : kInlineRank;
   header->is_row_major = false;
+  header->is_number = false;
   header->autograd = nullptr;
   return header;
 }

@@ -128,7 +128,7 @@ inline std::string describe(const Tensor& t, const std::string& kind, const Regi
   std::string text = kind + " " + std::string(name(t.dtype())) + " " + text_of(t.sizes()) + " " +
                      text_of(t.strides()) + " " + std::to_string(t.storage_offset().value()) + " " +
                      owner_of(t, registers);
-  return kind == "layout" ? text : text + " " + values_text(t, kind == "near");
+  return kind == "layout" ? text : text + " " + values_text(t, kind != "tensor");
 }
 
 // What the run has to say where `expected` stands.
@@ -161,7 +161,7 @@ inline std::string observe(const Run& run, const Case& c, const std::string& exp
     said = name(std::get<DType>(reg));
   } else if (kind == "answer") {
     said = std::get<bool>(reg) ? "yes" : "no";
-  } else if (kind == "tensor" || kind == "near" || kind == "layout") {
+  } else if (kind == "tensor" || kind == "near" || kind == "layout" || kind.starts_with("steps:")) {
     return words[0] + " " + describe(std::get<Tensor>(reg), kind, run.registers);
   } else {
     throw std::runtime_error("no such expectation: " + expected);
@@ -184,28 +184,92 @@ inline double value_of(const std::string& digits, DType dtype) {
   }
 }
 
+// The floating values of two descriptions, where all the rest is equal; none where it is not.
+struct ValuePair {
+  DType dtype;
+  std::vector<std::string> expected, got;
+};
+inline std::optional<ValuePair> floating_values(const std::string& expected, const std::string& got) {
+  const std::vector<std::string> a = split_text(expected, " "), b = split_text(got, " ");
+  if (a.size() != 8 || b.size() != 8 || !std::equal(a.begin(), a.end() - 1, b.begin())) return std::nullopt;
+  ValuePair pair{parse_dtype(a[2]), parse_list(a[7]), parse_list(b[7])};
+  if (!is_floating(pair.dtype) || pair.expected.size() != pair.got.size()) return std::nullopt;
+  return pair;
+}
+
 // arange and linspace may round in another order: up to four units in the last place of the largest value.
 inline bool nearly_equal(const std::string& expected, const std::string& got) {
-  const std::vector<std::string> a = split_text(expected, " "), b = split_text(got, " ");
-  if (a.size() != 8 || b.size() != 8 || !std::equal(a.begin(), a.end() - 1, b.begin())) return false;
-  const DType dtype = parse_dtype(a[2]);
-  if (!is_floating(dtype)) return a[7] == b[7];
-  const std::vector<std::string> left = parse_list(a[7]), right = parse_list(b[7]);
-  if (left.size() != right.size()) return false;
+  const std::optional<ValuePair> values = floating_values(expected, got);
+  if (!values) return false;
+  const DType dtype = values->dtype;
   double largest = 0;
-  for (const std::string& digits : left) largest = std::max(largest, std::fabs(value_of(digits, dtype)));
+  for (const std::string& digits : values->expected)
+    largest = std::max(largest, std::fabs(value_of(digits, dtype)));
   const double epsilon = dtype == kF64 ? 0x1p-52 : dtype == kF32 ? 0x1p-23 : dtype == kF16 ? 0x1p-10 : 0x1p-7;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const double difference = std::fabs(value_of(left[i], dtype) - value_of(right[i], dtype));
-    if (left[i] != right[i] && !(difference <= 4 * epsilon * largest)) return false;
+  for (std::size_t i = 0; i < values->expected.size(); ++i) {
+    const std::string &a = values->expected[i], &b = values->got[i];
+    const double difference = std::fabs(value_of(a, dtype) - value_of(b, dtype));
+    if (a != b && !(difference <= 4 * epsilon * largest)) return false;
   }
   return true;
+}
+
+// How many numbers of the dtype lie between: 1 for neighbours, of which the largest number and infinity are a
+// pair. None where only one is NaN, and between 0 and -0.
+inline std::optional<std::uint64_t> steps_between(const std::string& a, const std::string& b, DType dtype) {
+  if (a == b) return 0;
+  if (a == "nan" || b == "nan") return std::nullopt;
+  const std::uint64_t sign = std::uint64_t{1} << (8 * size_bytes(dtype) - 1);
+  const std::uint64_t left = std::stoull(a, nullptr, 16), right = std::stoull(b, nullptr, 16);
+  const std::uint64_t x = left & ~sign, y = right & ~sign;  // as steps from 0
+  if ((left & sign) != (right & sign)) return x + y == 0 ? std::nullopt : std::optional(x + y);
+  return x > y ? x - y : y - x;
+}
+
+// The largest distance between floating values; none where something cannot be measured in steps.
+inline std::optional<std::uint64_t> most_steps(const std::string& expected, const std::string& got) {
+  const std::optional<ValuePair> values = floating_values(expected, got);
+  if (!values) return std::nullopt;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < values->expected.size(); ++i) {
+    const auto steps = steps_between(values->expected[i], values->got[i], values->dtype);
+    if (!steps) return std::nullopt;
+    most = std::max(most, *steps);
+  }
+  return most;
+}
+
+// What was got, with * for the strides that the expectation leaves open.
+inline std::string with_open_strides(const std::string& expected, const std::string& got) {
+  std::vector<std::string> words = split_text(got, " ");
+  const std::vector<std::string> wanted = split_text(expected, " ");
+  if (expected.find('*') == std::string::npos || words.size() != 8 || wanted.size() != 8) return got;
+  const std::vector<std::string> open = parse_list(wanted[4]);
+  std::vector<std::string> strides = parse_list(words[4]);
+  std::string text;
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    text += (i ? "," : "") + (i < open.size() && open[i] == "*" ? "*" : strides[i]);
+  words[4] = "[" + text + "]";
+  text = words[0];
+  for (std::size_t i = 1; i < words.size(); ++i) text += " " + words[i];
+  return text;
+}
+
+// What the words of an expectation leave open. "steps:4" lets every floating value be four numbers away.
+inline bool holds(const std::string& expected, const std::string& got) {
+  if (got == expected) return true;
+  const std::vector<std::string> words = split_text(expected, " ");
+  if (words.size() < 2) return false;
+  if (words[1] == "near") return nearly_equal(expected, got);
+  if (!words[1].starts_with("steps:")) return false;
+  const std::optional<std::uint64_t> steps = most_steps(expected, got);
+  return steps && *steps <= std::stoull(words[1].substr(6));
 }
 
 struct Difference {
   std::string expected;
   std::string got;
-  std::string message;  // of an error that Pellucid raised
+  std::string message;  // of an error that Pellucid raised, or the distance
 };
 
 // Runs the case; the first expectation that does not hold.
@@ -214,10 +278,12 @@ inline std::optional<Difference> check_case(const Case& c) {
   try {
     run = run_case(c);
     for (const std::string& expected : c.expectations) {
-      const std::string got = observe(run, c, expected);
-      const bool near = expected.find(" near ") != std::string::npos;
-      if (got != expected && !(near && nearly_equal(expected, got)))
-        return Difference{expected, got, run.message};
+      const std::string got = with_open_strides(expected, observe(run, c, expected));
+      if (holds(expected, got)) continue;
+      Difference difference{expected, got, run.message};
+      if (const auto steps = most_steps(expected, got); steps && *steps > 0)
+        difference.message = std::to_string(*steps) + " steps apart";
+      return difference;
     }
   } catch (const std::exception& e) {
     return Difference{c.expectations.front(), "an exception that is no pel::Error", e.what()};

@@ -15,9 +15,12 @@
 
 #include "pellucid/error.h"
 #include "pellucid/index.h"
+#include "pellucid/op.h"
 #include "pellucid/ops.h"
 #include "pellucid/tensor.h"
 
+#include "dispatch/record.h"
+#include "ops/family_pointwise.h"
 #include "parity/case_file.h"
 
 namespace pel::parity {
@@ -164,8 +167,50 @@ inline Register run_result_type(const Args& a) {
   return result_type(operands);
 }
 
+// masked_fill with a tensor as the value has no schema of its own: it is a call of `where`.
+inline Register run_masked_fill_by_tensor(const Args& a) {
+  return masked_fill(a.tensor(0), a.tensor(1), a.tensor(2));
+}
+
+// An argument as the schema wants it. A number where a tensor may stand is a tensor that promotes as a
+// number.
+inline Value parse_value(const Args& a, int i, ArgType type) {
+  using Base = ArgType::Base;
+  if (type.is_optional && !a.given(i)) return {};
+  const std::string& word = a.words()[static_cast<std::size_t>(i)];
+  switch (type.base) {
+    case Base::Tensor:
+      return word.front() == '%' ? a.tensor(i) : make_number(a.number(i), kCpu);
+    case Base::Int:
+    case Base::Dim:
+      return type.is_list ? Value(a.dims(i)) : Value(a.dim(i));
+    case Base::Float:
+      return a.number(i).to_double();
+    case Base::Bool:
+      return a.number(i).to_int() != 0;
+    case Base::Scalar:
+      return a.number(i);
+    case Base::DType:
+      return a.dtype(i);
+    case Base::String:
+      return word;
+    default:
+      throw std::runtime_error("no case has an argument like " + word);
+  }
+}
+
+// An op by its registered name: "add", "add_" or "add.out", whose first argument is the out.
+inline Register run_op(const Op& op, const Args& a) {
+  const std::vector<SchemaArg>& wanted = op.record().schema.args;
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < a.count(); ++i)
+    values.push_back(parse_value(a, static_cast<int>(i), wanted.at(i).type));
+  return std::get<Tensor>(call_boxed(op, std::move(values)).at(0));
+}
+
 using RunStep = Register (*)(const Args&);
 
+// Steps with code of their own; every other step is run_op.
 inline const std::map<std::string, RunStep, std::less<>> kSteps = {
     {"in", run_in},
     {"data", run_data},
@@ -236,6 +281,8 @@ inline const std::map<std::string, RunStep, std::less<>> kSteps = {
     {"promote_types", [](const Args& a) -> Register { return promote_types(a.dtype(0), a.dtype(1)); }},
     {"can_cast", [](const Args& a) -> Register { return can_cast(a.dtype(0), a.dtype(1)); }},
     {"result_type", run_result_type},
+    // pointwise
+    {"masked_fill_by_tensor", run_masked_fill_by_tensor},
 };
 
 struct Run {
@@ -251,10 +298,12 @@ inline Run run_case(const Case& c) {
   for (const std::string& step : c.steps) {
     std::vector<std::string> words = split_text(step, " ");
     const auto found = kSteps.find(words.front());
-    if (found == kSteps.end()) throw std::runtime_error("no such step: " + step);
+    const Op* op = found == kSteps.end() ? find_op(words.front()) : nullptr;
+    if (found == kSteps.end() && !op) throw std::runtime_error("no such step: " + step);
     words.erase(words.begin());
+    const Args args(std::move(words), run.registers);
     try {
-      run.registers.push_back(found->second(Args(std::move(words), run.registers)));
+      run.registers.push_back(op ? run_op(*op, args) : found->second(args));
     } catch (const Error& e) {
       run.error = e.code() == ErrorCode::Internal ? "internal"
                   : e.code() == ErrorCode::Index  ? "index"

@@ -7,7 +7,10 @@ A case is one line:
 A step is an op and its arguments; step k fills register %k. An expectation begins with the register it is about:
 
     %1 tensor DTYPE SIZES STRIDES OFFSET OWNER VALUES   OWNER: the first register with the same storage, or new
-    %1 near   DTYPE SIZES STRIDES OFFSET OWNER VALUES   the same, and floating values may differ by a few roundings
+    %1 near   DTYPE SIZES STRIDES OFFSET OWNER VALUES   the same, and floating values may differ by a few roundings of
+                                                        the largest one
+    %1 steps:4 DTYPE SIZES STRIDES OFFSET OWNER VALUES  the same, and floating values may be four numbers of the dtype
+                                                        away
     %1 layout DTYPE SIZES STRIDES OFFSET OWNER          the same without values: the memory is not initialised
     %1 count 3                                          a list of three tensors; its elements are %1.0, %1.1, %1.2
     %1 same %0                                          the very tensor of register 0
@@ -17,9 +20,10 @@ A step is an op and its arguments; step k fills register %k. An expectation begi
     %1 answer yes
     error index | error other                           the last step raises; index is torch's IndexError
 
-Lists are [1,2,3]. Numbers that promote are b:1, i:5 or f:0x1.8p+1. Integers and bools are decimal; floating values are
-the hexadecimal digits of their bits, and every NaN is nan. More than 64 values become #HASH: FNV-1a over 64-bit words,
-where a word is the integer, the bits, or all ones for NaN.
+A step that case_run.h does not name is an op of Pellucid, its arguments in the order of the schema; of NAME.out the
+first is the out. A stride may be *, which is any. Lists are [1,2,3]. Numbers that promote are b:1, i:5 or f:0x1.8p+1.
+Integers and bools are decimal; floating values are the hexadecimal digits of their bits, and every NaN is nan. More
+than 64 values become #HASH: FNV-1a over 64-bit words, where a word is the integer, the bits, or all ones for NaN.
 """
 import functools
 
@@ -288,9 +292,14 @@ class Program:
     def expect(self, ref, text):
         self.expectations.append(f"{ref} {text}")
 
-    def expect_tensor(self, ref, kind="tensor", tensor=None):
+    def expect_tensor(self, ref, kind="tensor", tensor=None, visible_strides=False):
+        """With visible_strides, those that no element tells are *: of axes of size 1, and all of an empty tensor."""
         tensor = self.value(ref) if tensor is None else tensor
-        parts = [kind, DTYPE_NAMES[tensor.dtype], text_of(list(tensor.shape)), text_of(list(tensor.stride())),
+        strides = list(tensor.stride())
+        if visible_strides:
+            hidden = [size == 1 or tensor.numel() == 0 for size in tensor.shape]
+            strides = ["*" if is_hidden else stride for is_hidden, stride in zip(hidden, strides)]
+        parts = [kind, DTYPE_NAMES[tensor.dtype], text_of(list(tensor.shape)), text_of(strides),
                  str(tensor.storage_offset()), self.owner_of(tensor)]
         if kind != "layout":
             parts.append(values_text(tensor, in_full=kind == "near"))

@@ -1,5 +1,5 @@
-// Views, indexing, promotion, creation, copies, versions and errors are PyTorch's, on the cases that
-// write_cases.py drew at random and torch answered.
+// Views, indexing, promotion, creation, copies, versions, pointwise ops, sums and errors are PyTorch's, on
+// the cases that write_cases.py drew at random and torch answered.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 namespace pel::parity {
 namespace {
 
-constexpr std::int64_t kLeastCases = 5000;
+constexpr std::int64_t kLeastCases = 40000;
 constexpr int kShownPerOp = 5;  // failures of one op in one family that are printed in full
 
 std::int64_t number_from_environment(const char* name, std::int64_t otherwise) {
@@ -119,6 +119,22 @@ TEST(TorchParity, NoticesEveryWrongWord) {
        {"%0 dtype u8", "%1 answer yes"}},
       {"10 self | data f16 [7e00,7e01,8000] => %0 tensor f16 [3] [1] 0 new [nan,nan,8000]",
        {"%0 tensor f16 [3] [1] 0 new [nan,nan,0000]", "%0 tensor f16 [3] [1] 0 new [7e00,nan,8000]"}},
+      {"11 self | in f32 2 | add %0 f:0x1p+1 i:2 => %1 steps:2 f32 [2] [1] 0 new [40800002,409ffffe]",
+       {"%1 steps:1 f32 [2] [1] 0 new [40800002,40a00000]",
+        "%1 steps:2 f32 [2] [1] 0 new [40800000,40a00003]",
+        "%1 steps:2 f32 [2] [1] 0 new [40800000,c0a00000]", "%1 steps:2 f32 [2] [1] 0 new [40800000,nan]",
+        "%1 steps:2 f32 [2] [1] 0 new [40800000]", "%1 steps:2 f64 [2] [1] 0 new [40800000,40a00000]",
+        "%1 steps:2 f32 [2] [2] 0 new [40800000,40a00000]"}},
+      {"12 self | data f16 [8000,fbff] | mul_ %0 f:0x1p+0 => %1 same %0 ; %0 steps:1 f16 [2] [1] 0 new "
+       "[8000,fc00]",
+       {"%0 steps:1 f16 [2] [1] 0 new [0000,fbff]"}},
+      {"13 self | in i64 3 | as_strided %0 [1,3] [7,1] 0 => %1 tensor i64 [1,3] [*,1] 0 %0 [0,1,2]",
+       {"%1 tensor i64 [1,3] [*,2] 0 %0 [0,1,2]", "%1 tensor i64 [1,3] [*] 0 %0 [0,1,2]",
+        "%1 tensor i64 [1,3] [*,1] 0 %0 [0,1,3]"}},
+      {"14 self | in i8 3 | in i16 3 | div.out %1 %0 i:0 floor => error other",
+       {"%2 same %1", "%1 tensor i16 [3] [1] 0 new [0,1,2]"}},
+      {"15 self | in i32 3 | sum %0 [-1] b:1 f64 => %1 tensor f64 [1] [1] 0 new [4008000000000000]",
+       {"%1 tensor i64 [1] [1] 0 new [3]", "%1 tensor f64 [] [] 0 new [4008000000000000]"}},
   };
   for (const auto& [line, corruptions] : lines) {
     Case c = parse_case(line);

@@ -8,13 +8,14 @@ import sys
 
 import torch
 
-from families import copies, creation, indexing, items, promotion, versions, views
+from families import copies, creation, indexing, items, pointwise, promotion, reductions, versions, views
 from program import DTYPES, NoAnswer, Program
 
 FORMAT_VERSION = 1
-# Of a hundred cases.
-SHARES = {"views": (views, 42), "indexing": (indexing, 15), "promotion": (promotion, 8), "creation": (creation, 14),
-          "copies": (copies, 15), "versions": (versions, 3), "items": (items, 3)}
+# How many cases a full run draws.
+FAMILIES = {"views": (views, 5040), "indexing": (indexing, 1800), "promotion": (promotion, 960),
+            "creation": (creation, 1680), "copies": (copies, 1800), "versions": (versions, 360), "items": (items, 360),
+            "pointwise": (pointwise, 30420), "reductions": (reductions, 1500)}
 
 
 def drawn(make):
@@ -27,27 +28,30 @@ def drawn(make):
             pass
 
 
-def written(seed, count):
+def written(seed, percent):
     """(family name, program) for every case. Each family has its own generator: one does not shift another."""
-    for name, (family, share) in SHARES.items():
+    for name, (family, count) in FAMILIES.items():
         rng = random.Random(f"{seed} {name}")
         if hasattr(family, "pair_case"):  # beside the random ones, one case for each pair of dtypes
             for a, b in itertools.product(DTYPES, repeat=2):
                 yield name, drawn(lambda program: family.pair_case(program, rng, a, b))
-        for _ in range(count * share // 100):
-            yield name, drawn(lambda program: family.case(program, rng))
+        for i in range(count * percent // 100):
+            if hasattr(family, "numbered_case"):  # walks over what it is about
+                yield name, drawn(lambda program: family.numbered_case(program, rng, i))
+            else:
+                yield name, drawn(lambda program: family.case(program, rng))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=12000)
+    parser.add_argument("--percent", type=int, default=100, help="of the cases of a full run")
     options = parser.parse_args()
 
     torch.set_num_threads(1)
     lines, cases, errors = [], collections.Counter(), collections.Counter()
-    for number, (name, program) in enumerate(written(options.seed, options.count), 1):
+    for number, (name, program) in enumerate(written(options.seed, options.percent), 1):
         lines.append(program.line(number, name))
         cases[name] += 1
         errors[name] += program.error is not None

@@ -43,7 +43,8 @@ struct TensorHeader {
   std::uint8_t block_class;
   std::uint8_t capacity;
   bool is_row_major;  // known to be, by construction; false means: look at the strides
-  std::uint8_t reserved[3];
+  bool is_number;     // a number given where a tensor may stand: promotes by kind, not by size
+  std::uint8_t reserved[2];
   void* autograd;  // belongs to the Autograd key; null without gradient
 
   Dim* sizes() { return reinterpret_cast<Dim*>(this + 1); }

@@ -27,6 +27,7 @@ void run_fill(Stream&, const KernelArgs& args) {
   Operand src = dst;
   src.data = pattern;
   src.strides = still.data();
+  src.is_row_major = 0;
   copy_elements(dst, src);
 }
 

@@ -1,5 +1,6 @@
 // Which kernels serve which op on the CPU. The first that supports the call wins.
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/pointwise.h"
 #include "dispatch/registry.h"
 
 namespace pel::cpu {
@@ -16,6 +17,7 @@ void register_kernels() {
       {"eye", {kEye, std::size(kEye)}},
   };
   Registry::register_backend(DeviceType::Cpu, {lists, std::size(lists)});
+  register_pointwise();
 }
 
 }  // namespace pel::cpu

@@ -12,6 +12,7 @@
 namespace pel::cpu {
 
 inline bool is_row_major(const Operand& a) {
+  if (a.is_row_major) return true;
   std::int64_t expected = 1;
   for (int i = a.rank; i-- > 0; expected *= a.sizes[i]) {
     if (a.strides[i] != expected && a.sizes[i] != 1) return false;

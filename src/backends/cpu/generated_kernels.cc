@@ -1,0 +1,122 @@
+// From the table of prebuilt code to the kernel lists of the pointwise ops.
+#include <cstring>
+#include <deque>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "backends/cpu/isa.h"
+#include "backends/cpu/kernel_set.h"
+#include "backends/cpu/pointwise.h"
+#include "backends/cpu/reduce.h"
+#include "dispatch/op_table.h"
+#include "dispatch/reduction.h"
+#include "dispatch/registry.h"
+
+namespace pel::cpu {
+namespace {
+
+// Never destroyed, and never moved: kernels point into it.
+struct Loaded {
+  std::deque<LoopCode> codes;
+  std::deque<std::string> names;
+  std::deque<FoldCode> folds;
+  std::deque<std::vector<Kernel>> lists;
+  LoopCode* casts[kDTypeCount][kDTypeCount] = {};
+};
+Loaded& loaded() {
+  static Loaded* const instance = new Loaded;
+  return *instance;
+}
+
+// A piece of work for one thread takes about 20 µs: ten times what handing it over costs.
+constexpr double kCyclesPerPiece = 60'000;
+
+// Most used first: the list is searched in this order.
+constexpr DType kOrder[] = {kF32, kBF16, kF16, kF64, kI64, kI32, kBool, kU8, kI8, kI16};
+
+Support supports_any(const KernelArgs&) { return Support::yes(); }
+
+LoopCode* load(const std::string& kernel, codegen::Isa isa) {
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
+  if (prebuilt == nullptr) return nullptr;
+  Loaded& all = loaded();
+  LoopCode& code = all.codes.emplace_back();
+  code.name = all.names.emplace_back(fmt::format("{}_{}", kernel, codegen::name(isa))).c_str();
+  code.function = prebuilt->function[static_cast<int>(isa)];
+  code.grain =
+      static_cast<std::int64_t>(kCyclesPerPiece / static_cast<double>(prebuilt->cost[static_cast<int>(isa)]));
+  return &code;
+}
+
+void load_op(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
+  const Pointwise& facts = *op.pointwise();
+  for (std::size_t formula = 0; formula < facts.formulas.size(); ++formula) {
+    for (const DType dtype : kOrder) {
+      if (!facts.computes.contains(dtype)) continue;
+      LoopCode* code = load(kernel_name(op, formula, dtype), isa);
+      if (code == nullptr) continue;
+      code->input_count = facts.input_count;
+      code->output = facts.gives == Pointwise::Gives::Bool ? kBool : dtype;
+      std::fill_n(code->inputs, facts.input_count, dtype);
+      if (facts.takes_condition) code->inputs[0] = kBool;
+      list.push_back(
+          {code->name, supports_any, run_loop, DTypeSet{dtype}, static_cast<std::uint8_t>(formula), code});
+    }
+  }
+}
+
+void load_reduction(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
+  const Reduction& facts = *op.reduction();
+  for (const DType dtype : kOrder) {
+    const DType value = facts.value_type(dtype);
+    const LoopCode* elements = load(fold_name(op.name(), dtype), isa);
+    const LoopCode* values = load(fold_name(op.name(), value), isa);
+    if (elements == nullptr || values == nullptr) continue;
+    FoldCode& code = loaded().folds.emplace_back(FoldCode{*elements, *values, initial_bits(facts, value)});
+    for (LoopCode* loop : {&code.elements, &code.values}) {
+      loop->input_count = 1;
+      loop->output = value;
+    }
+    code.elements.inputs[0] = dtype;
+    code.values.inputs[0] = value;
+    list.push_back({code.elements.name, supports_any, run_fold, DTypeSet{dtype}, 0, &code});
+  }
+}
+
+}  // namespace
+
+const LoopCode* cast_loop(DType from, DType to) {
+  return loaded().casts[static_cast<int>(from)][static_cast<int>(to)];
+}
+
+void register_pointwise() {
+  if (const std::optional<codegen::Isa> isa = active_isa()) register_pointwise(*isa);
+}
+
+void register_pointwise(codegen::Isa isa) {
+  Loaded& all = loaded();
+  for (int from = 0; from < kDTypeCount; ++from) {
+    for (int to = 0; to < kDTypeCount; ++to) {
+      const auto a = static_cast<DType>(from), b = static_cast<DType>(to);
+      LoopCode* code = a == b ? nullptr : load(cast_name(a, b), isa);
+      if (code == nullptr) continue;
+      code->input_count = 1;
+      code->output = b;
+      code->inputs[0] = a;
+      all.casts[from][to] = code;
+    }
+  }
+  std::vector<BackendKernels> lists;
+  for (const Op& op : builtin_ops) {
+    if (op.pointwise() == nullptr && op.reduction() == nullptr) continue;
+    if (op.name().ends_with('_') || op.name().ends_with(".out")) continue;
+    std::vector<Kernel>& list = all.lists.emplace_back();
+    if (op.pointwise() != nullptr) load_op(op, isa, list);
+    if (op.reduction() != nullptr) load_reduction(op, isa, list);
+    lists.push_back({op.name(), list});
+  }
+  Registry::register_backend(DeviceType::Cpu, lists);
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,41 @@
+#include "backends/cpu/isa.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/environment.h"
+
+namespace pel::cpu {
+
+using codegen::Isa;
+
+std::optional<Isa> best_isa() {
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (!avx2) return std::nullopt;
+  return avx512 ? Isa::Avx512 : Isa::Avx2;
+}
+
+static std::optional<Isa> decide_isa() {
+  const std::optional<Isa> best = best_isa();
+  const char* asked = std::getenv("PELLUCID_ISA");
+  if (asked == nullptr || *asked == '\0' || !best) return best;
+  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+    if (name(isa) == asked && isa <= *best) return isa;
+  }
+  log_line("isa", fmt::format("PELLUCID_ISA={} is not one of this processor's (avx2{}); using {}", asked,
+                              *best == Isa::Avx512 ? ", avx512" : "", name(*best)));
+  return best;
+}
+
+std::optional<Isa> active_isa() {
+  static const std::optional<Isa> isa = decide_isa();
+  return isa;
+}
+
+}  // namespace pel::cpu

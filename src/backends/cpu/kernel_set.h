@@ -1,0 +1,45 @@
+// The kernels that are built ahead of time: which there are, what each computes, and where its code is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pellucid/op.h"
+
+#include "codegen/loop_ir.h"
+#include "dispatch/pointwise.h"
+
+namespace pel::cpu {
+
+// What one kernel computes, before it is lowered for an ISA.
+struct KernelSpec {
+  std::string name;  // "gelu_tanh_bf16"; its function is pel_NAME_ISA
+  scalar::ScalarExpr body;
+  std::optional<codegen::Fold> fold;
+
+  codegen::LoopKernel lower(codegen::Isa isa) const;
+};
+
+// The name of the kernel for one formula of an op and one dtype. Integer operations that mean the same for
+// u8 and i8 have one kernel, named by i8.
+std::string kernel_name(const Op& op, std::size_t formula, DType compute);
+std::string cast_name(DType from, DType to);
+std::string fold_name(std::string_view op, DType from);
+
+// All of them: one per op, formula and dtype, one per pair of dtypes for casts, and the folds.
+std::vector<KernelSpec> kernel_set();
+
+// Code of one kernel, built ahead of time.
+struct PrebuiltKernel {
+  const char* name;
+  float cost[codegen::kIsaCount];  // cycles an element, roughly
+  codegen::PelLoopFn* function[codegen::kIsaCount];
+};
+// Generated: sorted by name.
+extern const PrebuiltKernel kPrebuiltKernels[];
+extern const std::size_t kPrebuiltKernelCount;
+
+// Null where there is none of that name.
+const PrebuiltKernel* find_prebuilt(std::string_view name);
+
+}  // namespace pel::cpu

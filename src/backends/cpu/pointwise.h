@@ -1,0 +1,37 @@
+// Drives a generated loop over tensors of any layout and dtype.
+#pragma once
+
+#include "pellucid/op.h"
+
+#include "codegen/loop_ir.h"
+
+namespace pel::cpu {
+
+inline constexpr int kMaxInputs = 5;
+
+// A loop and the dtypes it reads and writes.
+struct LoopCode {
+  const char* name = nullptr;
+  codegen::PelLoopFn* function = nullptr;
+  std::int64_t grain = 1;  // elements that are worth a thread
+  int input_count = 0;
+  DType output{};
+  DType inputs[kMaxInputs] = {};
+};
+
+// Puts the kernels of one ISA into the lists of the pointwise ops; without one, those of the active ISA.
+// Calls that run at the same time must not be there.
+void register_pointwise(codegen::Isa isa);
+void register_pointwise();
+
+// A kernel's run function: args.context is a LoopCode. Inputs broadcast; operands of other dtypes than the
+// loop's are converted, and strided ones gathered, a block at a time in L1.
+void run_loop(Stream& stream, const KernelArgs& args);
+
+// One number in another dtype, without a kernel.
+void convert_one(void* to, DType to_type, const void* from, DType from_type);
+
+// The loop that casts between two dtypes. Null where they are the same or the processor has no kernels.
+const LoopCode* cast_loop(DType from, DType to);
+
+}  // namespace pel::cpu

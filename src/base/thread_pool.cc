@@ -1,0 +1,199 @@
+#include "base/thread_pool.h"
+
+#include <algorithm>
+#include <cfenv>
+#include <exception>
+#include <new>
+#include <thread>
+#include <type_traits>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "pellucid/threads.h"
+
+#include "base/check.h"
+#include "base/environment.h"
+
+namespace pel {
+namespace detail {
+constinit std::atomic<int> wanted_threads = 0;
+constinit thread_local bool inside_piece = false;
+}  // namespace detail
+
+namespace {
+
+constexpr int kMostThreads = 1024;
+// A worker that wakes late or shares its core holds up the end by about a quarter of its share.
+constexpr int kPiecesPerThread = 4;
+
+int initial_thread_count() {
+  if (const auto count = environment_count("PELLUCID_THREADS", kMostThreads)) return *count;
+  auto count = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) count = std::min(count, CPU_COUNT(&allowed));
+  return std::clamp(count, 1, kMostThreads);
+}
+
+struct Loop {
+  RangeFn f;
+  std::int64_t count, grain;
+  int pieces;
+  std::int64_t grains = count / grain / pieces;  // of a piece; the first `longer` have one more
+  std::int64_t longer = count / grain % pieces;
+  std::atomic<bool> failed = false;
+  std::exception_ptr error = nullptr;  // of the piece that set `failed`
+
+  void run(int piece) noexcept {
+    if (failed.load(std::memory_order_relaxed)) return;
+    try {
+      f(begin_of(piece), piece + 1 == pieces ? count : begin_of(piece + 1));
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
+  }
+
+ private:
+  std::int64_t begin_of(int piece) const {
+    return (piece * grains + std::min<std::int64_t>(piece, longer)) * grain;
+  }
+};
+
+// Threads claim pieces by counting `unclaimed_` down, and only who has claimed a piece looks at the loop: a
+// worker that wakes too late finds 0, or takes a piece of the next loop. So the caller never waits for a
+// worker to wake, only for pieces that have been claimed, and a loop can live on its caller's stack.
+class Pool {
+ public:
+  // Whether the workers now serve this thread; leave() ends it.
+  bool enter() { return !taken_.test_and_set(std::memory_order_acquire); }
+  void leave() { taken_.clear(std::memory_order_release); }
+
+  void run(Loop& loop, int threads) {
+    fit_workers(threads - 1);
+    loop_ = &loop;
+    unfinished_.store(loop.pieces, std::memory_order_relaxed);
+    unclaimed_.store(loop.pieces);
+    wake(std::min(threads, loop.pieces) - 1);
+    detail::inside_piece = true;
+    unfinished_.fetch_sub(run_pieces());
+    detail::inside_piece = false;
+    await_zero(unfinished_);
+  }
+
+ private:
+  static constexpr int kRetire = -1;
+
+  void work() {
+    std::fesetenv(FE_DFL_ENV);  // a thread inherits rounding and flushing from the one that made it
+    pthread_setname_np(pthread_self(), "pellucid");
+    detail::inside_piece = true;
+    while (true) {
+      unclaimed_.wait(0);
+      // Subtracted at once: until then the loop lives, so all these pieces were of the same one.
+      if (const int done = run_pieces(); done != 0 && unfinished_.fetch_sub(done) == done)
+        unfinished_.notify_one();
+      if (unclaimed_.load() == kRetire) break;
+    }
+    if (workers_.fetch_sub(1) == 1) workers_.notify_one();
+  }
+
+  // Runs pieces until all are claimed; returns how many it ran.
+  int run_pieces() {
+    int done = 0;
+    int left = unclaimed_.load(std::memory_order_relaxed);
+    while (left > 0) {
+      // Acquire: the caller wrote the loop before it stored the number of pieces.
+      if (!unclaimed_.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel)) continue;
+      loop_->run(loop_->pieces - left);
+      ++done;
+      left = unclaimed_.load(std::memory_order_relaxed);
+    }
+    return done;
+  }
+
+  void wake(int helpers) {
+    if (helpers >= workers_.load(std::memory_order_relaxed)) return unclaimed_.notify_all();
+    for (int i = 0; i < helpers; ++i) unclaimed_.notify_one();
+  }
+
+  // To have fewer, all are retired: a worker that should go cannot be told apart from one that parks.
+  void fit_workers(int wanted) {
+    int have = workers_.load();
+    if (have == wanted) return;
+    if (have > wanted) {
+      unclaimed_.store(kRetire);
+      unclaimed_.notify_all();
+      await_zero(workers_);
+      unclaimed_.store(0);
+      have = 0;
+    }
+    survive_fork();
+    try {
+      for (; have < wanted; ++have) {
+        workers_.fetch_add(1);
+        std::thread([this] { work(); }).detach();
+      }
+    } catch (const std::exception& error) {
+      workers_.fetch_sub(1);
+      log_line("threads", fmt::format("{} threads are used, not {}: {}", have + 1, wanted + 1, error.what()));
+      int asked = wanted + 1;
+      detail::wanted_threads.compare_exchange_strong(asked, have + 1);
+    }
+  }
+
+  static void await_zero(std::atomic<int>& number) {
+    for (int now = number.load(); now != 0; now = number.load()) number.wait(now);
+  }
+  static void survive_fork();
+
+  std::atomic_flag taken_;
+  Loop* loop_ = nullptr;                         // for those who have claimed a piece
+  std::atomic<int> workers_ = 0;                 // made and not ended; only who entered adds
+  alignas(64) std::atomic<int> unclaimed_ = 0;   // pieces, or kRetire; workers park on 0
+  alignas(64) std::atomic<int> unfinished_ = 0;  // pieces
+};
+
+// Never destroyed: workers stay parked on it while the process ends.
+static_assert(std::is_trivially_destructible_v<Pool>);
+constinit Pool pool;
+
+// A child has none of its parent's threads: it starts with an empty pool.
+void Pool::survive_fork() {
+  static constinit bool done = false;  // read and written by who entered
+  if (done) return;
+  pthread_atfork(nullptr, nullptr, [] { new (&pool) Pool; });
+  done = true;
+}
+
+}  // namespace
+
+int thread_count() {
+  const int wanted = detail::wanted_threads.load(std::memory_order_relaxed);
+  if (wanted != 0) [[likely]]
+    return wanted;
+  static const int initial = initial_thread_count();
+  int unset = 0;
+  detail::wanted_threads.compare_exchange_strong(unset, initial);
+  return unset == 0 ? initial : unset;
+}
+
+void set_thread_count(int count, Site site) {
+  as_call("set_thread_count", site, [&] {
+    PEL_CHECK(count >= 1 && count <= kMostThreads, ValueError, "{} threads: the number must be from 1 to {}",
+              count, kMostThreads);
+    detail::wanted_threads.store(count, std::memory_order_relaxed);
+  });
+}
+
+void detail::run_on_threads(std::int64_t count, std::int64_t grain, RangeFn f) {
+  PEL_ASSERT(grain > 0, "a piece has elements");
+  const int threads = thread_count();
+  if (threads == 1 || !pool.enter()) return f(0, count);
+  const std::int64_t most_pieces = threads * kPiecesPerThread;
+  Loop loop{f, count, grain, static_cast<int>(std::min(count / grain, most_pieces))};
+  pool.run(loop, threads);
+  pool.leave();
+  if (loop.error) std::rethrow_exception(loop.error);
+}
+
+}  // namespace pel

@@ -1,0 +1,111 @@
+#include "codegen/llvm/jit.h"
+
+#include <atomic>
+#include <mutex>
+
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "base/check.h"
+#include "codegen/llvm/emit.h"
+#include "codegen/llvm/target.h"
+
+namespace pel::codegen {
+namespace {
+
+using llvm::orc::LLJIT;
+
+template <class T>
+T take(llvm::Expected<T> result) {
+  if (!result) throw InternalError("compiling in process: " + llvm::toString(result.takeError()));
+  return std::forward<T>(*result);
+}
+void check(llvm::Error error) {
+  if (error) throw InternalError("compiling in process: " + llvm::toString(std::move(error)));
+}
+
+// JITLink's memory manager maps a segment writable, fills it, and only then makes it executable.
+std::unique_ptr<LLJIT> make_jit() {
+  llvm::orc::LLJITBuilder builder;
+  builder.setJITTargetMachineBuilder(
+      llvm::orc::JITTargetMachineBuilder(llvm::Triple("x86_64-unknown-linux-gnu")));
+  builder.setObjectLinkingLayerCreator(
+      [](llvm::orc::ExecutionSession& session,
+         const llvm::Triple&) -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
+        auto memory = llvm::jitlink::InProcessMemoryManager::Create();
+        if (!memory) return memory.takeError();
+        return std::make_unique<llvm::orc::ObjectLinkingLayer>(session, std::move(*memory));
+      });
+  return take(builder.create());
+}
+
+// Never destroyed: kernels may run until the process ends.
+LLJIT& jit() {
+  static LLJIT* const instance = [] {
+    for (const Isa isa : {Isa::Avx2, Isa::Avx512}) make_target_machine(isa);  // registers the target first
+    return make_jit().release();
+  }();
+  return *instance;
+}
+
+// A target machine is not for two threads at once; making one costs less than compiling a kernel.
+class Machines {
+ public:
+  std::unique_ptr<llvm::TargetMachine> take(Isa isa) {
+    {
+      std::lock_guard lock(mutex_);
+      auto& free = free_[static_cast<int>(isa)];
+      if (!free.empty()) {
+        auto machine = std::move(free.back());
+        free.pop_back();
+        return machine;
+      }
+    }
+    return make_target_machine(isa);
+  }
+  void give(Isa isa, std::unique_ptr<llvm::TargetMachine> machine) {
+    std::lock_guard lock(mutex_);
+    free_[static_cast<int>(isa)].push_back(std::move(machine));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> free_[kIsaCount];
+};
+Machines& machines() {
+  static Machines* const instance = new Machines;
+  return *instance;
+}
+
+}  // namespace
+
+CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
+  auto machine = machines().take(isa);
+  llvm::LLVMContext context;
+  const auto module = emit_module(context, kernels, isa, Linkage::IntoProcess);
+  auto object = compile_object(*machine, *module);
+  machines().give(isa, std::move(machine));
+
+  // A dynamic library of its own for each module, so that names are free to repeat.
+  static std::atomic<std::uint64_t> next{0};
+  LLJIT& linker = jit();
+  auto& library = take(linker.createJITDylib("pellucid" + std::to_string(next.fetch_add(1))));
+  std::shared_ptr<void> code(&library, [](void* held) {
+    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(held);
+    llvm::consumeError(jit().getExecutionSession().removeJITDylib(*unloaded));
+  });
+  // memcpy and fmod come from the process.
+  library.addGenerator(take(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      linker.getDataLayout().getGlobalPrefix())));
+  check(linker.addObjectFile(library, std::move(object)));
+  std::vector<PelLoopFn*> functions;
+  for (const LoopKernel& kernel : kernels)
+    functions.push_back(take(linker.lookup(library, kernel.name)).toPtr<PelLoopFn*>());
+  return {std::move(functions), std::move(code)};
+}
+
+}  // namespace pel::codegen

@@ -1,0 +1,67 @@
+#include "codegen/llvm/target.h"
+
+#include <mutex>
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+
+#include "base/check.h"
+
+namespace pel::codegen {
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+// The oldest processors with the instructions the emitter counts on: AVX2, FMA, F16C, BMI2; and AVX-512 F,
+// CD, BW, DQ, VL.
+const char* processor(Isa isa) { return isa == Isa::Avx2 ? "haswell" : "skylake-avx512"; }
+
+}  // namespace
+
+void set_target(llvm::Function& function, Isa isa) {
+  function.addFnAttr("target-cpu", processor(isa));
+  function.addFnAttr("prefer-vector-width", isa == Isa::Avx2 ? "256" : "512");
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(Isa isa) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  PEL_ASSERT(target != nullptr, error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      kTriple, processor(isa), "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Less));
+}
+
+std::unique_ptr<llvm::MemoryBuffer> compile_object(llvm::TargetMachine& machine, llvm::Module& module) {
+  module.setTargetTriple(kTriple);
+  module.setDataLayout(machine.createDataLayout());
+  std::string broken;
+  llvm::raw_string_ostream report(broken);
+  PEL_ASSERT(!llvm::verifyModule(module, &report), broken);
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  const bool refused =
+      machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+  PEL_ASSERT(!refused, "the target writes object files");
+  passes.run(module);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), /*RequiresNullTerminator=*/false);
+}
+
+}  // namespace pel::codegen

@@ -1,0 +1,67 @@
+// The record of a pointwise op: its formulas, and what the tests hold them against.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pellucid/array_view.h"
+#include "pellucid/dtype.h"
+
+#include "ir/scalar.h"
+
+namespace pel {
+
+__extension__ typedef __int128 WideInt;  // holds every sum and product of two i64
+
+// One way of computing the op. Most ops have one; gelu has two, by the number of the one that its body chose.
+struct Formula {
+  std::string suffix;  // of the kernel's name: "" or, say, "tanh"
+  // Inputs in the type that is computed in (f32 for f16 and bf16), then the numbers given beside them.
+  std::function<scalar::Term(ArrayView<scalar::Term> inputs, ArrayView<scalar::Term> params)> build;
+
+  // What the result should be, from other code than `build`. Arguments are inputs, then params. Empty where
+  // the op is never computed in that kind of type.
+  std::function<double(const double* args)> reference;
+  std::function<long double(const long double* args)> reference_f64;
+  std::function<WideInt(const WideInt* args)> reference_int;   // taken modulo the width
+  std::function<WideInt(const WideInt* args)> reference_bool;  // where bool is not reference_int != 0
+  // Where terms cancel: the size of the terms, which the error is measured against instead of the result.
+  std::function<double(const double* args)> magnitude;
+  // |result - reference| in units of the last place; 0.5 is rounded correctly. For f16 and bf16, which are
+  // computed in f32, it is this many f32 places more than 0.5 of their own.
+  double max_ulp = 0.5;
+  double max_ulp_f64 = 0.5;
+};
+
+// Where random arguments come from. Zeros, infinities, NaN, denormals and bounds are tried besides, unless
+// the op is told to be without.
+struct Domain {
+  double low = -10, high = 10;
+};
+
+struct Pointwise {
+  enum class ComputesIn : std::uint8_t { Promoted, Floating };  // Floating: integers and bool count as f32
+  enum class Gives : std::uint8_t { Same, Bool };
+
+  int input_count = 1;
+  int param_count = 0;
+  ComputesIn computes_in = ComputesIn::Promoted;
+  Gives gives = Gives::Same;
+  DTypeSet computes = kAllDTypes;
+  bool takes_condition = false;  // input 0 is bool, and does not take part in promotion
+  bool divides = false;          // an integer 0 in the last input is an error
+  std::vector<Formula> formulas;
+
+  std::vector<Domain> domains;       // of inputs, then params; the last one serves all that follow
+  std::vector<double> param_values;  // what tests give for params
+  bool tries_extremes = true;
+};
+
+// The type in which values of `dtype` are computed.
+inline DType value_type(DType dtype) { return dtype == kF16 || dtype == kBF16 ? kF32 : dtype; }
+
+// The expression of one formula for operands stored as `compute`, with the conversions at its ends.
+scalar::ScalarExpr make_expr(const Pointwise& op, std::size_t formula, DType compute);
+
+}  // namespace pel

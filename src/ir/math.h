@@ -1,0 +1,56 @@
+// Mathematical functions as expansions into the scalar operations: the same polynomials, and so the same
+// bits, on every device. Each takes f32 or f64; the formula may differ by type. The bound behind each is its
+// error in units of the last place, for f32 over all arguments.
+#pragma once
+
+#include "ir/scalar.h"
+
+namespace pel::scalar {
+
+// Building blocks.
+Term polynomial(Term x, ArrayView<double> coefficients);  // Horner by fma, the constant first
+Term copy_sign(Term magnitude, Term sign);
+Term ldexp(Term x, Term exponent);  // x * 2^exponent, rounded once; the exponent is an integer in x's type
+
+// Exponentials and logarithms.
+Term exp(Term x);          // 1
+Term exp2(Term x);         // 1
+Term expm1(Term x);        // 1.5
+Term log(Term x);          // 1
+Term log2(Term x);         // 1
+Term log10(Term x);        // 1.5
+Term log1p(Term x);        // 1.5
+Term pow(Term x, Term y);  // 1
+
+// Hyperbolic.
+Term sinh(Term x);     // 2
+Term cosh(Term x);     // 1.5
+Term tanh(Term x);     // 1.5
+Term asinh(Term x);    // 2
+Term acosh(Term x);    // 2
+Term atanh(Term x);    // 2
+Term sigmoid(Term x);  // 2
+
+// Trigonometric.
+Term sin(Term x);            // 1
+Term cos(Term x);            // 1
+Term tan(Term x);            // 1.5
+Term asin(Term x);           // 1.5
+Term acos(Term x);           // 1.5
+Term atan(Term x);           // 1.5
+Term atan2(Term y, Term x);  // 1.5
+Term hypot(Term x, Term y);  // 1
+
+// Error function.
+Term erf(Term x);     // 1.5
+Term erfc(Term x);    // 2
+Term erfinv(Term x);  // 4
+
+// x times a distribution function, to the last digits of its lower tail.
+Term ndtr(Term x);       // 4, the normal distribution function itself
+Term gelu(Term x);       // 4, x ndtr(x)
+Term gelu_tanh(Term x);  // 3, x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))
+Term silu(Term x);       // 3, x sigmoid(x)
+Term mish(Term x);       // 3.5, x tanh(log(1 + e^x))
+
+}  // namespace pel::scalar

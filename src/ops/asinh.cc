@@ -1,0 +1,19 @@
+// The inverse hyperbolic sine.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_asinh() {
+  return unary("asinh")
+      .floating()
+      .formula([](Term x) { return asinh(x); })
+      .reference([](auto x) { return std::asinh(x); })
+      .max_ulp(2)
+      .domain(-1000, 1000);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(asinh)
+
+}  // namespace pel

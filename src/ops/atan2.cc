@@ -1,0 +1,18 @@
+// The angle of the point (other, self), from -pi to pi.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_atan2() {
+  return binary("atan2")
+      .floating()
+      .formula([](Term y, Term x) { return atan2(y, x); })
+      .reference([](auto y, auto x) { return std::atan2(y, x); })
+      .max_ulp(1.5);
+}
+}  // namespace ops
+
+PEL_DEFINE_BINARY(atan2)
+
+}  // namespace pel

@@ -1,0 +1,19 @@
+// The inverse hyperbolic tangent; NaN outside of [-1, 1].
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_atanh() {
+  return unary("atanh")
+      .floating()
+      .formula([](Term x) { return atanh(x); })
+      .reference([](auto x) { return std::atanh(x); })
+      .max_ulp(2)
+      .domain(-1, 1);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(atanh)
+
+}  // namespace pel

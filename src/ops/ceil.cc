@@ -1,0 +1,18 @@
+// The least integer that is not below x. Integers stay as they are.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_ceil() {
+  return unary("ceil")
+      .computes(kFloating | kIntegral)
+      .formula([](Term x) { return is_floating(x.type()) ? ceil(x) : x; })
+      .reference([](auto x) { return std::ceil(x); })
+      .reference_int([](WideInt x) { return x; });
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(ceil)
+
+}  // namespace pel

@@ -1,0 +1,19 @@
+// The hyperbolic cosine.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_cosh() {
+  return unary("cosh")
+      .floating()
+      .formula([](Term x) { return cosh(x); })
+      .reference([](auto x) { return std::cosh(x); })
+      .max_ulp(1.5)
+      .domain(-90, 90);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(cosh)
+
+}  // namespace pel

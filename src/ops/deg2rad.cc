@@ -1,0 +1,20 @@
+// Degrees to radians.
+#include <numbers>
+
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_deg2rad() {
+  return unary("deg2rad")
+      .floating()
+      .formula([](Term x) { return x * (std::numbers::pi / 180); })
+      .reference([](auto x) { return x * (std::numbers::pi_v<decltype(x)> / 180); })
+      .max_ulp(1);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(deg2rad)
+
+}  // namespace pel

@@ -1,0 +1,19 @@
+// The error function.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_erf() {
+  return unary("erf")
+      .floating()
+      .formula([](Term x) { return erf(x); })
+      .reference([](auto x) { return std::erf(x); })
+      .max_ulp(1.5)
+      .domain(-5, 5);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(erf)
+
+}  // namespace pel

@@ -1,0 +1,19 @@
+// 1 - erf(x), exact where that is small.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_erfc() {
+  return unary("erfc")
+      .floating()
+      .formula([](Term x) { return erfc(x); })
+      .reference([](auto x) { return std::erfc(x); })
+      .max_ulp(2, 3)
+      .domain(-5, 10);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(erfc)
+
+}  // namespace pel

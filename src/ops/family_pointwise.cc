@@ -1,0 +1,278 @@
+#include "ops/family_pointwise.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "tensor/element.h"
+#include "tensor/make.h"
+
+namespace pel {
+namespace {
+
+std::string names(DTypeSet set) {
+  std::string text;
+  for (int d = 0; d < kDTypeCount; ++d) {
+    if (set.contains(static_cast<DType>(d)))
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", name(static_cast<DType>(d)));
+  }
+  return text;
+}
+
+DType promoted(ArrayView<TensorRef> inputs) {
+  const DType first = inputs[0].tensor->dtype();
+  const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
+    return input.tensor->dtype() == first && !input.tensor->header()->is_number;
+  });
+  if (alike) [[likely]]
+    return first;
+  std::vector<PromotionOperand> operands;
+  for (const TensorRef& input : inputs) operands.push_back(PromotionOperand(*input.tensor));
+  return result_type(operands);
+}
+
+DType compute_dtype(const Pointwise& facts, ArrayView<TensorRef> inputs) {
+  if (facts.takes_condition) {
+    PEL_CHECK(inputs[0].tensor->dtype() == kBool, DTypeError, "the condition is bool, not {}",
+              describe(*inputs[0].tensor));
+    inputs = {inputs.data() + 1, inputs.size() - 1};
+  }
+  DType dtype = promoted(inputs);
+  if (facts.computes_in == Pointwise::ComputesIn::Floating && !is_floating(dtype)) dtype = kF32;
+  PEL_CHECK(facts.computes.contains(dtype), DTypeError, "the op computes in {}; its operands promote to {}",
+            names(facts.computes), name(dtype));
+  return dtype;
+}
+
+bool same_sizes(Dims a, Dims b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), Dim::identical);
+}
+
+DimVector broadcast_sizes(ArrayView<TensorRef> inputs) {
+  DimVector sizes;
+  for (const TensorRef& input : inputs) {
+    const Dims own = input.tensor->sizes();
+    while (sizes.size() < own.size()) sizes.insert(0, Dim(1));
+    const std::size_t before = sizes.size() - own.size();
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      Dim& size = sizes[before + i];
+      if (Dim::identical(size, own[i]) || is_literally(own[i], 1)) continue;
+      if (is_literally(size, 1)) {
+        size = own[i];
+        continue;
+      }
+      PEL_CHECK(size == own[i], ShapeError, "sizes {} and {} do not broadcast: {} against {} at axis {}",
+                to_string(inputs[0].tensor->sizes()), to_string(own), to_string(size), to_string(own[i]),
+                static_cast<std::int64_t>(before + i) - static_cast<std::int64_t>(sizes.size()));
+    }
+  }
+  return sizes;
+}
+
+bool any_symbolic(Dims dims) {
+  return std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_symbolic(); });
+}
+
+// Whether axis a runs faster than axis b in the operands' memory: 1 yes, -1 no, 0 unknown. The first operand
+// that repeats neither axis decides.
+int order_of_axes(const std::vector<DimVector>& strides, Dims sizes, std::size_t a, std::size_t b) {
+  for (const DimVector& own : strides) {
+    if (own[a] == 0 || own[b] == 0) continue;
+    if (own[a] != own[b]) return own[a] < own[b] ? 1 : -1;
+    if (sizes[a] > sizes[b]) return -1;
+  }
+  return 0;
+}
+
+// Dense, with the axes in the order of the operands'. As PyTorch's: ties keep the row-major order.
+DimVector result_strides(Dims sizes, ArrayView<TensorRef> inputs) {
+  std::vector<DimVector> strides;
+  for (const TensorRef& input : inputs) {
+    const Tensor& t = *input.tensor;
+    DimVector own(sizes.size());
+    const std::size_t before = sizes.size() - t.sizes().size();
+    for (std::size_t i = 0; i < t.sizes().size(); ++i) {
+      const bool repeats = is_literally(t.sizes()[i], 1) && !is_literally(sizes[before + i], 1);
+      own[before + i] = repeats ? Dim(0) : t.strides()[i];
+    }
+    strides.push_back(own);
+  }
+  SmallVector<std::size_t, 6> fastest_first;
+  for (std::size_t i = sizes.size(); i-- > 0;) fastest_first.push_back(i);
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    std::size_t moving = i;
+    for (std::size_t j = i; j-- > 0;) {
+      const int order = order_of_axes(strides, sizes, fastest_first[j], fastest_first[moving]);
+      if (order > 0) break;
+      if (order == 0) continue;
+      std::swap(fastest_first[j], fastest_first[moving]);
+      moving = j;
+    }
+  }
+  DimVector result(sizes.size());
+  Dim next = 1;
+  for (const std::size_t axis : fastest_first) {
+    result[axis] = next;
+    if (!is_literally(sizes[axis], 0)) next *= sizes[axis];
+  }
+  return result;
+}
+
+Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
+  const Tensor& first = *inputs[0].tensor;
+  const Device device = first.device();
+  bool alike = true, row_major = true;
+  for (const TensorRef& input : inputs) {
+    const Tensor& t = *input.tensor;
+    row_major = row_major && t.header()->is_row_major;
+    alike = alike && same_sizes(t.sizes(), first.sizes());
+  }
+  if (alike && row_major) [[likely]]
+    return make_dense(first.sizes(), dtype, device);
+  const bool same_strides = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
+    return same_sizes(input.tensor->strides(), first.strides());
+  });
+  if (alike && (inputs.size() == 1 || (same_strides && is_dense(first.sizes(), first.strides()))))
+    return make_like(first, dtype, device);
+  const DimVector sizes = broadcast_sizes(inputs);
+  // A capture specialises on the order of strides; until then a symbolic result is row-major.
+  const bool symbolic = any_symbolic(sizes) ||
+                        std::any_of(inputs.begin(), inputs.end(),
+                                    [](const TensorRef& t) { return any_symbolic(t.tensor->strides()); });
+  if (symbolic) return make_dense(sizes, dtype, device);
+  return make_strided(sizes, result_strides(sizes, inputs), dtype, device);
+}
+
+DType result_dtype(const Pointwise& facts, DType compute) {
+  return facts.gives == Pointwise::Gives::Bool ? kBool : compute;
+}
+
+}  // namespace
+
+Tensor run_pointwise(const Op& op, ArrayView<TensorRef> inputs, ArrayView<Scalar> params,
+                     std::size_t formula) {
+  const Pointwise& facts = *op.pointwise();
+  const DType compute = compute_dtype(facts, inputs);
+  Tensor result = make_result(inputs, result_dtype(facts, compute));
+  launch(op, {result}, inputs, params, Computation{compute, static_cast<std::uint8_t>(formula)});
+  return result;
+}
+
+const Tensor& run_pointwise_into(const Op& op, const Tensor& out, ArrayView<TensorRef> inputs,
+                                 ArrayView<Scalar> params, std::size_t formula) {
+  const Pointwise& facts = *op.pointwise();
+  const DType compute = compute_dtype(facts, inputs);
+  const DType dtype = result_dtype(facts, compute);
+  PEL_CHECK(can_cast(dtype, out.dtype()), DTypeError, "the result is {}, which cannot be written into {}",
+            name(dtype), describe(out));
+  const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
+    return same_sizes(input.tensor->sizes(), out.sizes());
+  });
+  if (!alike) {
+    const DimVector sizes = broadcast_sizes(inputs);
+    bool fits = sizes.size() == out.sizes().size();
+    for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] == out.sizes()[i];
+    PEL_CHECK(fits, ShapeError, "the result has sizes {}, which cannot be written into {}", to_string(sizes),
+              describe(out));
+  }
+  launch(op, {out}, inputs, params, Computation{compute, static_cast<std::uint8_t>(formula)});
+  bump_version(out);
+  return out;
+}
+
+Tensor make_number(const Scalar& value, Device device) {
+  const DType dtype = value.is_float() ? kF64 : value.default_dtype();
+  Tensor number = make_dense({}, dtype, device);
+  number.header()->is_number = true;
+  if (number.has_data()) store_element(dtype, number.raw_data(), value);
+  return number;
+}
+
+namespace pointwise_detail {
+
+namespace {
+std::string_view op_name(std::string_view schema) { return schema.substr(0, schema.find('(')); }
+std::string_view arguments(std::string_view schema) {
+  const std::size_t open = schema.find('(');
+  return schema.substr(open + 1, schema.rfind(')') - open - 1);
+}
+}  // namespace
+
+std::string in_place_schema(std::string_view schema) {
+  std::string args(arguments(schema));
+  return fmt::format("{}_({}) -> Tensor(a!)", op_name(schema), args.replace(0, 6, "Tensor(a!)"));
+}
+std::string out_schema(std::string_view schema) {
+  return fmt::format("{}.out(Tensor(a!) out, {}) -> Tensor(a!)", op_name(schema), arguments(schema));
+}
+
+}  // namespace pointwise_detail
+
+PointwiseDef::PointwiseDef(OpDef plain, OpDef in_place, OpDef out, int inputs, int params)
+    : plain_(std::move(plain)),
+      in_place_(std::move(in_place)),
+      out_(std::move(out)),
+      facts_(std::make_shared<Pointwise>()) {
+  facts_->input_count = inputs;
+  facts_->param_count = params;
+}
+
+PointwiseDef::operator OpDef() {
+  PEL_ASSERT(!facts_->formulas.empty(), "a pointwise op has a formula");
+  plain_.pointwise = in_place_.pointwise = out_.pointwise = facts_;
+  if (forms_ == Forms::All) plain_.forms.push_back(std::move(in_place_));
+  if (forms_ != Forms::Plain) plain_.forms.push_back(std::move(out_));
+  return std::move(plain_);
+}
+
+PointwiseDef PointwiseDef::floating() && {
+  facts_->computes_in = Pointwise::ComputesIn::Floating;
+  facts_->computes = kFloating;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::computes(DTypeSet dtypes) && {
+  facts_->computes = dtypes;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::gives_bool() && {
+  facts_->gives = Pointwise::Gives::Bool;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::takes_condition() && {
+  facts_->takes_condition = true;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::divides() && {
+  facts_->divides = true;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::forms(Forms forms) && {
+  forms_ = forms;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::max_ulp(double f32, double f64) && {
+  last().max_ulp = f32;
+  last().max_ulp_f64 = f64;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::domain(double low, double high) && {
+  facts_->domains.push_back({low, high});
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::params(std::vector<double> values) && {
+  facts_->param_values = std::move(values);
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::no_extremes() && {
+  facts_->tries_extremes = false;
+  return std::move(*this);
+}
+
+PointwiseDef unary(std::string_view name) {
+  return pointwise<const Tensor&>(fmt::format("{}(Tensor self) -> Tensor", name));
+}
+PointwiseDef binary(std::string_view name) {
+  return pointwise<const Tensor&, const Tensor&>(
+      fmt::format("{}(Tensor self, Tensor other) -> Tensor", name));
+}
+
+}  // namespace pel

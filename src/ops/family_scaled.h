@@ -1,0 +1,14 @@
+// What add, sub and rsub share: the number that one operand is multiplied with.
+#pragma once
+
+#include "pellucid/tensor.h"
+
+namespace pel {
+
+// The number of the formula for this alpha: 0 without a product, 1 with one. Refuses an alpha that the
+// operands' dtype cannot hold.
+std::size_t scaled_formula(const Tensor& self, const Tensor& other, const Scalar& alpha);
+// PyTorch has no difference of bools.
+void refuse_bool(const Tensor& self, const Tensor& other);
+
+}  // namespace pel

@@ -1,0 +1,18 @@
+// The largest integer that is not above x. Integers stay as they are.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_floor() {
+  return unary("floor")
+      .computes(kFloating | kIntegral)
+      .formula([](Term x) { return is_floating(x.type()) ? floor(x) : x; })
+      .reference([](auto x) { return std::floor(x); })
+      .reference_int([](WideInt x) { return x; });
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(floor)
+
+}  // namespace pel

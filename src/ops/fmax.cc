@@ -1,0 +1,22 @@
+// The larger one; NaN only if both are.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_fmax() {
+  return binary("fmax")
+      .forms(Forms::Out)
+      .formula([](Term a, Term b) {
+        if (a.type() == kBool) return a | b;
+        return is_floating(a.type()) ? select(is_nan(a), b, max(b, a)) : max(b, a);
+      })
+      .reference([](auto a, auto b) { return std::fmax(a, b); })
+      .reference_int([](WideInt a, WideInt b) { return a > b ? a : b; });
+}
+}  // namespace ops
+
+PEL_DEFINE_BINARY_PLAIN(fmax)
+PEL_DEFINE_BINARY_OUT(fmax)
+
+}  // namespace pel

@@ -1,0 +1,18 @@
+// The fraction of x, with its sign; NaN for infinities.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_frac() {
+  return unary("frac")
+      .computes(kFloating)
+      .formula([](Term x) { return x - trunc(x); })
+      .reference([](auto x) { return x - std::trunc(x); })
+      .max_ulp(0.5);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(frac)
+
+}  // namespace pel

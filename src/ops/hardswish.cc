@@ -1,0 +1,21 @@
+// x hardsigmoid(x); NaN at -infinity.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_hardswish() {
+  return unary("hardswish")
+      .computes(kFloating)
+      .formula([](Term x) { return x * (min(6, max(0, x + 3)) / 6); })
+      .reference([](auto x) { return x <= -3  ? x * 0
+                                     : x >= 3 ? x
+                                              : x * (x + 3) / 6; })
+      .max_ulp(2)
+      .domain(-4, 4);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(hardswish)
+
+}  // namespace pel

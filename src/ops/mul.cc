@@ -1,0 +1,17 @@
+// self * other.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_mul() {
+  return binary("mul")
+      .formula([](Term a, Term b) { return a.type() == kBool ? a & b : a * b; })
+      .reference([](auto a, auto b) { return a * b; })
+      .reference_int([](WideInt a, WideInt b) { return a * b; });
+}
+}  // namespace ops
+
+PEL_DEFINE_BINARY(mul)
+
+}  // namespace pel

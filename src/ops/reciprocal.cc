@@ -1,0 +1,18 @@
+// 1 / x.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_reciprocal() {
+  return unary("reciprocal")
+      .floating()
+      .formula([](Term x) { return 1 / x; })
+      .reference([](auto x) { return 1 / x; })
+      .max_ulp(0.5);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(reciprocal)
+
+}  // namespace pel

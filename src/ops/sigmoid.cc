@@ -1,0 +1,19 @@
+// 1 / (1 + e^-x).
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_sigmoid() {
+  return unary("sigmoid")
+      .floating()
+      .formula([](Term x) { return sigmoid(x); })
+      .reference([](auto x) { return 1 / (1 + std::exp(-x)); })
+      .max_ulp(2)
+      .domain(-100, 40);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(sigmoid)
+
+}  // namespace pel

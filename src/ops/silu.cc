@@ -1,0 +1,19 @@
+// x / (1 + e^-x), also named swish; NaN at -infinity.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_silu() {
+  return unary("silu")
+      .computes(kFloating)
+      .formula([](Term x) { return silu(x); })
+      .reference([](auto x) { return x / (1 + std::exp(-x)); })
+      .max_ulp(3)
+      .domain(-110, 40);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(silu)
+
+}  // namespace pel

@@ -1,0 +1,19 @@
+// The sine; NaN for infinities.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_sin() {
+  return unary("sin")
+      .floating()
+      .formula([](Term x) { return sin(x); })
+      .reference([](auto x) { return std::sin(x); })
+      .max_ulp(1)
+      .domain(-100, 100);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(sin)
+
+}  // namespace pel

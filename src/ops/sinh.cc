@@ -1,0 +1,19 @@
+// The hyperbolic sine.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_sinh() {
+  return unary("sinh")
+      .floating()
+      .formula([](Term x) { return sinh(x); })
+      .reference([](auto x) { return std::sinh(x); })
+      .max_ulp(2)
+      .domain(-90, 90);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(sinh)
+
+}  // namespace pel

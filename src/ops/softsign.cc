@@ -1,0 +1,21 @@
+// x / (1 + |x|); NaN for infinities.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_softsign() {
+  return unary("softsign")
+      .floating()
+      .formula([](Term x) { return x / (1 + abs(x)); })
+      .reference([](auto x) { return x / (1 + std::abs(x)); })
+      .max_ulp(1.5)
+      .domain(-100, 100)
+      .forms(Forms::Out);
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY_PLAIN(softsign)
+PEL_DEFINE_UNARY_OUT(softsign)
+
+}  // namespace pel

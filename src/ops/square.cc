@@ -1,0 +1,18 @@
+// x^2. Integers wrap; bool is refused.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_square() {
+  return unary("square")
+      .computes(kFloating | kIntegral)
+      .formula([](Term x) { return x * x; })
+      .reference([](auto x) { return x * x; })
+      .reference_int([](WideInt x) { return x * x; });
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(square)
+
+}  // namespace pel

@@ -1,0 +1,18 @@
+// x without its fraction. Integers stay as they are.
+#include "ops/family_pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_trunc() {
+  return unary("trunc")
+      .computes(kFloating | kIntegral)
+      .formula([](Term x) { return is_floating(x.type()) ? trunc(x) : x; })
+      .reference([](auto x) { return std::trunc(x); })
+      .reference_int([](WideInt x) { return x; });
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(trunc)
+
+}  // namespace pel

@@ -1,0 +1,112 @@
+// One kernel, four ways to the same bits: built ahead of time for two instruction sets, compiled in process,
+// and the scalar interpreter.
+#include <gtest/gtest.h>
+
+#include "backends/cpu/isa.h"
+#include "backends/cpu/kernel_set.h"
+#include "codegen/llvm/jit.h"
+#include "conformance/cases.h"
+
+namespace pel::conformance {
+namespace {
+
+using codegen::Isa;
+
+struct Data {
+  std::vector<std::vector<std::byte>> arrays;  // the output, then inputs
+  std::vector<void*> pointers;
+  std::vector<std::int64_t> strides;
+};
+
+DType result_type(const scalar::ScalarExpr& expr) {
+  return expr.nodes[static_cast<std::size_t>(expr.results[0])].type;
+}
+
+constexpr std::int64_t kCount = 1027;
+
+Data make_data(const scalar::ScalarExpr& expr, const Pointwise& facts, std::uint64_t seed) {
+  Data data;
+  data.arrays.emplace_back(static_cast<std::size_t>(kCount * size_bytes(result_type(expr))));
+  ArgumentSource source(seed);
+  for (std::size_t i = 0; i < expr.inputs.size(); ++i) {
+    auto& array = data.arrays.emplace_back(static_cast<std::size_t>(kCount * size_bytes(expr.inputs[i])));
+    source.fill(facts, static_cast<int>(i), expr.inputs[i], array.data(), kCount);
+  }
+  for (auto& array : data.arrays) {
+    data.pointers.push_back(array.data());
+    data.strides.push_back(1);
+  }
+  return data;
+}
+
+// Facts of the op behind a kernel, so that arguments come from its domain; casts and folds take any number.
+const Pointwise& facts_of(const std::string& kernel, std::map<std::string, const Op*>& ops) {
+  static const Pointwise kAny = [] {
+    Pointwise any;
+    any.domains.push_back({-70000, 70000});
+    return any;
+  }();
+  const auto found = ops.find(kernel);
+  return found == ops.end() ? kAny : *found->second->pointwise();
+}
+
+TEST(Bits, PrebuiltCompiledAndInterpretedAgree) {
+  const auto best = cpu::best_isa();
+  ASSERT_TRUE(best.has_value()) << "this processor has no AVX2";
+  std::map<std::string, const Op*> ops;
+  for_each_formula([&](const Op& op, std::size_t formula, DType compute) {
+    ops[cpu::kernel_name(op, formula, compute)] = &op;
+  });
+  std::vector<cpu::KernelSpec> specs = cpu::kernel_set();
+  std::erase_if(specs, [](const cpu::KernelSpec& spec) { return spec.fold.has_value(); });
+  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+    if (isa > *best) continue;
+    std::vector<codegen::LoopKernel> kernels;
+    for (const cpu::KernelSpec& spec : specs) kernels.push_back(spec.lower(isa));
+    const codegen::CompiledKernels compiled = codegen::compile_in_process(kernels, isa);
+    for (std::size_t k = 0; k < specs.size(); ++k) {
+      const scalar::ScalarExpr& expr = specs[k].body;
+      const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(specs[k].name);
+      ASSERT_NE(prebuilt, nullptr) << specs[k].name;
+      const Pointwise& facts = facts_of(specs[k].name, ops);
+      std::vector<PelScalar> scalars;
+      std::vector<std::uint64_t> values(expr.params.size());
+      std::vector<const void*> params;
+      for (std::size_t p = 0; p < expr.params.size(); ++p) {
+        const double value = p < facts.param_values.size() ? facts.param_values[p] : 1.0;
+        scalars.push_back({value, convert<std::int64_t>(value), PEL_SCALAR_FLOAT, {}});
+        with_type(expr.params[p],
+                  [&]<class T>(std::type_identity<T>) { store_as(&values[p], convert<T>(value)); });
+        params.push_back(&values[p]);
+      }
+      Data data = make_data(expr, facts, k);
+      const std::vector<const void*> inputs(data.pointers.begin() + 1, data.pointers.end());
+      const DType type = result_type(expr);
+      const auto bytes = static_cast<std::size_t>(kCount * size_bytes(type));
+      std::vector<std::byte> wanted(bytes), ahead(bytes), in_process(bytes);
+      void* outputs[] = {wanted.data()};
+      const bool fine = scalar::evaluate(expr, kCount, inputs.data(), params.data(), outputs);
+      data.pointers[0] = ahead.data();
+      const auto ahead_status = prebuilt->function[static_cast<int>(isa)](
+          kCount, data.pointers.data(), data.strides.data(), scalars.data());
+      data.pointers[0] = in_process.data();
+      const auto status = compiled[k](kCount, data.pointers.data(), data.strides.data(), scalars.data());
+      EXPECT_EQ(status, fine ? 0 : codegen::kDividedByZero) << specs[k].name;
+      EXPECT_EQ(ahead_status, status) << specs[k].name;
+      for (std::int64_t i = 0; i < kCount; ++i) {
+        if (same_bits(wanted.data(), ahead.data(), type, i) &&
+            same_bits(wanted.data(), in_process.data(), type, i))
+          continue;
+        ADD_FAILURE() << specs[k].name << " " << name(isa) << ": element " << i << " is "
+                      << element<double>(wanted.data(), type, i) << " interpreted, "
+                      << element<double>(ahead.data(), type, i) << " built ahead, "
+                      << element<double>(in_process.data(), type, i) << " compiled in process";
+        break;
+      }
+    }
+    std::printf("%zu kernels for %s\n", specs.size(), std::string(name(isa)).c_str());
+  }
+}
+
+}  // namespace
+}  // namespace pel::conformance

@@ -1,0 +1,42 @@
+// The file with the greatest errors over all f32 numbers: exhaustive_test writes it, numerics_test reads it.
+#pragma once
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace pel::exhaustive {
+
+inline constexpr const char* kMeasuredFile = PELLUCID_SOURCE_DIR "/tests/exhaustive/measured_f32.txt";
+
+struct Measured {
+  double error = 0;  // in units of the last place
+  float x = 0;       // where
+};
+using MeasuredByOp = std::map<std::string, Measured>;  // by "gelu:tanh"
+
+inline MeasuredByOp read_measured() {
+  MeasuredByOp all;
+  std::ifstream file(kMeasuredFile);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string op, error, x;
+    words >> op >> error >> x;
+    all[op] = {std::stod(error), std::stof(x)};
+  }
+  return all;
+}
+
+inline void write_measured(const MeasuredByOp& all) {
+  std::ofstream file(kMeasuredFile);
+  file << "# Written by ./dev test exhaustive: op, greatest error over all 2^32 f32 numbers in units of the "
+          "last\n"
+          "# place, and the number it is at.\n";
+  for (const auto& [op, measured] : all) file << fmt::format("{} {} {}\n", op, measured.error, measured.x);
+}
+
+}  // namespace pel::exhaustive

@@ -1,0 +1,97 @@
+// pellucid-kernelgen OUT_DIR: writes the kernels that eager execution runs, as object files, and the table
+// that names them. Runs while the library is built.
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "backends/cpu/kernel_set.h"
+#include "codegen/llvm/emit.h"
+#include "codegen/llvm/target.h"
+#include "dispatch/registry.h"
+
+namespace pel {
+
+// The ops are wired without any backend: their kernels are what is being made.
+void register_everything() { Registry::register_builtins(); }
+
+namespace cpu {
+extern const PrebuiltKernel kPrebuiltKernels[] = {{}};
+extern const std::size_t kPrebuiltKernelCount = 0;
+}  // namespace cpu
+
+namespace {
+
+using codegen::Isa;
+
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+std::size_t write_object(const std::filesystem::path& path, const std::vector<codegen::LoopKernel>& kernels,
+                         Isa isa) {
+  llvm::LLVMContext context;
+  const auto machine = codegen::make_target_machine(isa);
+  const auto module = codegen::emit_module(context, kernels, isa, codegen::Linkage::IntoLibrary);
+  const auto object = codegen::compile_object(*machine, *module);
+  write_file(path, {object->getBufferStart(), object->getBufferSize()});
+  return object->getBufferSize();
+}
+
+std::string table_text(const std::vector<cpu::KernelSpec>& specs) {
+  std::string declarations, rows;
+  for (const cpu::KernelSpec& spec : specs) {
+    std::string costs, functions;
+    for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+      const codegen::LoopKernel kernel = spec.lower(isa);
+      declarations += fmt::format("pel::codegen::PelLoopFn {};\n", kernel.name);
+      costs += fmt::format("{}{:.3f}f", costs.empty() ? "" : ", ", codegen::cost_per_element(kernel, isa));
+      functions += fmt::format("{}{}", functions.empty() ? "" : ", ", kernel.name);
+    }
+    rows += fmt::format("    {{\"{}\", {{{}}}, {{{}}}}},\n", spec.name, costs, functions);
+  }
+  return fmt::format(
+      "// Written by pellucid-kernelgen.\n#include \"backends/cpu/kernel_set.h\"\n\nextern \"C\" {{\n{}}}\n\n"
+      "namespace pel::cpu {{\nextern const PrebuiltKernel kPrebuiltKernels[] = {{\n{}}};\n"
+      "extern const std::size_t kPrebuiltKernelCount = {};\n}}  // namespace pel::cpu\n",
+      declarations, rows, specs.size());
+}
+
+void generate(const std::filesystem::path& folder) {
+  const std::vector<cpu::KernelSpec> specs = cpu::kernel_set();
+  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+    std::vector<codegen::LoopKernel> kernels;
+    for (const cpu::KernelSpec& spec : specs) kernels.push_back(spec.lower(isa));
+    const std::size_t bytes =
+        write_object(folder / fmt::format("kernels_{}.o", codegen::name(isa)), kernels, isa);
+    fmt::print("kernelgen: {} kernels for {}, {:.1f} MB\n", kernels.size(), codegen::name(isa),
+               static_cast<double>(bytes) / 1e6);
+  }
+  write_file(folder / "kernel_table.cc", table_text(specs));
+}
+
+}  // namespace
+}  // namespace pel
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: pellucid-kernelgen OUT_DIR\n", stderr);
+    return 2;
+  }
+  try {
+    pel::generate(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kernelgen: %s\n", error.what());
+    return 1;
+  }
+}

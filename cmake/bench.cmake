@@ -16,6 +16,9 @@ foreach(source IN LISTS benches)
 endforeach()
 
 file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_plain/*.cc")
+if(NOT PELLUCID_JIT)
+  list(FILTER peers EXCLUDE REGEX "/jit\\.cc$")
+endif()
 foreach(source IN LISTS peers)
   cmake_path(GET source STEM name)
   add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
@@ -23,13 +26,13 @@ foreach(source IN LISTS peers)
 endforeach()
 
 # Both sides of jit see internals.
-if(PELLUCID_JIT)
-  foreach(side IN ITEMS bench_jit peer_jit)
+foreach(side IN ITEMS bench_jit peer_jit)
+  if(TARGET ${side})
     target_link_libraries(${side} PRIVATE pellucid_static)
     target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
     target_include_directories(${side} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-  endforeach()
-endif()
+  endif()
+endforeach()
 
 if(PELLUCID_TORCH_DIR)
   # Not find_package(Torch): it demands a CUDA toolkit when the wheel was built with one.

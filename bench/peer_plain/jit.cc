@@ -1,8 +1,11 @@
-// The same kernels through LLVM's O3 pipeline and its code generator at full effort.
+// The same kernels through LLVM's O3 pipeline and its own code generator at full effort, linked by LLJIT.
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "../jit_kernels.h"
@@ -15,8 +18,22 @@ namespace {
 
 using namespace pel::codegen;
 
-std::unique_ptr<llvm::MemoryBuffer> compile(const std::vector<LoopKernel>& kernels, Isa isa,
-                                            llvm::TargetMachine& machine) {
+struct Linked {
+  llvm::orc::LLJIT* jit;
+  llvm::orc::JITDylib* library;
+  void* first;
+  ~Linked() { llvm::cantFail(jit->getExecutionSession().removeJITDylib(*library)); }
+  Linked(llvm::orc::LLJIT* j, llvm::orc::JITDylib* l, void* f) : jit(j), library(l), first(f) {}
+  Linked(const Linked&) = delete;
+  Linked& operator=(const Linked&) = delete;
+};
+
+llvm::orc::LLJIT& linker() {
+  static const auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+  return *jit;
+}
+
+Linked compile(const std::vector<LoopKernel>& kernels, Isa isa, llvm::TargetMachine& machine) {
   llvm::LLVMContext context;
   const auto module = emit_module(context, kernels, isa, Linkage::IntoProcess);
   module->setDataLayout(machine.createDataLayout());
@@ -32,7 +49,17 @@ std::unique_ptr<llvm::MemoryBuffer> compile(const std::vector<LoopKernel>& kerne
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module, modules);
-  return compile_object(machine, *module);
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+  passes.run(*module);
+  static int number = 0;
+  auto& library = llvm::cantFail(linker().createJITDylib("peer" + std::to_string(number++)));
+  llvm::cantFail(linker().addObjectFile(
+      library, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), false)));
+  void* first = llvm::cantFail(linker().lookup(library, kernels[0].name)).toPtr<void*>();
+  return Linked(&linker(), &library, first);
 }
 
 }  // namespace

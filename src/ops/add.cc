@@ -6,11 +6,13 @@ namespace pel {
 namespace {
 
 Tensor add_body(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  return run_pointwise(op, {self, other}, {alpha}, scaled_formula(self, other, alpha));
+  const std::size_t formula = scaled_formula(self, other, alpha);
+  return run_pointwise(op, {self, other}, scaled_params(alpha, formula), formula);
 }
 const Tensor& add_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& other,
                            const Scalar& alpha) {
-  return run_pointwise_into(op, out, {self, other}, {alpha}, scaled_formula(self, other, alpha));
+  const std::size_t formula = scaled_formula(self, other, alpha);
+  return run_pointwise_into(op, out, {self, other}, scaled_params(alpha, formula), formula);
 }
 const Tensor& add_in_place(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return add_out_body(op, self, self, other, alpha);

@@ -8,12 +8,14 @@ namespace {
 Tensor rsub_body(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   refuse_bool(self, other);
   // As in PyTorch, this is sub(other, self): the order of axes is other's.
-  return run_pointwise(op, {other, self}, {alpha}, scaled_formula(self, other, alpha));
+  const std::size_t formula = scaled_formula(self, other, alpha);
+  return run_pointwise(op, {other, self}, scaled_params(alpha, formula), formula);
 }
 const Tensor& rsub_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& other,
                             const Scalar& alpha) {
   refuse_bool(self, other);
-  return run_pointwise_into(op, out, {other, self}, {alpha}, scaled_formula(self, other, alpha));
+  const std::size_t formula = scaled_formula(self, other, alpha);
+  return run_pointwise_into(op, out, {other, self}, scaled_params(alpha, formula), formula);
 }
 const Tensor& rsub_in_place(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return rsub_out_body(op, self, self, other, alpha);

@@ -7,12 +7,14 @@ namespace {
 
 Tensor sub_body(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   refuse_bool(self, other);
-  return run_pointwise(op, {self, other}, {alpha}, scaled_formula(self, other, alpha));
+  const std::size_t formula = scaled_formula(self, other, alpha);
+  return run_pointwise(op, {self, other}, scaled_params(alpha, formula), formula);
 }
 const Tensor& sub_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& other,
                            const Scalar& alpha) {
   refuse_bool(self, other);
-  return run_pointwise_into(op, out, {self, other}, {alpha}, scaled_formula(self, other, alpha));
+  const std::size_t formula = scaled_formula(self, other, alpha);
+  return run_pointwise_into(op, out, {self, other}, scaled_params(alpha, formula), formula);
 }
 const Tensor& sub_in_place(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return sub_out_body(op, self, self, other, alpha);

@@ -43,7 +43,7 @@ struct Case {
     return label(*op, formula) + "/" + std::string(pel::name(compute)) + "/" +
            std::string(kLayoutNames[static_cast<int>(layout)]) + "/" + std::to_string(size);
   }
-  std::string repro() const { return "PELLUCID_CASE=" + name() + " ./dev test conformance"; }
+  std::string repro() const { return "PELLUCID_CASE=" + name() + " ./dev test Conformance"; }
 };
 
 // Primes, powers of two and their neighbours; L2 is smaller than the last.

@@ -43,6 +43,7 @@ std::size_t write_object(const std::filesystem::path& path, const std::vector<co
   llvm::LLVMContext context;
   const auto machine = codegen::make_target_machine(isa);
   const auto module = codegen::emit_module(context, kernels, isa, codegen::Linkage::IntoLibrary);
+  codegen::verify(*module);
   const auto object = codegen::compile_object(*machine, *module);
   write_file(path, {object->getBufferStart(), object->getBufferSize()});
   return object->getBufferSize();

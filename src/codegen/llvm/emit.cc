@@ -5,6 +5,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include "base/check.h"
 #include "codegen/llvm/target.h"
@@ -596,6 +598,12 @@ std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const std:
   auto module = std::make_unique<llvm::Module>("pellucid", context);
   for (const LoopKernel& kernel : kernels) KernelEmitter(*module, kernel, isa, linkage).emit();
   return module;
+}
+
+void verify(const llvm::Module& module) {
+  std::string broken;
+  llvm::raw_string_ostream report(broken);
+  PEL_ASSERT(!llvm::verifyModule(module, &report), broken);
 }
 
 }  // namespace pel::codegen

@@ -20,4 +20,8 @@ enum class Linkage : std::uint8_t { IntoLibrary, IntoProcess };
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const std::vector<LoopKernel>& kernels,
                                           Isa isa, Linkage linkage);
 
+// Throws InternalError where a module breaks a rule of LLVM's. For kernelgen and tests, which see all
+// kernels.
+void verify(const llvm::Module& module);
+
 }  // namespace pel::codegen

@@ -90,7 +90,8 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
   auto object = compile_object(*machine, *module);
   machines().give(isa, std::move(machine));
 
-  // A dynamic library of its own for each module, so that names are free to repeat.
+  // A dynamic library of its own for each module, so that names are free to repeat. It finds memcpy and fmod
+  // in the process.
   static std::atomic<std::uint64_t> next{0};
   LLJIT& linker = jit();
   auto& library = take(linker.createJITDylib("pellucid" + std::to_string(next.fetch_add(1))));
@@ -98,9 +99,6 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
     llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(held);
     llvm::consumeError(jit().getExecutionSession().removeJITDylib(*unloaded));
   });
-  // memcpy and fmod come from the process.
-  library.addGenerator(take(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      linker.getDataLayout().getGlobalPrefix())));
   check(linker.addObjectFile(library, std::move(object)));
   std::vector<PelLoopFn*> functions;
   for (const LoopKernel& kernel : kernels)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "pellucid/api.h"
@@ -61,6 +62,7 @@ class DTypeSet {
  private:
   std::uint32_t bits_ = 0;
 };
+PEL_API std::string to_string(DTypeSet set);  // "f64, f32"
 inline constexpr DTypeSet kFloating = {kF64, kF32, kF16, kBF16};
 inline constexpr DTypeSet kIntegral = {kI64, kI32, kI16, kI8, kU8};
 inline constexpr DTypeSet kAllDTypes = kFloating | kIntegral | DTypeSet{kBool};

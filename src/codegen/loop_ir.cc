@@ -46,11 +46,11 @@ double body_weight(const ScalarExpr& expr) {
   return sum;
 }
 
-bool divides_i64(const ScalarExpr& expr) {
+// Whether a part of it has no vector instruction: fmod, and division of i64.
+bool runs_by_lanes(const ScalarExpr& expr) {
   return std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const ScalarNode& node) {
-    return (node.op == ScalarOp::Div || node.op == ScalarOp::Rem) &&
-           (node.type == kI64 || is_floating(node.type)) &&
-           !(node.op == ScalarOp::Div && is_floating(node.type));
+    return (node.op == ScalarOp::Rem && is_floating(node.type)) ||
+           ((node.op == ScalarOp::Div || node.op == ScalarOp::Rem) && node.type == kI64);
   });
 }
 
@@ -81,7 +81,7 @@ LoopKernel lower_pointwise(std::string name, ScalarExpr body, Isa isa) {
   // A short body is unrolled, so that the loop's own instructions do not outweigh it. What runs lane by lane
   // stays short.
   const double cost = body_weight(body);
-  const int unroll = divides_i64(body) ? 1 : cost <= 6 ? 4 : cost <= 14 ? 2 : 1;
+  const int unroll = runs_by_lanes(body) ? 1 : cost <= 6 ? 4 : cost <= 14 ? 2 : 1;
   kernel.lanes = std::min(vector * unroll, 64);
   kernel.body = std::move(body);
   verify(kernel);

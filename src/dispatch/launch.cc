@@ -32,21 +32,12 @@ PelScalar scalar_of(const Scalar& s) {
   return {s.to_double(), s.to_int(), static_cast<std::uint8_t>(s.kind()), {}};
 }
 
-std::string dtype_names(DTypeSet set) {
-  std::string text;
-  for (int d = 0; d < kDTypeCount; ++d) {
-    if (set.contains(static_cast<DType>(d)))
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", name(static_cast<DType>(d)));
-  }
-  return text;
-}
-
 [[noreturn, gnu::cold, gnu::noinline]] void throw_bad_operand(const Op& op, const Tensor& t, Device device,
                                                               bool is_output) {
   PEL_CHECK(t.device() == device, DeviceError, "operands are on {} and {}; move them to one device first",
             to_string(device), to_string(t.device()));
   PEL_CHECK(op.dtypes().contains(t.dtype()), DTypeError, "the op takes {}; an operand is {}",
-            dtype_names(op.dtypes()), describe(t));
+            to_string(op.dtypes()), describe(t));
   PEL_ASSERT(is_output && t.is_read_only(), "one of the three is wrong");
   throw AliasError(fmt::format("the output {} is in read-only memory; write to a clone", describe(t)));
 }

@@ -39,6 +39,9 @@ constexpr std::size_t find_op_index(std::string_view name) {
   }
   return kFormCount * kOpNames.size();
 }
+// Whether it is NAME_ or NAME.out of a file that also has NAME.
+constexpr bool is_further_form(std::string_view name) { return find_op_index(name) % kFormCount != 0; }
+
 consteval std::size_t op_index(std::string_view name) {
   const std::size_t index = find_op_index(name);
   if (index == kFormCount * kOpNames.size()) throw "no file of src/ops/ has this name";

@@ -15,9 +15,6 @@ struct Reduction {
   std::function<scalar::Term(scalar::Term a, scalar::Term b)> combine;
   double initial = 0;  // combines with any value to that value
   DTypeSet takes = kAllDTypes;
-
-  // What tests hold it against: the sum of |terms| that the error is a fraction of.
-  std::function<double(double so_far, double element)> reference;
 };
 
 // One element as a value, and two values as one.

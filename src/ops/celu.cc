@@ -26,12 +26,8 @@ const Tensor& celu_out_body(const Op& op, const Tensor& out, const Tensor& self,
 
 namespace ops {
 OpDef define_celu() {
-  return PointwiseDef(
-             define_op<celu_body>(OpKind::Kernel, "celu(Tensor self, Scalar alpha=1) -> Tensor"),
-             define_op<celu_in_place>(OpKind::Kernel, "celu_(Tensor(a!) self, Scalar alpha=1) -> Tensor(a!)"),
-             define_op<celu_out_body>(OpKind::Kernel,
-                                      "celu.out(Tensor(a!) out, Tensor self, Scalar alpha=1) -> Tensor(a!)"),
-             1, 1)
+  return pointwise<celu_body, celu_in_place, celu_out_body>("celu(Tensor self, Scalar alpha=1) -> Tensor", 1,
+                                                            1)
       .computes(kFloating)
       .formula([](Term x, Term alpha) { return select(x < 0, expm1(x / alpha) * alpha, x); })
       .reference([](auto x, auto alpha) { return x < 0 ? alpha * std::expm1(x / alpha) : x; })

@@ -7,16 +7,8 @@
 namespace pel {
 namespace {
 
-bool same_sizes(const Tensor& a, const Tensor& b) {
-  if (a.dim() != b.dim()) return false;
-  for (std::size_t i = 0; i < a.sizes().size(); ++i) {
-    if (!Dim::identical(a.sizes()[i], b.sizes()[i])) return false;
-  }
-  return true;
-}
-
 const Tensor& copy_body(const Op& op, const Tensor& self, const Tensor& src) {
-  if (same_sizes(self, src)) [[likely]] {
+  if (identical(self.sizes(), src.sizes())) [[likely]] {
     launch(op, {self}, {src});
   } else {
     const Expanded wide = expand_layout(src.sizes(), src.strides(), self.sizes());

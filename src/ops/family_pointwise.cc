@@ -9,15 +9,6 @@
 namespace pel {
 namespace {
 
-std::string names(DTypeSet set) {
-  std::string text;
-  for (int d = 0; d < kDTypeCount; ++d) {
-    if (set.contains(static_cast<DType>(d)))
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", name(static_cast<DType>(d)));
-  }
-  return text;
-}
-
 DType promoted(ArrayView<TensorRef> inputs) {
   const DType first = inputs[0].tensor->dtype();
   const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
@@ -39,12 +30,8 @@ DType compute_dtype(const Pointwise& facts, ArrayView<TensorRef> inputs) {
   DType dtype = promoted(inputs);
   if (facts.computes_in == Pointwise::ComputesIn::Floating && !is_floating(dtype)) dtype = kF32;
   PEL_CHECK(facts.computes.contains(dtype), DTypeError, "the op computes in {}; its operands promote to {}",
-            names(facts.computes), name(dtype));
+            to_string(facts.computes), name(dtype));
   return dtype;
-}
-
-bool same_sizes(Dims a, Dims b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), Dim::identical);
 }
 
 DimVector broadcast_sizes(ArrayView<TensorRef> inputs) {
@@ -124,12 +111,12 @@ Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
   for (const TensorRef& input : inputs) {
     const Tensor& t = *input.tensor;
     row_major = row_major && t.header()->is_row_major;
-    alike = alike && same_sizes(t.sizes(), first.sizes());
+    alike = alike && identical(t.sizes(), first.sizes());
   }
   if (alike && row_major) [[likely]]
     return make_dense(first.sizes(), dtype, device);
   const bool same_strides = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
-    return same_sizes(input.tensor->strides(), first.strides());
+    return identical(input.tensor->strides(), first.strides());
   });
   if (alike && (inputs.size() == 1 || (same_strides && is_dense(first.sizes(), first.strides()))))
     return make_like(first, dtype, device);
@@ -165,7 +152,7 @@ const Tensor& run_pointwise_into(const Op& op, const Tensor& out, ArrayView<Tens
   PEL_CHECK(can_cast(dtype, out.dtype()), DTypeError, "the result is {}, which cannot be written into {}",
             name(dtype), describe(out));
   const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
-    return same_sizes(input.tensor->sizes(), out.sizes());
+    return identical(input.tensor->sizes(), out.sizes());
   });
   if (!alike) {
     const DimVector sizes = broadcast_sizes(inputs);

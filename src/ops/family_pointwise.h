@@ -117,8 +117,8 @@ class PointwiseDef {
   PointwiseDef formula(F f, std::string suffix = "") && {
     Formula made;
     made.suffix = std::move(suffix);
-    made.build = [f, inputs = facts_->input_count](ArrayView<Term> in, ArrayView<Term> params) {
-      return apply(f, in, params, inputs);
+    made.build = [f](ArrayView<Term> in, ArrayView<Term> params) {
+      return spread<Term>(f, [&](std::size_t i) { return i < in.size() ? in[i] : params[i - in.size()]; });
     };
     facts_->formulas.push_back(std::move(made));
     return std::move(*this);
@@ -128,26 +128,26 @@ class PointwiseDef {
   // A generic lambda over double and long double: another way to the same result.
   template <class F>
   PointwiseDef reference(F f) && {
-    last().reference = [f, n = arguments()](const double* a) { return call<double>(f, a, n); };
-    last().reference_f64 = [f, n = arguments()](const long double* a) { return call<long double>(f, a, n); };
+    last().reference = over<double>(f);
+    last().reference_f64 = over<long double>(f);
     return std::move(*this);
   }
   // A lambda over WideInt, for integers and bool.
   template <class F>
   PointwiseDef reference_int(F f) && {
-    last().reference_int = [f, n = arguments()](const WideInt* a) { return call<WideInt>(f, a, n); };
+    last().reference_int = over<WideInt>(f);
     return std::move(*this);
   }
   // The same for bool, where it is not what the integers give, != 0.
   template <class F>
   PointwiseDef reference_bool(F f) && {
-    last().reference_bool = [f, n = arguments()](const WideInt* a) { return call<WideInt>(f, a, n); };
+    last().reference_bool = over<WideInt>(f);
     return std::move(*this);
   }
   // A lambda over double: the size of the terms that may cancel.
   template <class F>
   PointwiseDef magnitude(F f) && {
-    last().magnitude = [f, n = arguments()](const double* a) { return call<double>(f, a, n); };
+    last().magnitude = over<double>(f);
     return std::move(*this);
   }
   PointwiseDef max_ulp(double f32, double f64) &&;
@@ -159,37 +159,22 @@ class PointwiseDef {
   PointwiseDef no_extremes() &&;
 
  private:
-  int arguments() const { return facts_->input_count + facts_->param_count; }
   Formula& last() { return facts_->formulas.back(); }
 
-  template <class F>
-  static Term apply(const F& f, ArrayView<Term> in, ArrayView<Term> params, int) {
-    const auto at = [&](std::size_t i) { return i < in.size() ? in[i] : params[i - in.size()]; };
-    if constexpr (std::is_invocable_v<F, Term>) {
-      return f(at(0));
-    } else if constexpr (std::is_invocable_v<F, Term, Term>) {
-      return f(at(0), at(1));
-    } else if constexpr (std::is_invocable_v<F, Term, Term, Term>) {
-      return f(at(0), at(1), at(2));
-    } else if constexpr (std::is_invocable_v<F, Term, Term, Term, Term>) {
-      return f(at(0), at(1), at(2), at(3));
+  // f(at(0), at(1), …), as many as f takes.
+  template <class T, class F, class At, class... Given>
+  static auto spread(const F& f, const At& at, const Given&... given) {
+    if constexpr (std::is_invocable_v<F, Given...>) {
+      return f(given...);
     } else {
-      return f(at(0), at(1), at(2), at(3), at(4));
+      static_assert(sizeof...(Given) < 5, "a formula takes at most five numbers, all of one type");
+      return spread<T>(f, at, given..., at(sizeof...(Given)));
     }
   }
+  // f over an array of its arguments.
   template <class T, class F>
-  static T call(const F& f, const T* a, int) {
-    if constexpr (std::is_invocable_v<F, T>) {
-      return static_cast<T>(f(a[0]));
-    } else if constexpr (std::is_invocable_v<F, T, T>) {
-      return static_cast<T>(f(a[0], a[1]));
-    } else if constexpr (std::is_invocable_v<F, T, T, T>) {
-      return static_cast<T>(f(a[0], a[1], a[2]));
-    } else if constexpr (std::is_invocable_v<F, T, T, T, T>) {
-      return static_cast<T>(f(a[0], a[1], a[2], a[3]));
-    } else {
-      return static_cast<T>(f(a[0], a[1], a[2], a[3], a[4]));
-    }
+  static auto over(F f) {
+    return [f](const T* a) { return static_cast<T>(spread<T>(f, [a](std::size_t i) { return a[i]; })); };
   }
 
   OpDef plain_, in_place_, out_;

@@ -56,14 +56,8 @@ const Tensor& gelu_out_body(const Op& op, const Tensor& out, const Tensor& self,
 
 namespace ops {
 OpDef define_gelu() {
-  return PointwiseDef(
-             define_op<gelu_body>(OpKind::Kernel, "gelu(Tensor self, *, str approximate='none') -> Tensor"),
-             define_op<gelu_in_place>(OpKind::Kernel,
-                                      "gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)"),
-             define_op<gelu_out_body>(
-                 OpKind::Kernel,
-                 "gelu.out(Tensor(a!) out, Tensor self, *, str approximate='none') -> Tensor(a!)"),
-             1, 0)
+  return pointwise<gelu_body, gelu_in_place, gelu_out_body>(
+             "gelu(Tensor self, *, str approximate='none') -> Tensor", 1, 0)
       .computes(kFloating)
       .formula([](Term x) { return gelu(x); })
       .reference([](auto x) { return reference_gelu(x); })

@@ -28,16 +28,8 @@ const Tensor& hardtanh_out_body(const Op& op, const Tensor& out, const Tensor& s
 
 namespace ops {
 OpDef define_hardtanh() {
-  return PointwiseDef(
-             define_op<hardtanh_body>(OpKind::Kernel,
-                                      "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"),
-             define_op<hardtanh_in_place>(
-                 OpKind::Kernel,
-                 "hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)"),
-             define_op<hardtanh_out_body>(OpKind::Kernel,
-                                          "hardtanh.out(Tensor(a!) out, Tensor self, Scalar min_val=-1, "
-                                          "Scalar max_val=1) -> Tensor(a!)"),
-             1, 2)
+  return pointwise<hardtanh_body, hardtanh_in_place, hardtanh_out_body>(
+             "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", 1, 2)
       .computes(kFloating | kIntegral)
       .formula([](Term x, Term low, Term high) { return min(high, max(low, x)); })
       .reference([](auto x, auto low, auto high) { return x < low    ? low

@@ -38,13 +38,8 @@ const Tensor& logit_out_body(const Op& op, const Tensor& out, const Tensor& self
 
 namespace ops {
 OpDef define_logit() {
-  return PointwiseDef(
-             define_op<logit_body>(OpKind::Kernel, "logit(Tensor self, float? eps=None) -> Tensor"),
-             define_op<logit_in_place>(OpKind::Kernel,
-                                       "logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)"),
-             define_op<logit_out_body>(
-                 OpKind::Kernel, "logit.out(Tensor(a!) out, Tensor self, float? eps=None) -> Tensor(a!)"),
-             1, 1)
+  return pointwise<logit_body, logit_in_place, logit_out_body>(
+             "logit(Tensor self, float? eps=None) -> Tensor", 1, 1)
       .floating()
       .formula([](Term x) { return logit(x); })
       .reference([](auto x) { return reference_logit(x); })

@@ -39,17 +39,8 @@ const Tensor& nan_to_num_out_body(const Op& op, const Tensor& out, const Tensor&
 
 namespace ops {
 OpDef define_nan_to_num() {
-  return PointwiseDef(
-             define_op<nan_to_num_body>(
-                 OpKind::Kernel,
-                 "nan_to_num(Tensor self, float nan=0, float? posinf=None, float? neginf=None) -> Tensor"),
-             define_op<nan_to_num_in_place>(OpKind::Kernel,
-                                            "nan_to_num_(Tensor(a!) self, float nan=0, float? posinf=None, "
-                                            "float? neginf=None) -> Tensor(a!)"),
-             define_op<nan_to_num_out_body>(OpKind::Kernel,
-                                            "nan_to_num.out(Tensor(a!) out, Tensor self, float nan=0, float? "
-                                            "posinf=None, float? neginf=None) -> Tensor(a!)"),
-             1, 3)
+  return pointwise<nan_to_num_body, nan_to_num_in_place, nan_to_num_out_body>(
+             "nan_to_num(Tensor self, float nan=0, float? posinf=None, float? neginf=None) -> Tensor", 1, 3)
       .formula([](Term x, Term nan, Term posinf, Term neginf) {
         if (!is_floating(x.type())) return x;
         return select(is_nan(x), nan, select(x == HUGE_VAL, posinf, select(x == -HUGE_VAL, neginf, x)));

@@ -18,10 +18,6 @@ Rounding rounding_for(const Tensor& self, std::int64_t decimals) {
   return {decimals > 0 ? std::size_t{1} : 2, std::pow(10.0, std::abs(static_cast<double>(decimals)))};
 }
 
-// The type that a formula computes in whose reference takes T: every step of it is rounded.
-template <class T>
-using Stepwise = std::conditional_t<std::is_same_v<T, double>, float, double>;
-
 Tensor round_body(const Op& op, const Tensor& self, std::int64_t decimals) {
   const auto [formula, power] = rounding_for(self, decimals);
   return run_pointwise(op, {self}, {power}, formula);
@@ -39,13 +35,8 @@ const Tensor& round_out_body(const Op& op, const Tensor& out, const Tensor& self
 
 namespace ops {
 OpDef define_round() {
-  return PointwiseDef(
-             define_op<round_body>(OpKind::Kernel, "round(Tensor self, *, int decimals=0) -> Tensor"),
-             define_op<round_in_place>(OpKind::Kernel,
-                                       "round_(Tensor(a!) self, *, int decimals=0) -> Tensor(a!)"),
-             define_op<round_out_body>(
-                 OpKind::Kernel, "round.out(Tensor(a!) out, Tensor self, *, int decimals=0) -> Tensor(a!)"),
-             1, 1)
+  return pointwise<round_body, round_in_place, round_out_body>(
+             "round(Tensor self, *, int decimals=0) -> Tensor", 1, 1)
       .computes(kFloating | kIntegral)
       .formula([](Term x) { return is_floating(x.type()) ? round(x) : x; })
       .reference([](auto x) { return std::nearbyint(x); })
@@ -53,14 +44,14 @@ OpDef define_round() {
       .formula([](Term x, Term power) { return is_floating(x.type()) ? round(x * power) / power : x; },
                "decimals")
       .reference([](auto x, auto power) {
-        using V = Stepwise<decltype(x)>;
+        using V = Computed<decltype(x)>;
         return std::nearbyint(V(x) * V(power)) / V(power);
       })
       .reference_int([](WideInt x) { return x; })
       .formula([](Term x, Term power) { return is_floating(x.type()) ? round(x / power) * power : x; },
                "tens")
       .reference([](auto x, auto power) {
-        using V = Stepwise<decltype(x)>;
+        using V = Computed<decltype(x)>;
         return std::nearbyint(V(x) / V(power)) * V(power);
       })
       .reference_int([](WideInt x) { return x; })

@@ -1,18 +1,10 @@
 // The same as sign: these are real numbers.
-#include "ops/family_pointwise.h"
+#include "ops/family_sign.h"
 
 namespace pel {
 
 namespace ops {
-OpDef define_sgn() {
-  return unary("sgn")
-      .formula([](Term x) {
-        if (x.type() == kBool) return x;
-        return select(x > 0, 1, select(x < 0, x.constant(-1), 0));
-      })
-      .reference([](auto x) { return (x > 0) - (x < 0); })
-      .reference_int([](WideInt x) { return (x > 0) - (x < 0); });
-}
+OpDef define_sgn() { return define_sign_as("sgn"); }
 }  // namespace ops
 
 PEL_DEFINE_UNARY(sgn)

@@ -52,7 +52,6 @@ OpDef define_sum() {
   auto facts = std::make_shared<Reduction>();
   facts->value_type = sum_type;
   facts->combine = [](scalar::Term a, scalar::Term b) { return a + b; };
-  facts->reference = [](double so_far, double element) { return so_far + element; };
   OpDef def = define_op<sum_body>(
       OpKind::Kernel, "sum(Tensor self, int[] dim=[], bool keepdim=False, *, DType? dtype=None) -> Tensor");
   def.reduction = std::move(facts);

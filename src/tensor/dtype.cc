@@ -59,4 +59,13 @@ float half_to_float(std::uint16_t bits) {
 }
 
 }  // namespace detail
+std::string to_string(DTypeSet set) {
+  std::string text;
+  for (int d = 0; d < kDTypeCount; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    if (set.contains(dtype)) text.append(text.empty() ? "" : ", ").append(name(dtype));
+  }
+  return text;
+}
+
 }  // namespace pel

@@ -2,6 +2,7 @@
 // compares them only where the answer changes the result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "pellucid/dim.h"
@@ -20,6 +21,10 @@ Dim product(Dims sizes);
 DimVector row_major_strides(Dims sizes);
 // Questions of layout ask a symbolic size nothing: it counts as neither 0 nor 1, so they record no guard.
 constexpr bool is_literally(Dim size, std::int64_t value) { return Dim::identical(size, Dim(value)); }
+// Whether two lists are the same, without asking a symbolic size anything.
+inline bool identical(Dims a, Dims b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), Dim::identical);
+}
 // Whether a number given as a size or stride can be one.
 inline bool is_size(Dim size) { return size.is_symbolic() || size >= 0; }
 inline void fill_row_major_strides(Dim* strides, Dims sizes) {

@@ -2,7 +2,6 @@
 // ask.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -12,14 +11,11 @@
 #include "backends/cpu/kernel_set.h"
 #include "base/check.h"
 #include "conformance/values.h"
+#include "support/environment.h"
 
 namespace pel::conformance {
 
-// PELLUCID_TEST_SHARE: tests that walk many cases do one in this many.
-inline std::int64_t test_share() {
-  const char* text = std::getenv("PELLUCID_TEST_SHARE");
-  return text && *text ? std::stol(text) : 1;
-}
+using test::test_share;
 
 // "gelu:tanh"
 inline std::string label(const Op& op, std::size_t formula) {

@@ -53,8 +53,7 @@ inline constexpr std::int64_t kLargeSize = 1'200'007;
 inline std::vector<const Op*> pointwise_ops() {
   std::vector<const Op*> ops;
   for (const Op* op : all_ops()) {
-    if (op->pointwise() != nullptr && op->record().is_builtin && !op->name().ends_with('_') &&
-        !op->name().ends_with(".out"))
+    if (op->pointwise() != nullptr && op->record().is_builtin && !is_further_form(op->name()))
       ops.push_back(op);
   }
   return ops;

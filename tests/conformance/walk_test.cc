@@ -8,7 +8,6 @@
 
 #include "backends/cpu/isa.h"
 #include "backends/cpu/pointwise.h"
-#include "base/environment.h"
 #include "conformance/cases.h"
 #include "tensor/layout.h"
 
@@ -107,14 +106,13 @@ TEST(Conformance, EveryOpKeepsItsBoundOnEveryLayout) {
     ++by_layout[std::string(kLayoutNames[static_cast<int>(c.layout)])];
     try {
       const Call call = make_call(c);
-      // Taken before the call: it may write into an input.
-      std::vector<TensorRef> refs(call.inputs.begin(), call.inputs.end());
       Dims sizes = call.inputs.back().sizes();
       for (const Tensor& t : call.inputs) {
         if (t.dim() > static_cast<std::int64_t>(sizes.size()) ||
             (t.dim() == static_cast<std::int64_t>(sizes.size()) && t.numel() > product(sizes)))
           sizes = t.sizes();
       }
+      // Taken before the call: it may write into an input.
       const std::vector<Tensor> inputs = dense_inputs(c, call, sizes);
       const Tensor result = run(c, call).clone(Layout::RowMajor);
       if (const std::string why = check(c, inputs, result); !why.empty()) outcome.fail(c, why);

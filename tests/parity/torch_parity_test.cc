@@ -13,17 +13,13 @@
 
 #include "parity/case_check.h"
 #include "parity/case_file.h"
+#include "support/environment.h"
 
 namespace pel::parity {
 namespace {
 
 constexpr std::int64_t kLeastCases = 40000;
 constexpr int kShownPerOp = 5;  // failures of one op in one family that are printed in full
-
-std::int64_t number_from_environment(const char* name, std::int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text && *text ? std::stoll(text) : otherwise;
-}
 
 std::string repro(const Case& c) {
   return "PELLUCID_PARITY_ONLY=" + std::to_string(c.number) + " ./dev test torch_parity";
@@ -53,8 +49,8 @@ void name_the_case_on_crash() {
 }
 
 void run_all(const CaseFile& file) {
-  const std::int64_t share = number_from_environment("PELLUCID_TEST_SHARE", 1);
-  const std::int64_t only = number_from_environment("PELLUCID_PARITY_ONLY", 0);
+  const std::int64_t share = test::test_share();
+  const auto only = static_cast<std::int64_t>(test::number_from("PELLUCID_PARITY_ONLY", 0));
   std::map<std::string, std::pair<int, int>> ran_and_failed;
   std::map<std::string, int> failed_by_op;
   std::int64_t ran = 0;

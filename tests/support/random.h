@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <random>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "support/environment.h"
 
 namespace pel::test {
 
@@ -32,15 +33,11 @@ class Random {
   std::uint32_t bits32() { return static_cast<std::uint32_t>(between(0, UINT32_MAX)); }
 
   static int share_of(int iterations) {
-    const auto share = static_cast<int>(number_from("PELLUCID_TEST_SHARE", 1));
+    const auto share = static_cast<int>(test_share());
     return std::max(1, iterations / std::max(1, share));
   }
 
  private:
-  static std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-    const char* text = std::getenv(variable);
-    return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
-  }
   static std::string program() {
     const std::string path = testing::internal::GetArgvs().at(0);
     return path.substr(path.find_last_of('/') + 1);

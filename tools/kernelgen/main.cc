@@ -55,9 +55,10 @@ std::string table_text(const std::vector<cpu::KernelSpec>& specs) {
     std::string costs, functions;
     for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
       const codegen::LoopKernel kernel = spec.lower(isa);
-      declarations += fmt::format("pel::codegen::PelLoopFn {};\n", kernel.name);
+      const std::string function = cpu::symbol(spec.code, isa);
+      if (spec.code == spec.name) declarations += fmt::format("pel::codegen::PelLoopFn {};\n", function);
       costs += fmt::format("{}{:.3f}f", costs.empty() ? "" : ", ", codegen::cost_per_element(kernel, isa));
-      functions += fmt::format("{}{}", functions.empty() ? "" : ", ", kernel.name);
+      functions += fmt::format("{}{}", functions.empty() ? "" : ", ", function);
     }
     rows += fmt::format("    {{\"{}\", {{{}}}, {{{}}}}},\n", spec.name, costs, functions);
   }
@@ -72,7 +73,9 @@ void generate(const std::filesystem::path& folder) {
   const std::vector<cpu::KernelSpec> specs = cpu::kernel_set();
   for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
     std::vector<codegen::LoopKernel> kernels;
-    for (const cpu::KernelSpec& spec : specs) kernels.push_back(spec.lower(isa));
+    for (const cpu::KernelSpec& spec : specs) {
+      if (spec.code == spec.name) kernels.push_back(spec.lower(isa));
+    }
     const std::size_t bytes =
         write_object(folder / fmt::format("kernels_{}.o", codegen::name(isa)), kernels, isa);
     fmt::print("kernelgen: {} kernels for {}, {:.1f} MB\n", kernels.size(), codegen::name(isa),

@@ -110,7 +110,7 @@ void register_pointwise(codegen::Isa isa) {
   std::vector<BackendKernels> lists;
   for (const Op& op : builtin_ops) {
     if (op.pointwise() == nullptr && op.reduction() == nullptr) continue;
-    if (op.name().ends_with('_') || op.name().ends_with(".out")) continue;
+    if (is_further_form(op.name())) continue;
     std::vector<Kernel>& list = all.lists.emplace_back();
     if (op.pointwise() != nullptr) load_op(op, isa, list);
     if (op.reduction() != nullptr) load_reduction(op, isa, list);

@@ -5,12 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "dispatch/op_table.h"
 #include "dispatch/reduction.h"
 
 namespace pel::cpu {
 namespace {
-
-std::string_view name_of(DType dtype) { return name(dtype); }
 
 bool same_but_for_sign(const scalar::ScalarExpr& a, const scalar::ScalarExpr& b) {
   const auto width = [](DType type) { return type == kU8 ? kI8 : type; };
@@ -38,33 +37,35 @@ scalar::ScalarExpr cast_expr(DType from, DType to) {
 }  // namespace
 
 codegen::LoopKernel KernelSpec::lower(codegen::Isa isa) const {
-  std::string symbol = fmt::format("pel_{}_{}", name, codegen::name(isa));
-  return fold ? codegen::lower_fold(std::move(symbol), body, *fold)
-              : codegen::lower_pointwise(std::move(symbol), body, isa);
+  return fold ? codegen::lower_fold(symbol(name, isa), body, *fold)
+              : codegen::lower_pointwise(symbol(name, isa), body, isa);
+}
+
+std::string symbol(std::string_view kernel, codegen::Isa isa) {
+  return fmt::format("pel_{}_{}", kernel, codegen::name(isa));
 }
 
 std::string kernel_name(const Op& op, std::size_t formula, DType compute) {
-  const Pointwise& facts = *op.pointwise();
-  const std::string& suffix = facts.formulas[formula].suffix;
-  return fmt::format("{}{}{}_{}", op.name(), suffix.empty() ? "" : "_", suffix,
-                     name_of(code_type(facts, formula, compute)));
+  const std::string& suffix = op.pointwise()->formulas[formula].suffix;
+  return fmt::format("{}{}{}_{}", op.name(), suffix.empty() ? "" : "_", suffix, name(compute));
 }
-std::string cast_name(DType from, DType to) { return fmt::format("cast_{}_{}", name_of(from), name_of(to)); }
-std::string fold_name(std::string_view op, DType from) { return fmt::format("{}_{}", op, name_of(from)); }
+std::string cast_name(DType from, DType to) { return fmt::format("cast_{}_{}", name(from), name(to)); }
+std::string fold_name(std::string_view op, DType from) { return fmt::format("{}_{}", op, name(from)); }
 
 std::vector<KernelSpec> kernel_set() {
   std::map<std::string, KernelSpec> specs;
-  const auto add = [&](std::string name, scalar::ScalarExpr body, std::optional<codegen::Fold> fold = {}) {
-    specs.insert({name, KernelSpec{name, std::move(body), std::move(fold)}});
+  const auto add = [&](const std::string& kernel, scalar::ScalarExpr body) -> KernelSpec& {
+    return specs[kernel] = KernelSpec{kernel, kernel, std::move(body), std::nullopt};
   };
   for (const Op* op : all_ops()) {
-    if (op->pointwise() == nullptr || op->name().ends_with('_') || op->name().ends_with(".out")) continue;
+    if (op->pointwise() == nullptr || is_further_form(op->name())) continue;
     const Pointwise& facts = *op->pointwise();
     for (std::size_t f = 0; f < facts.formulas.size(); ++f) {
       for (int d = 0; d < kDTypeCount; ++d) {
         const auto dtype = static_cast<DType>(d);
-        if (facts.computes.contains(dtype))
-          add(kernel_name(*op, f, dtype), make_expr(facts, f, code_type(facts, f, dtype)));
+        if (!facts.computes.contains(dtype)) continue;
+        add(kernel_name(*op, f, dtype), make_expr(facts, f, dtype)).code =
+            kernel_name(*op, f, code_type(facts, f, dtype));
       }
     }
   }
@@ -74,8 +75,8 @@ std::vector<KernelSpec> kernel_set() {
       const auto dtype = static_cast<DType>(d);
       const DType value = facts->value_type(dtype);
       if (facts->takes.contains(dtype))
-        add(fold_name(op->name(), dtype), element_expr(*facts, dtype),
-            codegen::Fold{combine_expr(*facts, value), initial_bits(*facts, value)});
+        add(fold_name(op->name(), dtype), element_expr(*facts, dtype)).fold =
+            codegen::Fold{combine_expr(*facts, value), initial_bits(*facts, value)};
     }
   }
   for (int from = 0; from < kDTypeCount; ++from) {

@@ -13,15 +13,18 @@ namespace pel::cpu {
 
 // What one kernel computes, before it is lowered for an ISA.
 struct KernelSpec {
-  std::string name;  // "gelu_tanh_bf16"; its function is pel_NAME_ISA
+  std::string name;  // "gelu_tanh_bf16"
+  // The spec whose code it runs: its own, or for integer operations that mean the same for u8 and i8, i8's.
+  std::string code;
   scalar::ScalarExpr body;
   std::optional<codegen::Fold> fold;
 
   codegen::LoopKernel lower(codegen::Isa isa) const;
 };
+// The name of a kernel's function.
+std::string symbol(std::string_view kernel, codegen::Isa isa);
 
-// The name of the kernel for one formula of an op and one dtype. Integer operations that mean the same for
-// u8 and i8 have one kernel, named by i8.
+// The name of the kernel for one formula of an op and one dtype.
 std::string kernel_name(const Op& op, std::size_t formula, DType compute);
 std::string cast_name(DType from, DType to);
 std::string fold_name(std::string_view op, DType from);

@@ -315,8 +315,7 @@ class KernelEmitter {
   }
 
   void emit() {
-    entry_ = block("entry");
-    b_.SetInsertPoint(entry_);
+    b_.SetInsertPoint(block("entry"));
     count_ = function_->getArg(0);
     // Room is taken in the first block: elsewhere it would move the stack at run time.
     for (const DType input : kernel_.body.inputs) copies_.push_back(room(input));
@@ -579,7 +578,6 @@ class KernelEmitter {
   ExprEmitter expr_;
   std::vector<DType> outputs_;
   llvm::Function* function_ = nullptr;
-  llvm::BasicBlock* entry_ = nullptr;
   Value* count_ = nullptr;
   std::vector<Operand> operands_;
   std::vector<Value*> copies_;  // of inputs that repeat

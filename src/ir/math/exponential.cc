@@ -10,6 +10,7 @@ namespace {
 
 using detail::as_bits;
 using detail::clamp;
+using detail::exp_coefficients;
 using detail::power_of_two;
 using detail::power_offset;
 using detail::split_power;
@@ -61,14 +62,13 @@ constexpr std::array kExpm1F64 = {-1.0,
                                   -0x1.af5f59d44ffafp-25,
                                   -0x1.1f1a60f6591dbp-28};
 
-ArrayView<double> exp_coefficients(DType type) {
-  return type == kF64 ? ArrayView<double>(kExpF64) : ArrayView<double>(kExpF32);
-}
-
 }  // namespace
 
 namespace detail {
 
+ArrayView<double> exp_coefficients(DType type) {
+  return type == kF64 ? ArrayView<double>(kExpF64) : ArrayView<double>(kExpF32);
+}
 ArrayView<double> exp2_coefficients(DType type) {
   return type == kF64 ? ArrayView<double>(kExp2F64) : ArrayView<double>(kExp2F32);
 }

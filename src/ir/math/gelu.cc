@@ -8,26 +8,10 @@ namespace pel::scalar {
 namespace {
 
 using detail::as_bits;
+using detail::exp_coefficients;
 using detail::kLog2E;
 using detail::power_of_two;
 using detail::power_offset;
-
-// e^r for |r| <= 0.3469: relative error 2^-28.2 and 2^-57.9.
-std::vector<double> exp_coefficients(DType type) {
-  if (type == kF32) return {1, 1, 0x1.fffffcp-2, 0x1.55549p-3, 0x1.5558ap-5, 0x1.123ac6p-7, 0x1.6a604p-10};
-  return {1,
-          1,
-          0x1.000000000000ap-1,
-          0x1.55555555554fdp-3,
-          0x1.555555555068cp-5,
-          0x1.1111111126ec3p-7,
-          0x1.6c16c18487adbp-10,
-          0x1.a01a012eeaf68p-13,
-          0x1.a019992644c91p-16,
-          0x1.71df1abc977f4p-19,
-          0x1.28ae3959b86bfp-22,
-          0x1.ad90d5e9e4735p-26};
-}
 
 // x / (1 + e^-(y + rest)) for y from -118.53 to 80, or -946.1 to 700. With e^-y = p 2^k and m = k / 4, or 0
 // for y > 0, it is x 2^-m / (2^-m + p 2^(k - m)), where only the division rounds a denormal result. At the
@@ -41,7 +25,7 @@ Term gate(Term x, Term y, const Term* rest) {
   const Term k = whole - detail::to_integer(type);
   Term minus_r = fma(k, ln2.low, fma(k, ln2.high, y));
   if (rest != nullptr) minus_r = minus_r + *rest;
-  std::vector<double> coefficients = exp_coefficients(type);
+  std::vector<double> coefficients = exp_coefficients(type).vec();
   for (std::size_t i = 1; i < coefficients.size(); i += 2) coefficients[i] = -coefficients[i];
   return (x * one) / fma(polynomial(minus_r, coefficients), scale, one);
 }
@@ -81,7 +65,7 @@ Scaled normal_tail(Term x, int n) {
   const auto [k, first, second] = detail::split_power(square, -kLog2E / 2);
   const detail::SplitConstant ln2 = detail::ln2(type);
   const Term r = fma(lost, -0.5, fma(k, -ln2.low, fma(k, -ln2.high, square * -0.5)));
-  const std::vector<double> exp = exp_coefficients(type);
+  const ArrayView<double> exp = exp_coefficients(type);
   const Term exp_less_1 = fma(polynomial(r, {exp.data() + 2, exp.size() - 2}) * r, r, r);
   const auto [s, a, b] = tail_coefficients(type);
   const Term factor = polynomial(t, b);

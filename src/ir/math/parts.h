@@ -52,7 +52,8 @@ struct SplitPower {
   Term k, first, second;
 };
 SplitPower split_power(Term x, double scale);
-// Of 2^f for |f| <= 0.5.
+// Of e^r for |r| <= 0.3469, and of 2^f for |f| <= 0.5.
+ArrayView<double> exp_coefficients(DType type);
 ArrayView<double> exp2_coefficients(DType type);
 
 // From half of which to which 1 + f reaches, where a number is 2^k (1 + f). With 1.5, x 2^-k - (1 - 2^-k) is

@@ -141,7 +141,8 @@ struct Computation {
 // Runs the first kernel of the op's list for the outputs' device that supports the call. Checks dtypes and
 // devices, and that no output is read-only, overlaps itself, or partly overlaps an input.
 PEL_API void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
-                    ArrayView<Scalar> scalars = {}, std::optional<Computation> computation = std::nullopt);
+                    ArrayView<Scalar> scalars = {},
+                    const std::optional<Computation>& computation = std::nullopt);
 
 // To be called by every body that writes to an argument marked (a!).
 PEL_API void bump_version(const Tensor& written);

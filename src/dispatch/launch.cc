@@ -1,5 +1,5 @@
 // From an op's operands to a kernel: the checks, the choice from the list, the launch.
-#include <array>
+#include <algorithm>
 
 #include "pellucid/op.h"
 
@@ -17,19 +17,24 @@ namespace {
 
 constexpr std::size_t kInlineOperands = 8;
 
-void fill_operand(Operand& o, const Tensor& t) {
+// Field by field: a whole Operand, built and then copied, waits for its narrow stores to be loaded as wide ones.
+[[gnu::always_inline]] inline void fill_operand(Operand& o, const Tensor& t) {
   static_assert(sizeof(Dim) == sizeof(std::int64_t));  // plain Dims are int64 in memory
-  o = {};
+  const detail::TensorHeader& header = *t.header();
   o.data = t.raw_data();
-  o.sizes = reinterpret_cast<const std::int64_t*>(t.sizes().data());
-  o.strides = reinterpret_cast<const std::int64_t*>(t.strides().data());
-  o.rank = static_cast<std::int32_t>(t.dim());
-  o.dtype = static_cast<std::uint8_t>(t.dtype());
-  o.is_row_major = t.header()->is_row_major;
+  o.sizes = reinterpret_cast<const std::int64_t*>(header.sizes());
+  o.strides = reinterpret_cast<const std::int64_t*>(header.strides());
+  o.rank = header.rank;
+  o.dtype = static_cast<std::uint8_t>(header.dtype);
+  o.is_row_major = header.is_row_major;
+  o.reserved[0] = o.reserved[1] = 0;
 }
 
-PelScalar scalar_of(const Scalar& s) {
-  return {s.to_double(), s.to_int(), static_cast<std::uint8_t>(s.kind()), {}};
+void fill_number(PelScalar& number, const Scalar& s) {
+  number.as_float = s.to_double();
+  number.as_int = s.to_int();
+  number.kind = static_cast<std::uint8_t>(s.kind());
+  std::fill_n(number.reserved, std::size(number.reserved), std::uint8_t{0});
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_bad_operand(const Op& op, const Tensor& t, Device device,
@@ -40,6 +45,11 @@ PelScalar scalar_of(const Scalar& s) {
             to_string(op.dtypes()), describe(t));
   PEL_ASSERT(is_output && t.is_read_only(), "one of the three is wrong");
   throw AliasError(fmt::format("the output {} is in read-only memory; write to a clone", describe(t)));
+}
+
+// No other view of this memory is alive, as of every result just made: nothing to compare it with.
+bool is_alone(const Tensor& t) {
+  return t.header()->is_row_major && t.header()->storage->refs.load(std::memory_order_relaxed) == 1;
 }
 
 // Output `i` holds each element once, and shares memory with no other operand, unless it is that operand.
@@ -135,20 +145,21 @@ struct Room {
         (is_output && (flags & StorageHeader::kReadOnly))) [[unlikely]]
       throw_bad_operand(op, t, device, is_output);
     storage_flags |= flags;
+    fill_operand(operands[i], t);
   }
   // Meta device or symbolic sizes: the shape rule was all there is to do.
   if (storage_flags & StorageHeader::kNoData) [[unlikely]]
     return;
-  for (std::size_t i = 0; i < count; ++i) fill_operand(operands[i], *tensors[i]);
+  const bool any_external = (storage_flags & StorageHeader::kExternal) != 0;
   bool writes_something = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    check_memory(op, i, outputs.size(), count, operands, tensors,
-                 (storage_flags & StorageHeader::kExternal) != 0);
+    if (any_external || outputs.size() > 1 || !is_alone(*tensors[i]))
+      check_memory(op, i, outputs.size(), count, operands, tensors, any_external);
     writes_something = writes_something || !is_empty(operands[i]);
   }
   if (!writes_something) return;
 
-  for (std::size_t i = 0; i < scalars.size(); ++i) numbers[i] = scalar_of(scalars[i]);
+  for (std::size_t i = 0; i < scalars.size(); ++i) fill_number(numbers[i], scalars[i]);
   KernelArgs args = {PEL_KERNEL_ARGS_VERSION,
                      static_cast<std::uint16_t>(outputs.size()),
                      static_cast<std::uint16_t>(inputs.size()),
@@ -180,7 +191,7 @@ struct Room {
 }  // namespace
 
 void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
-            ArrayView<Scalar> scalars, std::optional<Computation> computation) {
+            ArrayView<Scalar> scalars, const std::optional<Computation>& computation) {
   const std::size_t count = outputs.size() + inputs.size();
   if (count <= kInlineOperands && scalars.size() <= kInlineOperands) [[likely]] {
     // Plain arrays, left as they are: each is filled as far as it is used.

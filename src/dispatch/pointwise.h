@@ -50,7 +50,10 @@ struct Pointwise {
   Gives gives = Gives::Same;
   DTypeSet computes = kAllDTypes;
   bool takes_condition = false;  // input 0 is bool, and does not take part in promotion
+  bool swaps_inputs = false;     // inputs 0 and 1 are the schema's tensors 1 and 0
   bool divides = false;          // an integer 0 in the last input is an error
+  DTypeSet refuses;              // inputs of these are an error, even where they promote to others
+  std::string advice;            // what to use instead
   std::vector<Formula> formulas;
 
   std::vector<Domain> domains;       // of inputs, then params; the last one serves all that follow

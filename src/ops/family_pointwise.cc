@@ -9,19 +9,28 @@
 namespace pel {
 namespace {
 
-DType promoted(ArrayView<TensorRef> inputs) {
-  const DType first = inputs[0].tensor->dtype();
-  const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
-    return input.tensor->dtype() == first && !input.tensor->header()->is_number;
-  });
-  if (alike) [[likely]]
-    return first;
+[[gnu::noinline]] DType promoted_from_unlike(ArrayView<TensorRef> inputs) {
   std::vector<PromotionOperand> operands;
   for (const TensorRef& input : inputs) operands.push_back(PromotionOperand(*input.tensor));
   return result_type(operands);
 }
+DType promoted(ArrayView<TensorRef> inputs) {
+  const DType first = inputs[0].tensor->dtype();
+  for (const TensorRef& input : inputs) {
+    if (input.tensor->dtype() != first || input.tensor->header()->is_number) [[unlikely]]
+      return promoted_from_unlike(inputs);
+  }
+  return first;
+}
+
+[[gnu::cold]] void check_refused(const Pointwise& facts, ArrayView<TensorRef> inputs) {
+  for (const TensorRef& input : inputs)
+    PEL_CHECK(!facts.refuses.contains(input.tensor->dtype()), DTypeError, "the op does not take {}; {}",
+              describe(*input.tensor), facts.advice);
+}
 
 DType compute_dtype(const Pointwise& facts, ArrayView<TensorRef> inputs) {
+  if (facts.refuses != DTypeSet()) check_refused(facts, inputs);
   if (facts.takes_condition) {
     PEL_CHECK(inputs[0].tensor->dtype() == kBool, DTypeError, "the condition is bool, not {}",
               describe(*inputs[0].tensor));
@@ -104,21 +113,13 @@ DimVector result_strides(Dims sizes, ArrayView<TensorRef> inputs) {
   return result;
 }
 
-Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
+[[gnu::noinline]] Tensor make_result_of_unlike(ArrayView<TensorRef> inputs, DType dtype, Device device) {
   const Tensor& first = *inputs[0].tensor;
-  const Device device = first.device();
-  bool alike = true, row_major = true;
-  for (const TensorRef& input : inputs) {
-    const Tensor& t = *input.tensor;
-    row_major = row_major && t.header()->is_row_major;
-    alike = alike && identical(t.sizes(), first.sizes());
-  }
-  if (alike && row_major) [[likely]]
-    return make_dense(first.sizes(), dtype, device);
-  const bool same_strides = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
-    return identical(input.tensor->strides(), first.strides());
+  const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
+    return identical(input.tensor->sizes(), first.sizes()) &&
+           identical(input.tensor->strides(), first.strides());
   });
-  if (alike && (inputs.size() == 1 || (same_strides && is_dense(first.sizes(), first.strides()))))
+  if (inputs.size() == 1 || (alike && is_dense(first.sizes(), first.strides())))
     return make_like(first, dtype, device);
   const DimVector sizes = broadcast_sizes(inputs);
   // A capture specialises on the order of strides; until then a symbolic result is row-major.
@@ -127,6 +128,15 @@ Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
                                     [](const TensorRef& t) { return any_symbolic(t.tensor->strides()); });
   if (symbolic) return make_dense(sizes, dtype, device);
   return make_strided(sizes, result_strides(sizes, inputs), dtype, device);
+}
+Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
+  const Tensor& first = *inputs[0].tensor;
+  for (const TensorRef& input : inputs) {
+    const Tensor& t = *input.tensor;
+    if (!t.header()->is_row_major || !identical(t.sizes(), first.sizes())) [[unlikely]]
+      return make_result_of_unlike(inputs, dtype, first.device());
+  }
+  return make_dense(first.sizes(), dtype, first.device());
 }
 
 DType result_dtype(const Pointwise& facts, DType compute) {
@@ -226,6 +236,15 @@ PointwiseDef PointwiseDef::gives_bool() && {
 }
 PointwiseDef PointwiseDef::takes_condition() && {
   facts_->takes_condition = true;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::swaps_inputs() && {
+  facts_->swaps_inputs = true;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::refuses(DTypeSet dtypes, std::string advice) && {
+  facts_->refuses = dtypes;
+  facts_->advice = std::move(advice);
   return std::move(*this);
 }
 PointwiseDef PointwiseDef::divides() && {

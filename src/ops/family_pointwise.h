@@ -108,8 +108,10 @@ class PointwiseDef {
   PointwiseDef floating() &&;                 // floating dtypes; integers and bool count as f32
   PointwiseDef computes(DTypeSet dtypes) &&;  // others are refused
   PointwiseDef gives_bool() &&;
-  PointwiseDef takes_condition() &&;  // the first tensor is bool
+  PointwiseDef takes_condition() &&;  // the formula's first input is bool
+  PointwiseDef swaps_inputs() &&;     // the formula takes the schema's first two tensors the other way round
   PointwiseDef divides() &&;          // an integer 0 in the last tensor is an error
+  PointwiseDef refuses(DTypeSet dtypes, std::string advice) &&;  // as any input
   PointwiseDef forms(Forms forms) &&;
 
   // The formula, over Terms: inputs, then params. Called again, it begins another one.

@@ -20,10 +20,4 @@ std::size_t scaled_formula(const Tensor& self, const Tensor& other, const Scalar
   return is_one ? 0 : 1;
 }
 
-void refuse_bool(const Tensor& self, const Tensor& other) {
-  PEL_CHECK(self.dtype() != kBool && other.dtype() != kBool, DTypeError,
-            "bool cannot be subtracted: {} and {}; use logical_xor or logical_not", describe(self),
-            describe(other));
-}
-
 }  // namespace pel

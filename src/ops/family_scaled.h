@@ -12,7 +12,5 @@ std::size_t scaled_formula(const Tensor& self, const Tensor& other, const Scalar
 inline ArrayView<Scalar> scaled_params(const Scalar& alpha, std::size_t formula) {
   return ArrayView<Scalar>(&alpha, formula);
 }
-// PyTorch has no difference of bools.
-void refuse_bool(const Tensor& self, const Tensor& other);
 
 }  // namespace pel

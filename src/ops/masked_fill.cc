@@ -43,6 +43,7 @@ OpDef define_masked_fill() {
   return pointwise<masked_fill_body, masked_fill_in_place, masked_fill_out_body>(
              "masked_fill(Tensor self, Tensor mask, Scalar value) -> Tensor", 2, 1)
       .takes_condition()
+      .swaps_inputs()
       .formula([](Term mask, Term x, Term value) { return select(mask, value, x); })
       .reference([](auto mask, auto x, auto value) { return mask != 0 ? value : x; })
       .reference_int([](WideInt mask, WideInt x, WideInt value) { return mask != 0 ? value : x; })

@@ -6,14 +6,12 @@ namespace pel {
 namespace {
 
 Tensor rsub_body(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  refuse_bool(self, other);
   // As in PyTorch, this is sub(other, self): the order of axes is other's.
   const std::size_t formula = scaled_formula(self, other, alpha);
   return run_pointwise(op, {other, self}, scaled_params(alpha, formula), formula);
 }
 const Tensor& rsub_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& other,
                             const Scalar& alpha) {
-  refuse_bool(self, other);
   const std::size_t formula = scaled_formula(self, other, alpha);
   return run_pointwise_into(op, out, {other, self}, scaled_params(alpha, formula), formula);
 }
@@ -28,7 +26,9 @@ OpDef define_rsub() {
   return pointwise<rsub_body, rsub_in_place, rsub_out_body>(
              "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", 2, 1)
       .forms(Forms::Plain)
+      .swaps_inputs()
       .computes(kFloating | kIntegral)
+      .refuses({kBool}, "use logical_xor or logical_not")
       .formula([](Term b, Term a, Term) { return b - a; })
       .reference([](auto b, auto a, auto) { return b - a; })
       .reference_int([](WideInt b, WideInt a, WideInt) { return b - a; })

@@ -6,13 +6,11 @@ namespace pel {
 namespace {
 
 Tensor sub_body(const Op& op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  refuse_bool(self, other);
   const std::size_t formula = scaled_formula(self, other, alpha);
   return run_pointwise(op, {self, other}, scaled_params(alpha, formula), formula);
 }
 const Tensor& sub_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& other,
                            const Scalar& alpha) {
-  refuse_bool(self, other);
   const std::size_t formula = scaled_formula(self, other, alpha);
   return run_pointwise_into(op, out, {self, other}, scaled_params(alpha, formula), formula);
 }
@@ -27,6 +25,7 @@ OpDef define_sub() {
   return pointwise<sub_body, sub_in_place, sub_out_body>(
              "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", 2, 1)
       .computes(kFloating | kIntegral)
+      .refuses({kBool}, "use logical_xor or logical_not")
       .formula([](Term a, Term b, Term) { return a - b; })
       .reference([](auto a, auto b, auto) { return a - b; })
       .reference_int([](WideInt a, WideInt b, WideInt) { return a - b; })

@@ -32,6 +32,23 @@ inline constexpr std::string_view kLayoutNames[] = {
     "short_rows", "empty",      "zero_dim", "mixed", "in_place", "out"};
 inline constexpr int kLayoutCount = 13;
 
+// PELLUCID_CASE: the only case to run, or with a / at its end all that begin so.
+inline const std::string& only_case() {
+  static const std::string name = [] {
+    const char* text = std::getenv("PELLUCID_CASE");
+    return std::string(text ? text : "");
+  }();
+  return name;
+}
+inline bool is_chosen(const std::string& name) {
+  return only_case().empty() ||
+         (only_case().ends_with('/') ? name.starts_with(only_case()) : name == only_case());
+}
+inline std::string repro(const std::string& name) {
+  return "PELLUCID_CASE=" + name + " ./dev test Conformance";
+}
+inline constexpr std::string_view kErrors = "/errors/";  // in names of calls that are refused
+
 struct Case {
   const Op* op;
   std::size_t formula;
@@ -43,7 +60,6 @@ struct Case {
     return label(*op, formula) + "/" + std::string(pel::name(compute)) + "/" +
            std::string(kLayoutNames[static_cast<int>(layout)]) + "/" + std::to_string(size);
   }
-  std::string repro() const { return "PELLUCID_CASE=" + name() + " ./dev test Conformance"; }
 };
 
 // Primes, powers of two and their neighbours; L2 is smaller than the last.
@@ -101,7 +117,7 @@ inline DType other_dtype(const Pointwise& facts, DType compute) {
   if (is_floating(compute) || facts.computes_in == Pointwise::ComputesIn::Floating) return kI16;
   if (compute == kI64) return kI32;
   if (compute == kI16) return kI8;
-  return kBool;
+  return facts.refuses.contains(kBool) ? compute : kBool;
 }
 
 inline Tensor filled(ArgumentSource& source, const Pointwise& facts, int argument, DType dtype, Dims sizes) {

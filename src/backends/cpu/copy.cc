@@ -1,4 +1,5 @@
 // Copies: one run of bytes, strided elements of one width, or elements that change their dtype.
+#include <array>
 #include <cstring>
 
 #include "backends/cpu/kernels.h"
@@ -35,8 +36,6 @@ void copy_run(char* to, const char* from, const LoopAxis& axis) {
     std::memcpy(to + i * axis.dst_step, from + i * axis.src_step, Width);
 }
 
-Support supports_any(const KernelArgs&) { return Support::yes(); }
-
 void run_strided(Stream&, const KernelArgs& args) { copy_elements(output(args, 0), input(args, 0)); }
 
 template <class To, class From>
@@ -69,8 +68,12 @@ void copy_elements(const Operand& dst, const Operand& src) {
   }
 }
 
-const Kernel copy_dense = {"cpu_copy_dense", supports_dense, run_dense};
-const Kernel copy_strided = {"cpu_copy_strided", same_dtype, run_strided};
-const Kernel copy_cast = {"cpu_copy_cast", supports_any, run_cast};
+KernelLists copy_kernels() {
+  static const auto kCopy = std::to_array<Kernel>({{"cpu_copy_dense", supports_dense, run_dense},
+                                                   {"cpu_copy_strided", same_dtype, run_strided},
+                                                   {"cpu_copy_cast", supports_any, run_cast}});
+  static const auto kLists = std::to_array<BackendKernels>({{"copy_", kCopy}});
+  return kLists;
+}
 
 }  // namespace pel::cpu

@@ -1,4 +1,5 @@
 // Kernels that make values out of numbers: fill, arange, linspace, eye.
+#include <array>
 #include <cstring>
 
 #include "backends/cpu/kernels.h"
@@ -8,8 +9,6 @@
 
 namespace pel::cpu {
 namespace {
-
-Support supports_any(const KernelArgs&) { return Support::yes(); }
 
 Scalar number(const PelScalar& s) {
   return s.kind == PEL_SCALAR_FLOAT ? Scalar(s.as_float)
@@ -84,9 +83,14 @@ void run_eye(Stream&, const KernelArgs& args) {
 
 }  // namespace
 
-const Kernel fill_strided = {"cpu_fill_strided", supports_any, run_fill};
-const Kernel arange_dense = {"cpu_arange_dense", into_row_major, run_arange};
-const Kernel linspace_dense = {"cpu_linspace_dense", into_row_major, run_linspace};
-const Kernel eye_dense = {"cpu_eye_dense", into_row_major, run_eye};
+KernelLists fill_kernels() {
+  static const auto kFill = std::to_array<Kernel>({{"cpu_fill_strided", supports_any, run_fill}});
+  static const auto kArange = std::to_array<Kernel>({{"cpu_arange_dense", into_row_major, run_arange}});
+  static const auto kLinspace = std::to_array<Kernel>({{"cpu_linspace_dense", into_row_major, run_linspace}});
+  static const auto kEye = std::to_array<Kernel>({{"cpu_eye_dense", into_row_major, run_eye}});
+  static const auto kLists = std::to_array<BackendKernels>(
+      {{"fill_", kFill}, {"arange", kArange}, {"linspace", kLinspace}, {"eye", kEye}});
+  return kLists;
+}
 
 }  // namespace pel::cpu

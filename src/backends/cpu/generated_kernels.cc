@@ -7,6 +7,7 @@
 
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernel_set.h"
+#include "backends/cpu/kernels.h"
 #include "backends/cpu/pointwise.h"
 #include "backends/cpu/reduce.h"
 #include "dispatch/op_table.h"
@@ -34,8 +35,6 @@ constexpr double kCyclesPerPiece = 60'000;
 
 // Most used first: the list is searched in this order.
 constexpr DType kOrder[] = {kF32, kBF16, kF16, kF64, kI64, kI32, kBool, kU8, kI8, kI16};
-
-Support supports_any(const KernelArgs&) { return Support::yes(); }
 
 LoopCode* load(const std::string& kernel, codegen::Isa isa) {
   const PrebuiltKernel* prebuilt = find_prebuilt(kernel);

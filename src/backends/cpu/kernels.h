@@ -1,13 +1,18 @@
-// The CPU's kernels, as the lists name them.
+// The CPU's kernels that are written by hand: each file gives the lists of the ops it serves.
 #pragma once
 
 #include "pellucid/op.h"
 
+#include "dispatch/registry.h"
+
 namespace pel::cpu {
 
-extern const Kernel copy_dense, copy_strided, copy_cast;
-extern const Kernel fill_strided;
-extern const Kernel arange_dense, linspace_dense, eye_dense;
+// In kernel lists the first kernel that supports the call wins. They are static.
+using KernelLists = ArrayView<BackendKernels>;
+KernelLists copy_kernels();
+KernelLists fill_kernels();
+
+inline Support supports_any(const KernelArgs&) { return Support::yes(); }
 
 // Elements of one width, whatever they mean. A stride of 0 repeats an element of src.
 void copy_elements(const Operand& dst, const Operand& src);

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kInlineOperands = 8;
 
-// Field by field: a whole Operand, built and then copied, waits for its narrow stores to be loaded as wide ones.
+// Field by field: a whole Operand, built and then copied, waits for its narrow stores to be loaded as wide
+// ones.
 [[gnu::always_inline]] inline void fill_operand(Operand& o, const Tensor& t) {
   static_assert(sizeof(Dim) == sizeof(std::int64_t));  // plain Dims are int64 in memory
   const detail::TensorHeader& header = *t.header();
@@ -153,7 +154,7 @@ struct Room {
   const bool any_external = (storage_flags & StorageHeader::kExternal) != 0;
   bool writes_something = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (any_external || outputs.size() > 1 || !is_alone(*tensors[i]))
+    if (any_external || outputs.size() > 1 || !is_alone(*outputs[i].tensor))
       check_memory(op, i, outputs.size(), count, operands, tensors, any_external);
     writes_something = writes_something || !is_empty(operands[i]);
   }

@@ -35,7 +35,7 @@ foreach(folder IN LISTS test_folders)
   elseif(folder STREQUAL "parity")
     add_test(NAME torch_parity COMMAND ${target})
     set_tests_properties(torch_parity PROPERTIES
-      TIMEOUT 300
+      TIMEOUT 900
       ENVIRONMENT "PELLUCID_PARITY_CASES=${PROJECT_BINARY_DIR}/parity_cases.txt"
       SKIP_REGULAR_EXPRESSION "parity cases are missing")
   else()
@@ -44,7 +44,7 @@ foreach(folder IN LISTS test_folders)
       NO_PRETTY_VALUES
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 300)
+      PROPERTIES TIMEOUT 900)
   endif()
 endforeach()
 

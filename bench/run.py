@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times a benchmark against its peer and holds the ratios against their goals.
 
-Ours and the peer run in two processes on one core and take turns, because the cores are shared and absolute
-times mean little. bench/README.md says how to read the table; bench/server.h says what the processes answer.
+Ours and the peer run in two processes and take turns, on one core unless the benchmark asks for more, because the
+cores are shared and absolute times mean little. bench/README.md says how to read the table; bench/server.h says what the processes answer.
 """
 
 import argparse
@@ -15,11 +15,14 @@ import shlex
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BURST_NS = 3e6  # shorter than a scheduler's time slice, so that some bursts run undisturbed
 BURSTS_PER_SAMPLE = 3  # a sample is the fastest of these
+REST_S = 0.03  # before a burst on several cores: threads of the other side may still spin, waiting for work
+SHORT_NS = 20e6  # calls up to this are made once more after a rest, which leaves caches cold and threads asleep
 ROUNDS_PER_PROCESS = 10  # a process's addresses shift its times by up to 3 %, so new ones are drawn often
 CONFIDENCE = 0.95
 PAIRS, LIMIT = 50, 400
@@ -117,10 +120,10 @@ class Server:
         return float(self.ask(f"run {case} {iters}"))
 
 
-def pin_to_one_core():
-    """Both servers inherit the core. Where that is refused, the ratios are only noisier."""
+def pin_to_cores(count):
+    """Both servers inherit the cores. Where that is refused, the ratios are only noisier."""
     try:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-count:])
     except (AttributeError, OSError):
         pass
 
@@ -128,7 +131,9 @@ def pin_to_one_core():
 @dataclass
 class Side:
     server: Server
+    rest: float = 0  # seconds
     iters: dict = field(default_factory=dict)  # per case
+    is_short: dict = field(default_factory=dict)
 
     def calibrate(self, case):
         """Finds the number of calls that fills one burst, and warms the case up meanwhile."""
@@ -140,6 +145,7 @@ class Side:
                 break
             iters = min(wanted, 10 * iters)
         self.iters[case] = wanted
+        self.is_short[case] = nanoseconds < SHORT_NS
 
     def restart(self, cases):
         self.server.restart()
@@ -147,6 +153,10 @@ class Side:
             self.burst(case.name)  # the first burst of a process is slow
 
     def burst(self, case):
+        if self.rest:
+            time.sleep(self.rest)
+            if self.is_short[case]:
+                self.server.nanoseconds(case, 1)
         return self.server.nanoseconds(case, self.iters[case])
 
 
@@ -168,6 +178,21 @@ class Case:
 
     def verdict(self):
         return judge(*self.interval(), self.goal)
+
+
+class GeometricMean:
+    """Of all cases: one mean per round, over the rounds that every case has."""
+
+    name = "geometric mean"
+
+    def __init__(self, cases, goal):
+        self.cases, self.goal = cases, goal
+
+    def ratios(self):
+        rounds = zip(*(case.ratios() for case in self.cases))
+        return [statistics.geometric_mean(ratios) for ratios in rounds]
+
+    ratio, interval, verdict = Case.ratio, Case.interval, Case.verdict
 
 
 def take_pair(case, ours, peer, rng):
@@ -193,7 +218,8 @@ def measure(cases, ours, peer, pairs, limit, rng, progress):
     pending, target = list(cases), pairs
     while pending:
         rounds = target - len(pending[0].ours)
-        progress.start(f"{', '.join(case.name for case in pending)}: {rounds} pairs", rounds * len(pending))
+        names = ", ".join(case.name for case in pending) if len(pending) <= 4 else f"{len(pending)} cases"
+        progress.start(f"{names}: {rounds} pairs", rounds * len(pending))
         for index in range(rounds):
             if index % ROUNDS_PER_PROCESS == 0:
                 ours.restart(pending)
@@ -236,7 +262,7 @@ class Progress:
             self.stream.flush()
 
 
-def table(name, peer, cases):
+def table(name, peer, cases, mean=None):
     head = ["case", "ns ours", "ns peer", "ratio", "95 % interval", "goal", "verdict", "pairs"]
     rows = []
     for case in cases:
@@ -253,6 +279,10 @@ def table(name, peer, cases):
                 str(len(case.ours)),
             ]
         )
+    if mean:
+        low, high = mean.interval()
+        ends = [f"{low:.3f} .. {high:.3f}", f"{mean.goal:.2f}", mean.verdict(), str(len(mean.ratios()))]
+        rows.append([mean.name, "", "", f"{mean.ratio():.3f}", *ends])
     name_width = max(12, *(len(case.name) for case in cases))
 
     def line(cells):
@@ -278,7 +308,8 @@ def advice(name, cases):
     return "\n".join(lines)
 
 
-def summary(name, cases):
+def summary(name, cases, mean=None):
+    cases = [*cases, mean] if mean else cases
     return {
         "bench": name,
         "ratios": {case.name: round(case.ratio(), 4) for case in cases},
@@ -341,18 +372,21 @@ def run(options):
     description, cases = read_description(options.goals, options.name)
     pairs = options.pairs or description.get("pairs", PAIRS)
     limit = max(options.limit or description.get("limit", LIMIT), pairs) if options.check else pairs
-    pin_to_one_core()
+    cores = description.get("cores", 1)
+    rest = REST_S if cores > 1 else 0
+    pin_to_cores(cores)
     with (
         Server(options.ours or find_executable(options.build, f"bench_{options.name}")) as ours,
         Server(options.peer or find_executable(options.build, f"peer_{options.name}")) as peer,
     ):
         check_names({case.name for case in cases}, ours, peer)
         cases = choose(cases, options.case)
+        mean = GeometricMean(cases, description["mean"]) if "mean" in description and not options.case else None
         progress = Progress(sys.stderr)
-        measure(cases, Side(ours), Side(peer), pairs, limit, random.Random(options.seed), progress)
-    result = summary(options.name, cases)
+        measure(cases, Side(ours, rest), Side(peer, rest), pairs, limit, random.Random(options.seed), progress)
+    result = summary(options.name, cases, mean)
     if not options.json:
-        print(table(options.name, description["peer"], cases), end="\n\n")
+        print(table(options.name, description["peer"], cases, mean), end="\n\n")
         if hints := advice(options.name, cases):
             print(hints, end="\n\n")
     print(json.dumps(result), flush=True)

@@ -82,6 +82,17 @@ class Verdict(unittest.TestCase):
         self.assertFalse(run.summary("x", [met, missed])["ok"])
 
 
+    def test_the_geometric_mean_is_one_figure_a_round(self):
+        first, second = run.Case("a", 1.0), run.Case("b", 1.0)
+        first.ours, first.peer = [50, 200, 50, 50, 50, 50, 50], [100] * 7
+        second.ours, second.peer = [200] * 6, [100] * 6  # one round fewer
+        mean = run.GeometricMean([first, second], 1.0)
+        self.assertEqual([round(ratio, 9) for ratio in mean.ratios()], [1, 2, 1, 1, 1, 1])
+        self.assertEqual(mean.verdict(), "inconclusive")
+        mean.goal = 0.9
+        self.assertFalse(run.summary("x", [first], mean)["ok"])
+
+
 class FakeSide:
     """Gives out bursts from a list, and remembers who was asked when."""
 

@@ -58,7 +58,7 @@ using KernelList = ArrayView<Kernel>;
 // marks: Tensor(a) is a view of another argument marked (a), Tensor(a!) is written to. A user's op needs a
 // namespace.
 struct Pointwise;  // formulas and what they are tested against; src/dispatch/pointwise.h
-struct Reduction;  // src/dispatch/reduction.h
+struct Rows;       // folds and formulas over rows; src/dispatch/rows.h
 
 struct OpDef {
   std::string schema;
@@ -69,7 +69,7 @@ struct OpDef {
   bool repeats_writes = false;
   std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
   std::shared_ptr<const Pointwise> pointwise;  // null for other ops
-  std::shared_ptr<const Reduction> reduction;
+  std::shared_ptr<const Rows> rows;
   std::vector<OpDef> forms;  // NAME_ and NAME.out, which share the op's file and kernels
 
   // Dtypes the tensor arguments may have when a kernel is launched.
@@ -102,7 +102,7 @@ class PEL_API Op {
   bool repeats_writes() const { return repeats_writes_; }
   const OpRecord& record() const { return *record_; }
   const Pointwise* pointwise() const { return pointwise_; }  // null for other ops
-  const Reduction* reduction() const { return reduction_; }
+  const Rows* rows() const { return rows_; }
   KernelList kernels(DeviceType device) const { return kernels_[static_cast<int>(device)]; }
 
  private:
@@ -111,7 +111,7 @@ class PEL_API Op {
   const char* name_ = "?";
   const OpRecord* record_ = nullptr;
   const Pointwise* pointwise_ = nullptr;
-  const Reduction* reduction_ = nullptr;
+  const Rows* rows_ = nullptr;
   Handler body_ = nullptr;
   OpKind kind_ = OpKind::Kernel;
   bool repeats_writes_ = false;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "pellucid/reductions.h"
 #include "pellucid/tensor.h"
 
 namespace pel {
@@ -80,12 +81,6 @@ PEL_API Tensor to_copy(const Tensor& self, DType dtype, Site site = Site::curren
 PEL_API const Tensor& copy_(const Tensor& self, const Tensor& src, Site site = Site::current());
 PEL_API const Tensor& fill_(const Tensor& self, const Scalar& value, Site site = Site::current());
 PEL_API const Tensor& zero_(const Tensor& self, Site site = Site::current());
-
-// Reductions, in one order that depends on the sizes alone: no axes means all of them.
-enum class KeepDims : bool { No, Yes };
-// f16 and bf16 accumulate in f32; integers and bool give i64.
-PEL_API Tensor sum(const Tensor& self, Axes axes = {}, KeepDims keep = KeepDims::No,
-                   std::optional<DType> dtype = std::nullopt, Site site = Site::current());
 
 // Reads a value back to the host.
 PEL_API Scalar item(const Tensor& self, Site site = Site::current());

@@ -15,7 +15,7 @@ scalar::ScalarExpr make_expr(const Pointwise& op, std::size_t formula, DType com
   }
   for (int i = 0; i < op.param_count; ++i) params.push_back(builder.param(type));
   scalar::Term result = op.formulas[formula].build(inputs, params);
-  result = cast(result, op.gives == Pointwise::Gives::Bool ? kBool : compute);
+  result = cast(result, op.result_dtype(compute));
   return builder.finish({&result, 1});
 }
 

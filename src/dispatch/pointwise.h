@@ -59,6 +59,12 @@ struct Pointwise {
   std::vector<Domain> domains;       // of inputs, then params; the last one serves all that follow
   std::vector<double> param_values;  // what tests give for params
   bool tries_extremes = true;
+
+  // What is computed in, for operands that promote to `promoted`, and what is given.
+  DType compute_dtype(DType promoted) const {
+    return computes_in == ComputesIn::Floating && !is_floating(promoted) ? kF32 : promoted;
+  }
+  DType result_dtype(DType compute) const { return gives == Gives::Bool ? kBool : compute; }
 };
 
 // The type in which values of `dtype` are computed.

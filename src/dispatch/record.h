@@ -17,7 +17,7 @@ struct OpRecord {
   // A user's kernels live here; the backends' lists are static.
   std::array<std::vector<Kernel>, kDeviceTypeCount> own_kernels;
   std::shared_ptr<const Pointwise> pointwise;  // null for other ops
-  std::shared_ptr<const Reduction> reduction;
+  std::shared_ptr<const Rows> rows;
 };
 
 }  // namespace pel

@@ -58,7 +58,7 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   record->is_builtin = is_builtin;
   record->own_kernels = std::move(def.kernel_lists);
   record->pointwise = std::move(def.pointwise);
-  record->reduction = std::move(def.reduction);
+  record->rows = std::move(def.rows);
   check_types(record->schema, def.arg_types);
   op.name_ = record->schema.op_name.c_str();
   op.body_ = def.body;
@@ -67,7 +67,7 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   op.repeats_writes_ = def.repeats_writes;
   for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
   op.pointwise_ = record->pointwise.get();
-  op.reduction_ = record->reduction.get();
+  op.rows_ = record->rows.get();
   op.record_ = record.release();  // lives as long as the process
 }
 

@@ -36,8 +36,7 @@ DType compute_dtype(const Pointwise& facts, ArrayView<TensorRef> inputs) {
               describe(*inputs[0].tensor));
     inputs = {inputs.data() + 1, inputs.size() - 1};
   }
-  DType dtype = promoted(inputs);
-  if (facts.computes_in == Pointwise::ComputesIn::Floating && !is_floating(dtype)) dtype = kF32;
+  const DType dtype = facts.compute_dtype(promoted(inputs));
   PEL_CHECK(facts.computes.contains(dtype), DTypeError, "the op computes in {}; its operands promote to {}",
             to_string(facts.computes), name(dtype));
   return dtype;
@@ -139,17 +138,13 @@ Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
   return make_dense(first.sizes(), dtype, first.device());
 }
 
-DType result_dtype(const Pointwise& facts, DType compute) {
-  return facts.gives == Pointwise::Gives::Bool ? kBool : compute;
-}
-
 }  // namespace
 
 Tensor run_pointwise(const Op& op, ArrayView<TensorRef> inputs, ArrayView<Scalar> params,
                      std::size_t formula) {
   const Pointwise& facts = *op.pointwise();
   const DType compute = compute_dtype(facts, inputs);
-  Tensor result = make_result(inputs, result_dtype(facts, compute));
+  Tensor result = make_result(inputs, facts.result_dtype(compute));
   launch(op, {result}, inputs, params, Computation{compute, static_cast<std::uint8_t>(formula)});
   return result;
 }
@@ -158,7 +153,7 @@ const Tensor& run_pointwise_into(const Op& op, const Tensor& out, ArrayView<Tens
                                  ArrayView<Scalar> params, std::size_t formula) {
   const Pointwise& facts = *op.pointwise();
   const DType compute = compute_dtype(facts, inputs);
-  const DType dtype = result_dtype(facts, compute);
+  const DType dtype = facts.result_dtype(compute);
   PEL_CHECK(can_cast(dtype, out.dtype()), DTypeError, "the result is {}, which cannot be written into {}",
             name(dtype), describe(out));
   const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {

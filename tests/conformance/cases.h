@@ -179,7 +179,7 @@ inline Call make_call(const Case& c) {
   // A condition cannot be written into; the values of the next input are as good.
   if (c.layout == LayoutKind::InPlace) call.out = call.inputs[facts.takes_condition ? 1 : 0];
   if (c.layout == LayoutKind::Out) {
-    const DType dtype = facts.gives == Pointwise::Gives::Bool ? kBool : c.compute;
+    const DType dtype = facts.result_dtype(c.compute);
     call.out = make_dense({columns, 2 * rows}, dtype, kCpu).slice(1, 0, 2 * rows, 2).t();
   }
   for (const double value : test_params(facts)) call.params.emplace_back(value);

@@ -62,10 +62,7 @@ class ErrorCases {
   bool is_condition(int input) const { return facts_.takes_condition && input == 0; }
   DType usual() const { return facts_.computes.contains(kF32) ? kF32 : kI32; }
   DType given(int input, DType dtype) const { return is_condition(input) ? kBool : dtype; }
-  DType result_of(DType dtype) const {
-    if (facts_.gives == Pointwise::Gives::Bool) return kBool;
-    return computed_in(dtype);
-  }
+  DType result_of(DType dtype) const { return facts_.result_dtype(facts_.compute_dtype(dtype)); }
   std::vector<Tensor> inputs(DType dtype, Dims sizes = {3}) const {
     std::vector<Tensor> tensors;
     for (int i = 0; i < facts_.input_count; ++i) tensors.push_back(ones(sizes, given(i, dtype)));
@@ -136,7 +133,7 @@ class ErrorCases {
             fmt::format("the op does not take {}[3]; {}", suffix, facts_.advice));
         continue;
       }
-      if (!facts_.computes.contains(computed_in(dtype))) {
+      if (!facts_.computes.contains(facts_.compute_dtype(dtype))) {
         add(&plain_, "dtype/" + suffix, inputs(dtype), ErrorCode::DType,
             fmt::format("the op computes in {}; its operands promote to {}", to_string(facts_.computes),
                         name(dtype)));
@@ -159,11 +156,6 @@ class ErrorCases {
       add(&plain_, "condition", tensors, ErrorCode::DType, "the condition is bool, not f32[3]");
     }
   }
-  // What is computed in, for operands of one dtype.
-  DType computed_in(DType dtype) const {
-    return facts_.computes_in == Pointwise::ComputesIn::Floating && !is_floating(dtype) ? kF32 : dtype;
-  }
-
   void add_overlaps() {
     const DType gives = result_of(usual());
     const Tensor repeated = ones({1}, gives).expand({3});

@@ -38,8 +38,12 @@ and compiled in process give the same bits. All NaNs count as equal: which one c
   caller has set.
 - A cast from floating to integer saturates. NaN gives 0.
 - Integers wrap. A division by 0 is an error; the least integer divided by -1 is itself.
-- Reductions follow one tree, which depends on the sizes of the reduced axes alone
-  ([0010](decisions/0010-the-order-of-reductions.md)).
+- Reductions and ops over rows follow one tree, which depends on the sizes of the reduced axes alone
+  ([0010](decisions/0010-the-order-of-reductions.md)). Each states a bound in its file, to which a level of the tree, of
+  1024 elements or blocks, adds at most 37 roundings of the sum of the terms' sizes.
+- Scans add one element after the other, f32 in f64. Where several values meet in one element (`scatter_add`,
+  `index_put`), they are added in row-major order of the sources, each rounded.
+- A random number is a function of the generator's seed, its counter and the element's index.
 
 ## What is measured
 

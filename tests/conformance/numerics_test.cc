@@ -1,9 +1,7 @@
 // The greatest error of every op, formula and floating dtype: within the bound of the record, and as
 // docs/numerics.md says. PELLUCID_WRITE_DOCS=1 writes the page.
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +11,7 @@
 #include "conformance/cases.h"
 #include "conformance/numerics_page.h"
 #include "exhaustive/measured.h"
+#include "support/page.h"
 
 namespace pel::conformance {
 namespace {
@@ -146,30 +145,6 @@ std::optional<double> exhaustive_error(const Job& job, const exhaustive::Measure
   return error;
 }
 
-std::string read_file(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-void expect_page(const std::string& page) {
-  const std::string path = PELLUCID_SOURCE_DIR "/docs/numerics.md";
-  if (std::getenv("PELLUCID_WRITE_DOCS")) {
-    std::ofstream(path) << page;
-    return;
-  }
-  const std::string file = read_file(path);
-  if (file == page) return;
-  std::istringstream had(file), has(page);
-  std::string line, wanted;
-  do {
-    line.clear();
-    std::getline(had, line);
-  } while (std::getline(has, wanted) && line == wanted);
-  ADD_FAILURE() << "docs/numerics.md says\n  " << line << "\nwhere it should say\n  " << wanted
-                << "\n  rewrite it: PELLUCID_WRITE_DOCS=1 ./dev test Numerics";
-}
-
 TEST(Numerics, ErrorsAreWithinTheirBoundsAndAsThePageSays) {
   const std::vector<Job> jobs = all_jobs();
   std::vector<Worst> worst(jobs.size());
@@ -202,7 +177,7 @@ TEST(Numerics, ErrorsAreWithinTheirBoundsAndAsThePageSays) {
     }
   }
   std::printf("%zu ops and formulas\n", rows.size());
-  if (test_share() == 1) expect_page(numerics_page(rows));
+  if (test_share() == 1) test::expect_page("numerics.md", numerics_page(rows), "Numerics");
 }
 
 }  // namespace

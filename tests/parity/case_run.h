@@ -15,6 +15,7 @@
 
 #include "pellucid/error.h"
 #include "pellucid/index.h"
+#include "pellucid/indexing.h"
 #include "pellucid/op.h"
 #include "pellucid/ops.h"
 #include "pellucid/tensor.h"
@@ -124,6 +125,12 @@ class Args {
     for (const std::string& word : parse_list(words_.at(i))) values.emplace_back(std::stoll(word));
     return values;
   }
+  std::vector<Tensor> tensors(int i) const {
+    std::vector<Tensor> list;
+    for (const std::string& word : parse_list(words_.at(i)))
+      list.push_back(std::get<Tensor>(registers_.at(std::stoul(word.substr(1)))));
+    return list;
+  }
   Scalar number(int i) const { return parse_number(words_.at(i)); }
   DType dtype(int i) const { return parse_dtype(words_.at(i)); }
   TensorOptions options(int i) const { return given(i) ? TensorOptions(dtype(i)) : TensorOptions(); }
@@ -180,6 +187,7 @@ inline Value parse_value(const Args& a, int i, ArgType type) {
   const std::string& word = a.words()[static_cast<std::size_t>(i)];
   switch (type.base) {
     case Base::Tensor:
+      if (type.is_list) return a.tensors(i);
       return word.front() == '%' ? a.tensor(i) : make_number(a.number(i), kCpu);
     case Base::Int:
     case Base::Dim:
@@ -205,7 +213,19 @@ inline Register run_op(const Op& op, const Args& a) {
   std::vector<Value> values;
   for (std::size_t i = 0; i < a.count(); ++i)
     values.push_back(parse_value(a, static_cast<int>(i), wanted.at(i).type));
-  return std::get<Tensor>(call_boxed(op, std::move(values)).at(0));
+  std::vector<Value> results = call_boxed(op, std::move(values));
+  if (auto* list = std::get_if<std::vector<Tensor>>(&results[0])) return std::move(*list);
+  if (results.size() == 1) return std::get<Tensor>(results[0]);
+  std::vector<Tensor> tensors;
+  for (Value& result : results) tensors.push_back(std::get<Tensor>(std::move(result)));
+  return tensors;
+}
+
+// x[...] has the name of the op `index`, and repeat_interleave by a number has no schema of its own.
+inline Register run_index_by(const Args& a) { return run_op(*find_op("index"), a); }
+inline Register run_repeat_interleave_by_number(const Args& a) {
+  return repeat_interleave(a.tensor(0), a.dim(1),
+                           a.given(2) ? std::optional(a.integer(2)) : std::optional<std::int64_t>());
 }
 
 using RunStep = Register (*)(const Args&);
@@ -283,6 +303,9 @@ inline const std::map<std::string, RunStep, std::less<>> kSteps = {
     {"result_type", run_result_type},
     // pointwise
     {"masked_fill_by_tensor", run_masked_fill_by_tensor},
+    // indexing and movement
+    {"index_by", run_index_by},
+    {"repeat_interleave_by_number", run_repeat_interleave_by_number},
 };
 
 struct Run {

@@ -263,7 +263,7 @@ class Program:
         """Notes a step and runs it; returns its register. After an error nothing more may be done."""
         assert self.error is None, self.steps
         self.steps.append(" ".join([op, *filter(None, map(text_of, arguments))]))
-        values = [self.registers[a.number] if isinstance(a, Ref) else a for a in arguments]
+        values = [self.resolved(argument) for argument in arguments]
         try:
             result = OPS[op](*values)
         except IndexError:
@@ -278,6 +278,11 @@ class Program:
                 raise NoAnswer
             self.registers.append(result)
         return Ref(len(self.steps) - 1)
+
+    def resolved(self, argument):
+        if isinstance(argument, list):
+            return [self.resolved(each) for each in argument]
+        return self.registers[argument.number] if isinstance(argument, Ref) else argument
 
     def value(self, ref):
         return self.registers[ref.number]

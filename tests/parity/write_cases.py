@@ -8,14 +8,16 @@ import sys
 
 import torch
 
-from families import copies, creation, indexing, items, pointwise, promotion, reductions, versions, views
+from families import (copies, creation, indexing, items, movement, picking, pointwise, promotion, reductions, rows,
+                      sorting, versions, views)
 from program import DTYPES, NoAnswer, Program
 
 FORMAT_VERSION = 1
 # How many cases a full run draws.
 FAMILIES = {"views": (views, 5040), "indexing": (indexing, 1800), "promotion": (promotion, 960),
             "creation": (creation, 1680), "copies": (copies, 1800), "versions": (versions, 360), "items": (items, 360),
-            "pointwise": (pointwise, 30420), "reductions": (reductions, 1500)}
+            "pointwise": (pointwise, 30420), "reductions": (reductions, 1500), "rows": (rows, 8400),
+            "sorting": (sorting, 8400), "picking": (picking, 8500), "movement": (movement, 6400)}
 
 
 def drawn(make):

@@ -9,9 +9,8 @@
 #include "backends/cpu/kernel_set.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/pointwise.h"
-#include "backends/cpu/reduce.h"
+#include "backends/cpu/rows.h"
 #include "dispatch/op_table.h"
-#include "dispatch/reduction.h"
 #include "dispatch/registry.h"
 
 namespace pel::cpu {
@@ -21,7 +20,7 @@ namespace {
 struct Loaded {
   std::deque<LoopCode> codes;
   std::deque<std::string> names;
-  std::deque<FoldCode> folds;
+  std::deque<RowCode> rows;
   std::deque<std::vector<Kernel>> lists;
   LoopCode* casts[kDTypeCount][kDTypeCount] = {};
 };
@@ -56,7 +55,7 @@ void load_op(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
       LoopCode* code = load(kernel_name(op, formula, dtype), isa);
       if (code == nullptr) continue;
       code->input_count = facts.input_count;
-      code->output = facts.gives == Pointwise::Gives::Bool ? kBool : dtype;
+      code->output = facts.result_dtype(dtype);
       std::fill_n(code->inputs, facts.input_count, dtype);
       if (facts.takes_condition) code->inputs[0] = kBool;
       list.push_back(
@@ -65,21 +64,38 @@ void load_op(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
   }
 }
 
-void load_reduction(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
-  const Reduction& facts = *op.reduction();
+codegen::PelLoopFn* function_of(const std::string& kernel, codegen::Isa isa) {
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
+  return prebuilt == nullptr ? nullptr : prebuilt->function[static_cast<int>(isa)];
+}
+
+void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<Kernel>& list) {
+  const RowProgram& facts = op.rows()->programs[program];
   for (const DType dtype : kOrder) {
-    const DType value = facts.value_type(dtype);
-    const LoopCode* elements = load(fold_name(op.name(), dtype), isa);
-    const LoopCode* values = load(fold_name(op.name(), value), isa);
-    if (elements == nullptr || values == nullptr) continue;
-    FoldCode& code = loaded().folds.emplace_back(FoldCode{*elements, *values, initial_bits(facts, value)});
-    for (LoopCode* loop : {&code.elements, &code.values}) {
-      loop->input_count = 1;
-      loop->output = value;
+    if (!facts.computes.contains(dtype)) continue;
+    const auto loop = [&](std::string_view part, std::size_t number) {
+      return function_of(row_loop_name(op, program, dtype, part, number), isa);
+    };
+    RowCode& code = loaded().rows.emplace_back();
+    code.name =
+        loaded()
+            .names.emplace_back(fmt::format("{}_{}", row_kernel_name(op, program, dtype), codegen::name(isa)))
+            .c_str();
+    code.value = facts.value_type(dtype);
+    code.input_count = facts.input_count;
+    for (int i = 0; i < facts.input_count; ++i) code.inputs[i] = facts.stored_input(i, dtype);
+    code.keeps = facts.keeps;
+    for (std::size_t f = 0; f < facts.folds.size(); ++f) {
+      const FoldKind kind = facts.folds[f].kind;
+      code.folds.push_back({loop(kFoldLoop, f), loop(kAccumulateLoop, f), loop(kElementLoop, f),
+                            loop(kFinishLoop, f), function_of(fold_name(kind, code.value), isa),
+                            function_of(combine_name(kind, code.value), isa),
+                            initial_bits(kind, code.value)});
     }
-    code.elements.inputs[0] = dtype;
-    code.values.inputs[0] = value;
-    list.push_back({code.elements.name, supports_any, run_fold, DTypeSet{dtype}, 0, &code});
+    for (std::size_t o = 0; o < facts.outputs.size(); ++o)
+      code.outputs.push_back({facts.outputs[o].kind, facts.stored_output(o, dtype), loop(kOutputLoop, o)});
+    list.push_back(
+        {code.name, supports_any, run_rows, DTypeSet{dtype}, static_cast<std::uint8_t>(program), &code});
   }
 }
 
@@ -108,11 +124,12 @@ void register_pointwise(codegen::Isa isa) {
   }
   std::vector<BackendKernels> lists;
   for (const Op& op : builtin_ops) {
-    if (op.pointwise() == nullptr && op.reduction() == nullptr) continue;
+    if (op.pointwise() == nullptr && op.rows() == nullptr) continue;
     if (is_further_form(op.name())) continue;
     std::vector<Kernel>& list = all.lists.emplace_back();
     if (op.pointwise() != nullptr) load_op(op, isa, list);
-    if (op.reduction() != nullptr) load_reduction(op, isa, list);
+    for (std::size_t p = 0; op.rows() != nullptr && p < op.rows()->programs.size(); ++p)
+      load_rows(op, p, isa, list);
     lists.push_back({op.name(), list});
   }
   Registry::register_backend(DeviceType::Cpu, lists);

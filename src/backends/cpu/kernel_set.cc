@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "dispatch/op_table.h"
-#include "dispatch/reduction.h"
 
 namespace pel::cpu {
 namespace {
@@ -34,6 +33,61 @@ scalar::ScalarExpr cast_expr(DType from, DType to) {
   return builder.finish({&result, 1});
 }
 
+// The loops of one op over rows, by add(name, expression).
+template <class Add>
+void add_row_loops(const Op& op, std::size_t program, Add&& add) {
+  const RowProgram& rows = op.rows()->programs[program];
+  for (int d = 0; d < kDTypeCount; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    if (!rows.computes.contains(dtype)) continue;
+    const DType type = rows.value_type(dtype);
+    for (std::size_t f = 0; f < rows.folds.size(); ++f) {
+      const FoldKind kind = rows.folds[f].kind;
+      if (static_cast<int>(f) == rows.keeps) {
+        add(row_loop_name(op, program, dtype, kElementLoop, f), element_expr(rows, f, dtype));
+      } else {
+        add(row_loop_name(op, program, dtype, kFoldLoop, f), element_expr(rows, f, dtype)).fold =
+            codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)};
+        add(row_loop_name(op, program, dtype, kAccumulateLoop, f), accumulate_expr(rows, f, dtype));
+      }
+      if (rows.folds[f].finish)
+        add(row_loop_name(op, program, dtype, kFinishLoop, f), finish_expr(rows, f, dtype));
+      add(combine_name(kind, type), combine_expr(kind, type));
+      add(fold_name(kind, type), value_expr(type)).fold =
+          codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)};
+    }
+    for (std::size_t o = 0; o < rows.outputs.size(); ++o) {
+      if (rows.outputs[o].kind != RowOutput::Kind::Index)
+        add(row_loop_name(op, program, dtype, kOutputLoop, o), output_expr(rows, o, dtype));
+    }
+  }
+}
+
+std::string content_of(const scalar::ScalarExpr& expr) {
+  std::string content = scalar::to_string(expr);
+  for (const DType input : expr.inputs) content += fmt::format(" {}", name(input));
+  for (const DType param : expr.params) content += fmt::format(" param {}", name(param));
+  for (const scalar::ScalarTable& table : expr.tables) {
+    content += fmt::format(" table {}", name(table.type));
+    for (const std::uint64_t bits : table.bits) content += fmt::format(" {}", bits);
+  }
+  return content;
+}
+
+// Loops over rows of different ops are often the same: one code serves them.
+void share_code(std::map<std::string, KernelSpec>& specs) {
+  std::map<std::string, std::string> by_content;
+  for (auto& [name, spec] : specs) {
+    if (spec.code != name) continue;
+    std::string content = content_of(spec.body);
+    if (spec.fold)
+      content += fmt::format("fold {} {}", content_of(spec.fold->combine), spec.fold->initial_bits);
+    spec.code = by_content.emplace(content, name).first->second;
+  }
+  // What ran a code that is shared now runs the same.
+  for (auto& [name, spec] : specs) spec.code = specs[spec.code].code;
+}
+
 }  // namespace
 
 codegen::LoopKernel KernelSpec::lower(codegen::Isa isa) const {
@@ -50,7 +104,18 @@ std::string kernel_name(const Op& op, std::size_t formula, DType compute) {
   return fmt::format("{}{}{}_{}", op.name(), suffix.empty() ? "" : "_", suffix, name(compute));
 }
 std::string cast_name(DType from, DType to) { return fmt::format("cast_{}_{}", name(from), name(to)); }
-std::string fold_name(std::string_view op, DType from) { return fmt::format("{}_{}", op, name(from)); }
+std::string row_kernel_name(const Op& op, std::size_t program, DType compute) {
+  const std::string& suffix = op.rows()->programs[program].suffix;
+  return fmt::format("{}{}{}_{}", op.name(), suffix.empty() ? "" : "_", suffix, name(compute));
+}
+std::string row_loop_name(const Op& op, std::size_t program, DType compute, std::string_view part,
+                          std::size_t number) {
+  return fmt::format("{}_{}{}", row_kernel_name(op, program, compute), part, number);
+}
+std::string fold_name(FoldKind kind, DType type) { return fmt::format("fold_{}_{}", name(kind), name(type)); }
+std::string combine_name(FoldKind kind, DType type) {
+  return fmt::format("combine_{}_{}", name(kind), name(type));
+}
 
 std::vector<KernelSpec> kernel_set() {
   std::map<std::string, KernelSpec> specs;
@@ -70,14 +135,8 @@ std::vector<KernelSpec> kernel_set() {
     }
   }
   for (const Op* op : all_ops()) {
-    const Reduction* facts = op->reduction();
-    for (int d = 0; facts != nullptr && d < kDTypeCount; ++d) {
-      const auto dtype = static_cast<DType>(d);
-      const DType value = facts->value_type(dtype);
-      if (facts->takes.contains(dtype))
-        add(fold_name(op->name(), dtype), element_expr(*facts, dtype)).fold =
-            codegen::Fold{combine_expr(*facts, value), initial_bits(*facts, value)};
-    }
+    if (op->rows() == nullptr || is_further_form(op->name())) continue;
+    for (std::size_t p = 0; p < op->rows()->programs.size(); ++p) add_row_loops(*op, p, add);
   }
   for (int from = 0; from < kDTypeCount; ++from) {
     for (int to = 0; to < kDTypeCount; ++to) {
@@ -85,6 +144,7 @@ std::vector<KernelSpec> kernel_set() {
       if (a != b) add(cast_name(a, b), cast_expr(a, b));
     }
   }
+  share_code(specs);
   std::vector<KernelSpec> result;
   for (auto& [name, spec] : specs) result.push_back(std::move(spec));
   return result;

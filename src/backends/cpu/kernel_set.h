@@ -8,13 +8,15 @@
 
 #include "codegen/loop_ir.h"
 #include "dispatch/pointwise.h"
+#include "dispatch/rows.h"
 
 namespace pel::cpu {
 
 // What one kernel computes, before it is lowered for an ISA.
 struct KernelSpec {
   std::string name;  // "gelu_tanh_bf16"
-  // The spec whose code it runs: its own, or for integer operations that mean the same for u8 and i8, i8's.
+  // The spec whose code it runs: its own, or one that computes the same: for integer operations that mean the
+  // same for u8 and i8, i8's.
   std::string code;
   scalar::ScalarExpr body;
   std::optional<codegen::Fold> fold;
@@ -27,9 +29,22 @@ std::string symbol(std::string_view kernel, codegen::Isa isa);
 // The name of the kernel for one formula of an op and one dtype.
 std::string kernel_name(const Op& op, std::size_t formula, DType compute);
 std::string cast_name(DType from, DType to);
-std::string fold_name(std::string_view op, DType from);
+// The name of the kernel for one program of an op over rows, and of its loops: `part` is one of the names
+// below and the number of the fold or output.
+std::string row_kernel_name(const Op& op, std::size_t program, DType compute);
+std::string row_loop_name(const Op& op, std::size_t program, DType compute, std::string_view part,
+                          std::size_t number);
+inline constexpr std::string_view kFoldLoop = "fold";              // a row to its value
+inline constexpr std::string_view kAccumulateLoop = "accumulate";  // values of columns, one more row of them
+inline constexpr std::string_view kElementLoop = "element";        // in place of both where elements are kept
+inline constexpr std::string_view kFinishLoop = "finish";
+inline constexpr std::string_view kOutputLoop = "output";
+// Values of one row to one value; two arrays of values to one.
+std::string fold_name(FoldKind kind, DType type);
+std::string combine_name(FoldKind kind, DType type);
 
-// All of them: one per op, formula and dtype, one per pair of dtypes for casts, and the folds.
+// All of them: one per op, formula and dtype, one per pair of dtypes for casts, and the loops of ops over
+// rows.
 std::vector<KernelSpec> kernel_set();
 
 // Code of one kernel, built ahead of time.

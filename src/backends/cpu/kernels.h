@@ -11,6 +11,15 @@ namespace pel::cpu {
 using KernelLists = ArrayView<BackendKernels>;
 KernelLists copy_kernels();
 KernelLists fill_kernels();
+KernelLists index_kernels();
+KernelLists move_kernels();
+KernelLists pad_kernels();
+KernelLists random_kernels();
+KernelLists sampling_kernels();
+KernelLists scan_kernels();
+KernelLists search_kernels();
+KernelLists select_kernels();
+KernelLists sort_kernels();
 
 inline Support supports_any(const KernelArgs&) { return Support::yes(); }
 

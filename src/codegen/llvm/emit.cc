@@ -355,6 +355,7 @@ class KernelEmitter {
 
     std::vector<Value*> inputs;
     for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i) inputs.push_back(load(i + outputs_.size()));
+    if (kernel_.fold) fetch_ahead(operands_[outputs_.size()]);
     const std::vector<Value*> values = expr_.values(kernel_.body, inputs, params_);
     Value* next_folded = nullptr;
     if (kernel_.fold) {
@@ -527,6 +528,16 @@ class KernelEmitter {
                                                                  llvm::Constant::getNullValue(type)))
                        : b_.CreateAlignedLoad(type, operand.place, llvm::Align(1));
     return expr_.from_memory(operand.dtype, raw);
+  }
+  // A fold is as fast as memory, and the processor's own fetching stops at pages.
+  void fetch_ahead(const Operand& operand) {
+    constexpr std::int64_t kPage = 4096, kLine = 64;
+    for (std::int64_t b = 0; b < kernel_.lanes * size_bytes(operand.dtype); b += kLine) {
+      Value* ahead =
+          b_.CreateConstGEP1_64(b_.getInt8Ty(), operand.here, static_cast<std::uint64_t>(kPage + b));
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {ahead, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});  // read, to L1, data
+    }
   }
   void store(std::size_t i, Value* value) {
     const Operand& operand = operands_[i];

@@ -1,0 +1,48 @@
+// Ops over rows: folds and row formulas over any axes of any layout, in one fixed order.
+#pragma once
+
+#include <vector>
+
+#include "pellucid/op.h"
+
+#include "codegen/loop_ir.h"
+#include "dispatch/rows.h"
+
+namespace pel::cpu {
+
+inline constexpr int kMaxRowInputs = 6;
+
+// The loops of one op over rows, for one dtype.
+struct RowCode {
+  struct Fold {
+    codegen::PelLoopFn* fold;        // elements of a row to its value
+    codegen::PelLoopFn* accumulate;  // values, and one element of each, to values
+    codegen::PelLoopFn* element;     // elements of a row to what is folded; null: `fold` does both
+    codegen::PelLoopFn* finish;      // null: nothing to do
+    codegen::PelLoopFn* fold_values;
+    codegen::PelLoopFn* combine;
+    std::uint64_t initial_bits;  // of no elements
+  };
+  struct Output {
+    RowOutput::Kind kind;
+    DType dtype;
+    codegen::PelLoopFn* function;  // null for an Index
+  };
+  const char* name = nullptr;
+  DType value{};
+  int input_count = 0;
+  DType inputs[kMaxRowInputs] = {};
+  std::vector<Fold> folds;
+  int keeps = -1;  // the fold that has `element`
+  std::vector<Output> outputs;
+};
+
+// A kernel's run function: args.context is a RowCode. All operands have the rank of the first input: an input
+// repeats by stride 0, and an output that is a value or an index has stride 0 where the axis is reduced. The
+// first scalar's bits say which axes are.
+//
+// The reduced elements of one output, last axis first, are one sequence. Blocks of 1024 are folded each, then
+// the results of 1024 blocks, and so on: the order depends on the sizes of the reduced axes alone.
+void run_rows(Stream& stream, const KernelArgs& args);
+
+}  // namespace pel::cpu

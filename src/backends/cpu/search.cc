@@ -1,0 +1,147 @@
+// What is done with sorted values, and counting: unique, searchsorted, bincount. Operands are row-major.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+
+#include "backends/cpu/kernels.h"
+#include "base/check.h"
+#include "base/thread_pool.h"
+#include "tensor/convert.h"
+
+namespace pel::cpu {
+namespace {
+
+template <class T>
+using Compared = std::conditional_t<kIsHalf<T>, float, T>;
+template <class T>
+Compared<T> compared(const Operand& operand, std::int64_t i) {
+  const auto* at = static_cast<const char*>(operand.data) + i * static_cast<std::int64_t>(sizeof(T));
+  return static_cast<Compared<T>>(load_as<T>(at));
+}
+std::int64_t* integers(const Operand& operand) { return static_cast<std::int64_t*>(operand.data); }
+
+// inputs: the sorted values and where each stood. outputs: the values without repetition, for each place the
+// number of its value, how often each value stands there, and how many there are. A NaN equals no other.
+void run_unique(Stream&, const KernelArgs& args) {
+  const Operand &values = output(args, 0), &sorted = input(args, 0);
+  const std::int64_t count = sorted.sizes[0];
+  std::int64_t *inverse = integers(output(args, 1)), *counts = integers(output(args, 2));
+  const std::int64_t* places = integers(input(args, 1));
+  with_type(static_cast<DType>(sorted.dtype), [&]<class T>(std::type_identity<T>) {
+    constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
+    std::int64_t last = -1;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (i == 0 || !(compared<T>(sorted, i) == compared<T>(sorted, i - 1))) {
+        std::copy_n(static_cast<const char*>(sorted.data) + i * kWidth, kWidth,
+                    static_cast<char*>(values.data) + ++last * kWidth);
+        counts[last] = 0;
+      }
+      ++counts[last];
+      inverse[places[i]] = last;
+    }
+    *integers(output(args, 3)) = last + 1;
+  });
+}
+
+// inputs: the boundaries, the values, and maybe the order of the boundaries. scalars: whether a place behind
+// equal boundaries is wanted. Comparisons with NaN are false, which sends the search to the right, as in
+// PyTorch.
+template <class T, class Index>
+void search(const KernelArgs& args) {
+  const Operand &boundaries = input(args, 0), &values = input(args, 1);
+  const std::int64_t per_row = values.rank == 0 ? 1 : values.sizes[values.rank - 1];
+  const std::int64_t length = boundaries.sizes[boundaries.rank - 1];
+  const bool one_row = boundaries.rank == 1, right = args.scalars[0].as_int != 0;
+  const Operand* sorter = args.input_count > 2 ? &input(args, 2) : nullptr;
+  const auto sorted_index = [&](std::int64_t i) { return compared<std::int64_t>(*sorter, i); };
+  std::int64_t count = 1;
+  for (int i = 0; i < values.rank; ++i) count *= values.sizes[i];
+  if (sorter) {
+    std::int64_t boundary_count = 1;
+    for (int i = 0; i < boundaries.rank; ++i) boundary_count *= boundaries.sizes[i];
+    for (std::int64_t i = 0; i < boundary_count; ++i)
+      PEL_CHECK(sorted_index(i) >= 0 && sorted_index(i) < length, ValueError,
+                "the sorter holds {}; an index into {} boundaries is expected", sorted_index(i), length);
+  }
+  parallel_for(count, 512, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = one_row ? 0 : i / per_row * length;
+      const auto value = compared<T>(values, i);
+      std::int64_t low = 0, high = length;
+      while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        const auto boundary = compared<T>(boundaries, row + (sorter ? sorted_index(row + middle) : middle));
+        if (right ? boundary > value : boundary >= value) {
+          high = middle;
+        } else {
+          low = middle + 1;
+        }
+      }
+      static_cast<Index*>(output(args, 0).data)[i] = static_cast<Index>(low);
+    }
+  });
+}
+
+void run_search(Stream&, const KernelArgs& args) {
+  with_type(static_cast<DType>(input(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
+    if (static_cast<DType>(output(args, 0).dtype) == kI32) {
+      search<T, std::int32_t>(args);
+    } else {
+      search<T, std::int64_t>(args);
+    }
+  });
+}
+
+// The first of two steps: the least and the greatest value, since the size of the result depends on them.
+Support gives_range(const KernelArgs& args) {
+  return args.scalar_count == 0 ? Support::yes() : Support::no("the counts are wanted");
+}
+void run_range(Stream&, const KernelArgs& args) {
+  const Operand& src = input(args, 0);
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), greatest = -1;
+  with_type(static_cast<DType>(src.dtype), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      for (std::int64_t i = 0; i < src.sizes[0]; ++i) {
+        const auto value = static_cast<std::int64_t>(compared<T>(src, i));
+        least = std::min(least, value);
+        greatest = std::max(greatest, value);
+      }
+    }
+  });
+  integers(output(args, 0))[0] = least;
+  integers(output(args, 0))[1] = greatest;
+}
+
+// Weights are added in the order in which they stand.
+void run_bincount(Stream&, const KernelArgs& args) {
+  const Operand &dst = output(args, 0), &src = input(args, 0);
+  with_type(static_cast<DType>(dst.dtype), [&]<class R>(std::type_identity<R>) {
+    if constexpr (std::is_same_v<R, std::int64_t> || std::is_floating_point_v<R>) {
+      auto* counts = static_cast<R*>(dst.data);
+      const Operand* weights = args.input_count > 1 ? &input(args, 1) : nullptr;
+      std::fill_n(counts, dst.sizes[0], R(0));
+      with_type(static_cast<DType>(src.dtype), [&]<class T>(std::type_identity<T>) {
+        if constexpr (std::is_integral_v<T>) {
+          for (std::int64_t i = 0; i < src.sizes[0]; ++i)
+            counts[static_cast<std::int64_t>(compared<T>(src, i))] +=
+                weights ? compared<R>(*weights, i) : R(1);
+        }
+      });
+    }
+  });
+}
+
+}  // namespace
+
+KernelLists search_kernels() {
+  static const auto kUnique = std::to_array<Kernel>({{"cpu_unique_of_sorted", supports_any, run_unique}});
+  static const auto kSearch = std::to_array<Kernel>({{"cpu_search_binary", supports_any, run_search}});
+  static const auto kBincount = std::to_array<Kernel>(
+      {{"cpu_bincount_range", gives_range, run_range}, {"cpu_bincount", supports_any, run_bincount}});
+  static const auto kLists = std::to_array<BackendKernels>(
+      {{"unique", kUnique}, {"searchsorted", kSearch}, {"bincount", kBincount}});
+  return kLists;
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,97 @@
+// The record of an op over rows: what is folded from the elements of a row, and what is computed from that.
+// A sum folds once and gives the value; softmax folds a maximum and a sum, and gives a row.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pellucid/dtype.h"
+
+#include "ir/scalar.h"
+
+namespace pel {
+
+// How two values become one. Max and Min are NaN where one of the two is.
+enum class FoldKind : std::uint8_t { Sum, Product, Max, Min, And, Or };
+inline constexpr int kFoldKindCount = 6;
+std::string_view name(FoldKind kind);
+scalar::Term combine(FoldKind kind, scalar::Term a, scalar::Term b);
+// Combines with any value to that value.
+std::uint64_t initial_bits(FoldKind kind, DType type);
+
+// What the formulas are written over. Elements are in the type that is computed in: f32 for f16 and bf16.
+struct RowTerms {
+  std::vector<scalar::Term> in;       // elements of the inputs, at one place of the row
+  std::vector<scalar::Term> values;   // folded so far, the last one still unfinished in `finish`
+  std::vector<scalar::Term> numbers;  // given to the op
+  std::vector<scalar::Term> kept;     // in a Row: what the fold that keeps its elements folded at this place
+  scalar::Term count;                 // elements in the row
+};
+using RowFormula = std::function<scalar::Term(const RowTerms&)>;
+
+struct RowFold {
+  FoldKind kind;
+  RowFormula element;
+  RowFormula finish;  // empty: the value is what was folded
+};
+
+struct RowOutput {
+  enum class Kind : std::uint8_t {
+    Value,  // one a row
+    Row,    // an element for each
+    Index,  // of the first element that is the value of fold 0, which is a Max or Min of elements
+  };
+  Kind kind = Kind::Value;
+  RowFormula formula;                   // empty for Index
+  std::function<DType(DType)> dtype{};  // by the dtype computed in; empty: the same
+};
+
+struct RowProgram {
+  std::string suffix;  // of the kernel's name: "" or, say, "max"
+  int input_count = 1;
+  int value_input = 1 << 10;  // inputs from this one on are stored in the value type
+  int param_count = 0;
+  DTypeSet computes = kAllDTypes;
+  std::function<DType(DType)> value_type;  // of folded values and formulas
+  bool casts_elements = true;              // to the value type; else formulas see their own, f32 for f16
+  std::vector<RowFold> folds;
+  int keeps = -1;  // the fold whose elements are computed once, for rows to read again; -1: none
+  std::vector<RowOutput> outputs;
+
+  // What a row should give, from other code than the formulas, and the size of the terms that may cancel,
+  // which the error is measured against where it is greater than the result.
+  struct Wanted {
+    long double value, magnitude;
+  };
+  // Of output `output` at `place`: inputs are rows of numbers.
+  std::function<Wanted(const std::vector<std::vector<long double>>& inputs, const std::vector<double>& params,
+                       int output, std::size_t place)>
+      reference;
+  double max_ulp = 1;                // besides what the depth of the fold adds
+  std::vector<double> param_values;  // what tests give for params
+  bool takes_empty = true;           // rows without elements
+  double low = -10, high = 10;       // where tests take elements from
+
+  DType stored_input(int i, DType compute) const { return i < value_input ? compute : value_type(compute); }
+  DType stored_output(std::size_t i, DType compute) const;
+};
+
+// One program, or several among which the body chooses by number.
+struct Rows {
+  std::vector<RowProgram> programs;
+};
+
+// Expressions of the parts, all over [elements of inputs, values so far], with params [count, numbers].
+scalar::ScalarExpr element_expr(const RowProgram& rows, std::size_t fold, DType compute);
+// The same, combined with a value that comes before the other inputs.
+scalar::ScalarExpr accumulate_expr(const RowProgram& rows, std::size_t fold, DType compute);
+// Over [values so far, the folded one].
+scalar::ScalarExpr finish_expr(const RowProgram& rows, std::size_t fold, DType compute);
+// Over [values] for a Value, over [elements, the kept one, values] for a Row; stored as the output is.
+scalar::ScalarExpr output_expr(const RowProgram& rows, std::size_t output, DType compute);
+// One value as itself, and two as one.
+scalar::ScalarExpr value_expr(DType type);
+scalar::ScalarExpr combine_expr(FoldKind kind, DType type);
+
+}  // namespace pel

@@ -1,0 +1,39 @@
+// Least and greatest element over one axis or all.
+#include "ops/family_rows.h"
+
+namespace pel {
+namespace {
+
+std::tuple<Tensor, Tensor> aminmax_body(const Op& op, const Tensor& self, std::optional<std::int64_t> axis,
+                                        KeepDims keep) {
+  const AxisSet reduced = axis_set(self, axis);
+  check_not_empty(self, reduced, axis.has_value());
+  const std::vector<Tensor> results = run_rows(op, {self}, {self.dtype(), reduced, keep});
+  return {results[0], results[1]};
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_aminmax() {
+  return rows_op<aminmax_body>(
+             "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor, Tensor)")
+      .values_in(bool_as_u8)
+      .fold(FoldKind::Min, the_element)
+      .fold(FoldKind::Max, the_element)
+      .gives_value(first_value)
+      .gives_value(second_value)
+      .refuses_empty()
+      .exact()
+      .reference([](const RowData& in, const RowParams&, int output, std::size_t) {
+        return RowProgram::Wanted{output == 0 ? std::ranges::min(in[0]) : std::ranges::max(in[0]), 0};
+      });
+}
+}  // namespace ops
+
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keep,
+                                   Site site) {
+  return call<"aminmax", aminmax_body>(site, self, axis, keep);
+}
+
+}  // namespace pel

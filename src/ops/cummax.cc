@@ -1,0 +1,23 @@
+// The greatest element so far, and its index.
+#include "ops/family_axis.h"
+
+namespace pel {
+namespace {
+
+std::tuple<Tensor, Tensor> cummax_body(const Op& op, const Tensor& self, std::int64_t axis) {
+  return run_scan_with_index(op, self, axis);
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_cummax() {
+  return define_op<cummax_body>(OpKind::Kernel, "cummax(Tensor self, int dim) -> (Tensor, Tensor)");
+}
+}  // namespace ops
+
+std::tuple<Tensor, Tensor> cummax(const Tensor& self, std::int64_t axis, Site site) {
+  return call<"cummax", cummax_body>(site, self, axis);
+}
+
+}  // namespace pel

@@ -1,0 +1,23 @@
+// The least element so far, and its index.
+#include "ops/family_axis.h"
+
+namespace pel {
+namespace {
+
+std::tuple<Tensor, Tensor> cummin_body(const Op& op, const Tensor& self, std::int64_t axis) {
+  return run_scan_with_index(op, self, axis);
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_cummin() {
+  return define_op<cummin_body>(OpKind::Kernel, "cummin(Tensor self, int dim) -> (Tensor, Tensor)");
+}
+}  // namespace ops
+
+std::tuple<Tensor, Tensor> cummin(const Tensor& self, std::int64_t axis, Site site) {
+  return call<"cummin", cummin_body>(site, self, axis);
+}
+
+}  // namespace pel

@@ -1,0 +1,34 @@
+// Rows of a table, one for each index.
+#include "pellucid/indexing.h"
+
+#include "base/check.h"
+#include "dispatch/op_table.h"
+#include "ops/family_index.h"
+
+namespace pel {
+namespace {
+
+Tensor embedding_body(const Op& op, const Tensor& weight, const Tensor& indices) {
+  PEL_CHECK(weight.dim() == 2, ShapeError, "the table has two axes, not {} as {}", weight.dim(),
+            describe(weight));
+  check_index_dtype(indices);
+  DimVector sizes(indices.sizes());
+  sizes.push_back(weight.sizes()[1]);
+  Tensor result = make_dense(sizes, weight.dtype(), weight.device());
+  launch(op, {result}, {weight, indices}, {Scalar(false), Scalar(0), Scalar(0)});
+  return result;
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_embedding() {
+  return define_op<embedding_body>(OpKind::Kernel, "embedding(Tensor weight, Tensor indices) -> Tensor");
+}
+}  // namespace ops
+
+Tensor embedding(const Tensor& weight, const Tensor& indices, Site site) {
+  return call<"embedding", embedding_body>(site, weight, indices);
+}
+
+}  // namespace pel

@@ -1,0 +1,34 @@
+// x[rows, :, columns]: tensors as indices of some axes.
+#include "pellucid/indexing.h"
+
+#include "base/check.h"
+#include "dispatch/op_table.h"
+#include "ops/family_index.h"
+
+namespace pel {
+namespace {
+
+Tensor index_body(const Op& op, const Tensor& self, ArrayView<Tensor> indices, Axes axes) {
+  PEL_CHECK(!indices.empty(), IndexError, "there is no index");
+  const IndexPlan plan = plan_index(self, indices, axes);
+  Tensor result = make_dense(plan.sizes, self.dtype(), self.device());
+  std::vector<TensorRef> inputs = {self};
+  inputs.insert(inputs.end(), plan.indices.begin(), plan.indices.end());
+  launch(op, {result}, inputs, plan.scalars(true));
+  return result;
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_index() {
+  return define_op<index_body>(OpKind::Kernel,
+                               "index(Tensor self, Tensor[] indices, int[] dim=[]) -> Tensor");
+}
+}  // namespace ops
+
+Tensor index(const Tensor& self, ArrayView<Tensor> indices, Axes axes, Site site) {
+  return call<"index", index_body>(site, self, indices, axes);
+}
+
+}  // namespace pel

@@ -1,0 +1,44 @@
+// src added along an axis where the index says. Sources of one element are added in their order.
+#include "pellucid/indexing.h"
+#include "pellucid/ops.h"
+
+#include "dispatch/op_table.h"
+#include "ops/family_index.h"
+
+namespace pel {
+namespace {
+
+const Tensor& scatter_add_in_place(const Op& op, const Tensor& self, std::int64_t dim, const Tensor& index,
+                                   const Tensor& src) {
+  launch_scatter(op, self, dim, index, src, Combine::Add);
+  bump_version(self);
+  return self;
+}
+
+Tensor scatter_add_body(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  Tensor result = clone(self, Layout::RowMajor);
+  scatter_add_(result, dim, index, src);
+  return result;
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_scatter_add() {
+  OpDef def = define_op<scatter_add_body>(
+      OpKind::Composite, "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor");
+  def.forms.push_back(define_op<scatter_add_in_place>(
+      OpKind::Kernel, "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)"));
+  return def;
+}
+}  // namespace ops
+
+Tensor scatter_add(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src, Site site) {
+  return call<"scatter_add", scatter_add_body>(site, self, axis, index, src);
+}
+const Tensor& scatter_add_(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
+                           Site site) {
+  return call<"scatter_add_", scatter_add_in_place>(site, self, axis, index, src);
+}
+
+}  // namespace pel

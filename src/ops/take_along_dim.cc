@@ -1,0 +1,56 @@
+// gather with sizes that broadcast and, along an axis, indices that may count from the end.
+#include "pellucid/indexing.h"
+
+#include "base/check.h"
+#include "dispatch/op_table.h"
+#include "ops/family_index.h"
+
+namespace pel {
+namespace {
+
+// The sizes both broadcast to; at `axis` those of `self`.
+DimVector common_sizes(const Tensor& self, const Tensor& other, std::size_t axis) {
+  DimVector sizes(self.sizes()), others(other.sizes());
+  others[axis] = sizes[axis];
+  PEL_CHECK(broadcast_with(sizes, others), ShapeError, "{} and {} do not broadcast beside axis {}",
+            describe(self), describe(other), axis);
+  return sizes;
+}
+
+Tensor flat(const Tensor& t) { return make_view(row_major(t), {t.numel()}, {Dim(1)}); }
+
+Tensor take_along_dim_body(const Tensor& self, const Tensor& indices, std::optional<std::int64_t> dim) {
+  PEL_CHECK(indices.dtype() == kI64, DTypeError, "the indices are i64, not {}", describe(indices));
+  if (!dim) {
+    const Tensor src = flat(self), picks = flat(indices);
+    Tensor result = make_dense(picks.sizes(), self.dtype(), self.device());
+    launch(op<"gather">(), {result}, {src, picks}, {Scalar(0), Scalar(false)});
+    return result;
+  }
+  PEL_CHECK(self.dim() > 0, IndexError, "a tensor without axes has no axis {}; leave it out", *dim);
+  PEL_CHECK(self.dim() == indices.dim(), ShapeError, "the indices have {} axes and the tensor {}: {} for {}",
+            indices.dim(), self.dim(), describe(indices), describe(self));
+  const std::int64_t axis = wrap_axis(*dim, self.dim());
+  const auto at = static_cast<std::size_t>(axis);
+  const Tensor picks = broadcast_view(indices, common_sizes(indices, self, at));
+  const Tensor src = broadcast_view(self, common_sizes(self, indices, at));
+  Tensor result = make_dense(picks.sizes(), self.dtype(), self.device());
+  launch(op<"gather">(), {result}, {src, picks}, {Scalar(axis), Scalar(true)});
+  return result;
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_take_along_dim() {
+  return define_op<take_along_dim_body>(
+      OpKind::Kernel, "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor");
+}
+}  // namespace ops
+
+Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<std::int64_t> axis,
+                      Site site) {
+  return call<"take_along_dim", take_along_dim_body>(site, self, indices, axis);
+}
+
+}  // namespace pel

@@ -1,0 +1,35 @@
+// The part of each matrix on and above a diagonal.
+#include "pellucid/indexing.h"
+
+#include "dispatch/op_table.h"
+#include "ops/family_triangle.h"
+
+namespace pel {
+namespace {
+
+Tensor triu_body(const Op& op, const Tensor& self, std::int64_t diagonal) {
+  return make_triangle(op, self, diagonal, Triangle::Upper);
+}
+const Tensor& triu_in_place(const Op& op, const Tensor& self, std::int64_t diagonal) {
+  return keep_triangle(op, self, diagonal, Triangle::Upper);
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_triu() {
+  OpDef def = define_op<triu_body>(OpKind::Kernel, "triu(Tensor self, int diagonal=0) -> Tensor");
+  def.forms.push_back(
+      define_op<triu_in_place>(OpKind::Kernel, "triu_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)"));
+  return def;
+}
+}  // namespace ops
+
+Tensor triu(const Tensor& self, std::int64_t diagonal, Site site) {
+  return call<"triu", triu_body>(site, self, diagonal);
+}
+const Tensor& triu_(const Tensor& self, std::int64_t diagonal, Site site) {
+  return call<"triu_", triu_in_place>(site, self, diagonal);
+}
+
+}  // namespace pel

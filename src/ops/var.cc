@@ -1,0 +1,28 @@
+// Variance over axes.
+#include "ops/family_var.h"
+
+namespace pel {
+namespace {
+
+Tensor var_body(const Op& op, const Tensor& self, Axes axes, const Scalar& correction, KeepDims keep) {
+  return run_rows(op, {self}, {check_floating(self), axis_set(self, axes), keep}, {correction})[0];
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_var() {
+  return variance_folds(rows_op<var_body>("var(Tensor self, int[] dim=[], *, Scalar correction=1, "
+                                          "bool keepdim=False) -> Tensor"))
+      .gives_value(second_value)
+      .reference([](const RowData& in, const RowParams& params, int, std::size_t) {
+        return variance_of(in[0], params[0]);
+      });
+}
+}  // namespace ops
+
+Tensor var(const Tensor& self, Axes axes, const Scalar& correction, KeepDims keep, Site site) {
+  return call<"var", var_body>(site, self, axes, correction, keep);
+}
+
+}  // namespace pel

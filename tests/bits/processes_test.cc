@@ -1,0 +1,307 @@
+// Ops with kernels written by hand give the same bits from every layout, number of threads and instruction
+// set. Pointwise ops and ops over rows are walked in tests/conformance.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "pellucid/pellucid.h"
+
+#include "dispatch/op_table.h"
+#include "dispatch/record.h"
+#include "support/bytes.h"
+
+namespace pel {
+namespace {
+
+enum class Order : std::uint8_t { RowMajor, Transposed };
+
+// Large enough to be shared out among threads.
+constexpr std::int64_t kRows = 130, kColumns = 517;
+
+// The same values in either layout.
+class Source {
+ public:
+  explicit Source(Order order) : order_(order) {}
+
+  Tensor floats(DType dtype = kF32) const {
+    Generator generator(7);
+    return laid_out(randn({kRows, kColumns}, dtype, generator));
+  }
+  Tensor probabilities() const {
+    Generator generator(8);
+    return laid_out(rand({kRows, kColumns}, {}, generator));
+  }
+  Tensor indices(std::int64_t below) const {
+    Generator generator(9);
+    return laid_out(randint(0, below, {kRows, kColumns}, {}, generator));
+  }
+  Tensor few_indices(std::int64_t below, std::int64_t count) const {
+    Generator generator(10);
+    return randint(0, below, {count}, {}, generator);
+  }
+  Tensor empty() const { return laid_out(zeros({kRows, kColumns})); }
+
+ private:
+  Tensor laid_out(const Tensor& t) const { return order_ == Order::RowMajor ? t : t.t().contiguous().t(); }
+  Order order_;
+};
+
+using Results = std::vector<Tensor>;
+Results both(std::tuple<Tensor, Tensor> results) { return {std::get<0>(results), std::get<1>(results)}; }
+
+using Case = Results (*)(const Source&);
+using Cases = std::map<std::string, Case, std::less<>>;
+
+// Every axis is tried where an op has one.
+template <class F>
+Results on_both_axes(F f) {
+  Results all;
+  for (const std::int64_t axis : {0, 1}) {
+    for (Tensor& t : f(axis)) all.push_back(std::move(t));
+  }
+  return all;
+}
+
+Cases scans_and_sorting() {
+  return {
+      {"cumsum",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) {
+           return Results{cumsum(s.floats(), axis), cumsum(s.floats(kBF16), axis)};
+         });
+       }},
+      {"cumprod",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return Results{cumprod(s.floats(), axis)}; });
+       }},
+      {"logcumsumexp",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return Results{logcumsumexp(s.floats(), axis)}; });
+       }},
+      {"cummax",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return both(cummax(s.floats(), axis)); });
+       }},
+      {"cummin",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return both(cummin(s.floats(), axis)); });
+       }},
+      {"sort",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return both(sort(s.floats(kBF16), axis)); });
+       }},
+      {"topk",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return both(topk(s.floats(kBF16), 9, axis)); });
+       }},
+      {"kthvalue",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return both(kthvalue(s.floats(kBF16), 9, axis)); });
+       }},
+      {"median_dim",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return both(median_dim(s.floats(kBF16), axis)); });
+       }},
+      {"unique",
+       [](const Source& s) {
+         auto [values, inverse, counts] =
+             unique(s.indices(99), Sorted::Yes, ReturnInverse::Yes, ReturnCounts::Yes);
+         return Results{values, inverse, counts};
+       }},
+      {"searchsorted",
+       [](const Source& s) { return Results{searchsorted(linspace(-2, 2, 77), s.floats())}; }},
+      {"bincount",
+       [](const Source& s) {
+         return Results{bincount(s.few_indices(50, 40000), s.floats().flatten().slice(0, 0, 40000))};
+       }},
+  };
+}
+
+Cases picking_and_placing() {
+  return {
+      {"cat",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) { return Results{cat({s.floats(), s.floats()}, axis)}; });
+       }},
+      {"index_select",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) {
+           return Results{index_select(s.floats(), axis, s.few_indices(kRows, 300))};
+         });
+       }},
+      {"gather",
+       [](const Source& s) {
+         return on_both_axes(
+             [&](std::int64_t axis) { return Results{gather(s.floats(), axis, s.indices(kRows))}; });
+       }},
+      {"take_along_dim",
+       [](const Source& s) { return Results{take_along_dim(s.floats(), s.indices(9), 0)}; }},
+      {"embedding",
+       [](const Source& s) { return Results{embedding(s.floats(), s.few_indices(kRows, 500))}; }},
+      {"index", [](const Source& s) { return Results{index(s.floats(), {s.few_indices(kRows, 500)})}; }},
+      {"masked_select",
+       [](const Source& s) { return Results{masked_select(s.floats(), gt(s.floats(), 0))}; }},
+      {"nonzero", [](const Source& s) { return Results{nonzero(gt(s.floats(), 0))}; }},
+      {"scatter_",
+       [](const Source& s) { return Results{scatter_(s.empty(), 1, s.indices(20), s.floats(), "add")}; }},
+      {"scatter_add_",
+       [](const Source& s) {
+         return on_both_axes([&](std::int64_t axis) {
+           return Results{scatter_add_(s.empty(), axis, s.indices(20), s.floats())};
+         });
+       }},
+      {"index_put_",
+       [](const Source& s) {
+         return Results{index_put_(s.empty(), {s.indices(kRows), s.indices(40)}, s.floats(), Accumulate::Yes),
+                        index_put_(s.empty(), {s.few_indices(20, kRows)}, s.floats(), Accumulate::Yes),
+                        index_put_(s.empty(), {s.few_indices(20, kRows)}, s.floats())};
+       }},
+      {"one_hot", [](const Source& s) { return Results{one_hot(s.indices(5), 6)}; }},
+      {"repeat", [](const Source& s) { return Results{repeat(s.floats(), {2, 3})}; }},
+      {"repeat_interleave",
+       [](const Source& s) { return Results{repeat_interleave(s.floats(), s.few_indices(3, kRows), 0)}; }},
+      {"flip", [](const Source& s) { return Results{flip(s.floats(), {0, 1})}; }},
+      {"roll", [](const Source& s) { return Results{roll(s.floats(), {3, 5}, {0, 1})}; }},
+      {"constant_pad_nd",
+       [](const Source& s) { return Results{constant_pad_nd(s.floats(), {1, 2, 3, 4}, 9)}; }},
+      {"pad",
+       [](const Source& s) {
+         return Results{pad(s.floats(), {3, 4}, "reflect"), pad(s.floats(), {3, 4}, "circular")};
+       }},
+      {"tril", [](const Source& s) { return Results{tril(s.floats(), 3)}; }},
+      {"triu", [](const Source& s) { return Results{triu(s.floats(), -3)}; }},
+  };
+}
+
+Cases random_numbers() {
+  static const auto kSeeded = [](auto f) {
+    Generator generator(3);
+    return Results{f(generator), f(generator)};  // the second call goes on where the first ended
+  };
+  return {
+      {"rand",
+       [](const Source&) { return kSeeded([](Generator& g) { return rand({kRows, kColumns}, {}, g); }); }},
+      {"randn",
+       [](const Source&) { return kSeeded([](Generator& g) { return randn({kRows, kColumns}, {}, g); }); }},
+      {"rand_like",
+       [](const Source& s) { return kSeeded([&](Generator& g) { return rand_like(s.floats(), {}, g); }); }},
+      {"randn_like",
+       [](const Source& s) { return kSeeded([&](Generator& g) { return randn_like(s.floats(), {}, g); }); }},
+      {"randint",
+       [](const Source&) {
+         return kSeeded([](Generator& g) { return randint(-5, 1000, {kRows, kColumns}, {}, g); });
+       }},
+      {"randperm",
+       [](const Source&) { return kSeeded([](Generator& g) { return randperm(40000, {}, g); }); }},
+      {"normal",
+       [](const Source& s) {
+         return kSeeded([&](Generator& g) { return normal(s.floats(), s.probabilities(), g); });
+       }},
+      {"bernoulli",
+       [](const Source& s) {
+         return kSeeded([&](Generator& g) { return bernoulli(s.probabilities(), g); });
+       }},
+      {"multinomial",
+       [](const Source& s) {
+         return kSeeded([&](Generator& g) {
+           return cat({multinomial(s.probabilities(), 60, Replacement::No, g),
+                       multinomial(s.probabilities(), 60, Replacement::Yes, g)});
+         });
+       }},
+      {"native_dropout",
+       [](const Source& s) {
+         Generator generator(3);
+         return both(native_dropout(s.floats(), 0.3, Training::Yes, generator));
+       }},
+      {"uniform_",
+       [](const Source& s) { return kSeeded([&](Generator& g) { return uniform_(s.empty(), 2, 5, g); }); }},
+      {"normal_",
+       [](const Source& s) { return kSeeded([&](Generator& g) { return normal_(s.empty(), 2, 5, g); }); }},
+      {"exponential_",
+       [](const Source& s) { return kSeeded([&](Generator& g) { return exponential_(s.empty(), 2, g); }); }},
+      {"bernoulli_",
+       [](const Source& s) { return kSeeded([&](Generator& g) { return bernoulli_(s.empty(), 0.2, g); }); }},
+  };
+}
+
+Cases creation_and_copies() {
+  return {
+      {"arange", [](const Source&) { return Results{arange(0, 4000, 0.1)}; }},
+      {"linspace",
+       [](const Source&) { return Results{linspace(-1, 1, 40001), linspace(0, 3, 40001, kBF16)}; }},
+      {"eye", [](const Source&) { return Results{eye(300, 200)}; }},
+      {"full", [](const Source&) { return Results{full({kRows, kColumns}, 0.1)}; }},
+      {"full_like", [](const Source& s) { return Results{full_like(s.floats(), 0.1)}; }},
+      {"fill_", [](const Source& s) { return Results{s.empty().fill_(0.1)}; }},
+      {"copy_", [](const Source& s) { return Results{s.empty().copy_(s.floats(kBF16))}; }},
+      {"clone", [](const Source& s) { return Results{s.floats().clone()}; }},
+      {"to_copy", [](const Source& s) { return Results{to_copy(s.floats(), kF16)}; }},
+  };
+}
+
+Cases all_cases() {
+  Cases all;
+  for (Cases part : {scans_and_sorting(), picking_and_placing(), random_numbers(), creation_and_copies()})
+    all.merge(part);
+  return all;
+}
+
+std::uint64_t hash_of(const Results& results) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const Tensor& result : results) {
+    for (const char byte : test::bytes_of(result))
+      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+TEST(Bits, EveryHandWrittenKernelIsTried) {
+  const Cases cases = all_cases();
+  for (const Op* op : all_ops()) {
+    const bool runs = op->kind() == OpKind::Kernel || op->kind() == OpKind::Sync;
+    if (!runs || !op->record().is_builtin || op->pointwise() != nullptr || op->rows() != nullptr) continue;
+    // `item` gives one number; `empty` and its like give none.
+    if (op->name() == "item" || op->name().starts_with("empty")) continue;
+    // One of an op's forms stands for all: they share kernels.
+    std::string base(op->name());
+    if (base.ends_with(".out")) base.resize(base.size() - 4);
+    if (base.ends_with("_")) base.pop_back();
+    EXPECT_TRUE(cases.contains(base) || cases.contains(base + "_")) << op->name() << " has no case here";
+  }
+}
+
+// Prints what the next test compares between processes.
+TEST(Bits, LayoutsGiveTheSame) {
+  for (const auto& [name, run] : all_cases()) {
+    const std::uint64_t dense = hash_of(run(Source(Order::RowMajor)));
+    EXPECT_EQ(dense, hash_of(run(Source(Order::Transposed)))) << name;
+    std::printf("bits %s %016lx\n", name.c_str(), dense);
+  }
+}
+
+std::string printed_with(const std::string& environment) {
+  const std::string command =
+      environment + " /proc/" + std::to_string(getpid()) + "/exe --gtest_filter=Bits.LayoutsGiveTheSame 2>&1";
+  std::FILE* child = popen(command.c_str(), "r");
+  std::string lines;
+  char buffer[256];
+  while (std::fgets(buffer, sizeof(buffer), child) != nullptr) {
+    if (std::string_view(buffer).starts_with("bits ")) lines += buffer;
+  }
+  EXPECT_EQ(pclose(child), 0) << command;
+  return lines;
+}
+
+TEST(Bits, ThreadsAndInstructionSetsGiveTheSame) {
+  const std::string one = printed_with("PELLUCID_THREADS=1");
+  EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), static_cast<std::int64_t>(all_cases().size()));
+  EXPECT_EQ(one, printed_with("PELLUCID_THREADS=2"));
+  EXPECT_EQ(one, printed_with("PELLUCID_THREADS=3 PELLUCID_ISA=avx2"));
+}
+
+}  // namespace
+}  // namespace pel

@@ -1,0 +1,127 @@
+// docs/ops.md: every op of the registry, and which of PyTorch's core ops are among them.
+#include <map>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "pellucid/op.h"
+
+#include "dispatch/op_table.h"
+#include "dispatch/pointwise.h"
+#include "dispatch/record.h"
+#include "dispatch/rows.h"
+#include "support/page.h"
+
+namespace pel {
+namespace {
+
+constexpr std::string_view kIntroduction = R"(# Ops
+
+<!-- Written by PELLUCID_WRITE_DOCS=1 ./dev test OpsPage, which without it fails where the page is out of date. -->
+
+Names and semantics are PyTorch's; [tensors.md](tensors.md) says where they differ on purpose. Errors in the last place
+are in [numerics.md](numerics.md). The headers under `include/pellucid/` say what each op does.
+)";
+
+constexpr std::string_view kAboutCore = R"(
+## The core set of PyTorch
+
+PyTorch 2.15 tags {} names as *core*: what its compiler reduces models to. {} of them are here.
+)";
+
+constexpr std::string_view kAboutOps = R"(
+## All ops
+
+{} ops. The kernels of *generated* ones come from the formula in the op's file; *by hand* means C++ in
+`src/backends/cpu/`; *composite* ones call other ops; *metadata* launches nothing; *reads back* waits for the result to
+know a size or a number. `_` writes into the first tensor, `.out` into one that is given. Dtypes are those that are
+computed in: `add` of i32 and f16 computes in f16, and `exp` of i32 in f32.
+
+| op | forms | kernels | dtypes |
+|---|---|---|---|
+)";
+
+std::map<std::string, std::string, std::less<>> core_names() {
+  std::istringstream file(test::read_file(PELLUCID_SOURCE_DIR "/tests/dispatch/core_aten.txt"));
+  std::map<std::string, std::string, std::less<>> names;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string name, here;
+    words >> name >> here;
+    names[name] = here.empty() ? name : here;
+  }
+  return names;
+}
+
+std::string_view kernels_of(const Op& op) {
+  switch (op.kind()) {
+    case OpKind::Metadata:
+      return "metadata";
+    case OpKind::Composite:
+      return "composite";
+    case OpKind::Sync:
+      return "reads back";
+    case OpKind::Kernel:
+      break;
+  }
+  return op.pointwise() != nullptr || op.rows() != nullptr ? "generated" : "by hand";
+}
+
+std::string dtypes_of(const Op& op) {
+  DTypeSet set = op.dtypes();
+  if (op.pointwise() != nullptr) set = op.pointwise()->computes;
+  if (op.rows() != nullptr) {
+    set = {};
+    for (const RowProgram& program : op.rows()->programs) set = set | program.computes;
+  }
+  if (set == kAllDTypes) return "all";
+  if (set == (kFloating | kIntegral)) return "all but bool";
+  if (set == (kIntegral | DTypeSet{kBool})) return "integers, bool";
+  return set == kFloating ? "floating" : set == kIntegral ? "integers" : to_string(set);
+}
+
+std::string core_section(const std::map<std::string, const Op*, std::less<>>& ops) {
+  std::vector<std::string> here, elsewhere, missing;
+  const auto names = core_names();
+  for (const auto& [name, ours] : names) {
+    if (name == ours && ops.contains(name)) {
+      here.push_back("`" + name + "`");
+    } else if (name != ours && (ops.contains(ours) || ours.starts_with("Tensor::"))) {
+      elsewhere.push_back(fmt::format("`{}` is `{}`", name, ours));
+    } else {
+      missing.push_back("`" + name + "`");
+    }
+  }
+  return fmt::format(kAboutCore, names.size(), here.size() + elsewhere.size()) +
+         fmt::format("\nUnder the same name: {}.\n\nUnder another name: {}.\n\nNot yet: {}.\n",
+                     fmt::join(here, " "), fmt::join(elsewhere, ", "), fmt::join(missing, " "));
+}
+
+TEST(OpsPage, SaysWhatTheRegistryHolds) {
+  std::map<std::string, const Op*, std::less<>> ops;
+  for (const Op* op : all_ops()) {
+    if (op->record().is_builtin) ops[std::string(op->name())] = op;
+  }
+  std::string rows;
+  int count = 0;
+  for (const auto& [name, op] : ops) {
+    const bool is_form = (name.ends_with("_") && ops.contains(name.substr(0, name.size() - 1))) ||
+                         (name.ends_with(".out") && ops.contains(name.substr(0, name.size() - 4)));
+    if (is_form) continue;
+    std::string forms;
+    if (ops.contains(name + "_")) forms += "`_` ";
+    if (ops.contains(name + ".out")) forms += "`.out`";
+    if (forms.ends_with(' ')) forms.pop_back();
+    rows += fmt::format("| `{}` | {} | {} | {} |\n", op->schema(), forms, kernels_of(*op), dtypes_of(*op));
+    ++count;
+  }
+  test::expect_page("ops.md",
+                    std::string(kIntroduction) + core_section(ops) + fmt::format(kAboutOps, count) + rows,
+                    "OpsPage");
+}
+
+}  // namespace
+}  // namespace pel

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
-#include "ops/family_copies.h"
+#include "ops/family_operands.h"
 #include "tensor/make.h"
 
 namespace pel {

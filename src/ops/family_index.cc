@@ -49,7 +49,7 @@ DimVector make_alike(std::vector<Tensor>& indices) {
   const bool mixed = std::any_of(indices.begin(), indices.end(),
                                  [&](const Tensor& t) { return t.dtype() != indices[0].dtype(); });
   for (Tensor& index : indices) {
-    PEL_CHECK(broadcast_with(sizes, index.sizes()), IndexError,
+    PEL_CHECK(!broadcast_clash(sizes, index.sizes()), IndexError,
               "the indices have sizes {} and {}, which do not broadcast", to_string(sizes),
               to_string(index.sizes()));
     if (mixed) index = converted(index, kI64);
@@ -75,24 +75,6 @@ void check_apart(const Tensor& written, const Tensor& read) {
   PEL_CHECK(!written.has_data() || written.raw_data() != read.raw_data() || is_literally(read.numel(), 0),
             AliasError, "{} is read while {}, which shares its memory, is written; clone one of them",
             describe(read), describe(written));
-}
-
-bool broadcast_with(DimVector& sizes, Dims other) {
-  while (sizes.size() < other.size()) sizes.insert(0, Dim(1));
-  const std::size_t before = sizes.size() - other.size();
-  for (std::size_t i = 0; i < other.size(); ++i) {
-    Dim& size = sizes[before + i];
-    if (Dim::identical(size, other[i]) || is_literally(other[i], 1)) continue;
-    if (!is_literally(size, 1) && !(size == other[i])) return false;
-    size = other[i];
-  }
-  return true;
-}
-
-Tensor broadcast_view(const Tensor& self, Dims sizes) {
-  if (identical(self.sizes(), sizes)) return self;
-  const Expanded wide = expand_layout(self.sizes(), self.strides(), sizes);
-  return make_view(self, wide.sizes, wide.strides);
 }
 
 Tensor count_nonzero_blocks(const Tensor& self) {

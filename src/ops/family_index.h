@@ -17,11 +17,6 @@ void check_has_data(const Tensor& self);
 // Two operands that begin at one element: one is written while the other is read.
 void check_apart(const Tensor& written, const Tensor& read);
 
-// Widens `sizes` to the sizes that both broadcast to; false where they do not.
-bool broadcast_with(DimVector& sizes, Dims other);
-// A view of these sizes, which self broadcasts to.
-Tensor broadcast_view(const Tensor& self, Dims sizes);
-
 // Results are found in blocks, so that threads know where theirs begin: where each block's begin, and the
 // total, as i64[blocks + 1]. `self` is row-major and has data.
 inline constexpr std::int64_t kCountBlock = 4096;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "ops/family_operands.h"
 #include "tensor/element.h"
 #include "tensor/make.h"
 
@@ -46,19 +47,11 @@ DimVector broadcast_sizes(ArrayView<TensorRef> inputs) {
   DimVector sizes;
   for (const TensorRef& input : inputs) {
     const Dims own = input.tensor->sizes();
-    while (sizes.size() < own.size()) sizes.insert(0, Dim(1));
-    const std::size_t before = sizes.size() - own.size();
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      Dim& size = sizes[before + i];
-      if (Dim::identical(size, own[i]) || is_literally(own[i], 1)) continue;
-      if (is_literally(size, 1)) {
-        size = own[i];
-        continue;
-      }
-      PEL_CHECK(size == own[i], ShapeError, "sizes {} and {} do not broadcast: {} against {} at axis {}",
-                to_string(inputs[0].tensor->sizes()), to_string(own), to_string(size), to_string(own[i]),
-                static_cast<std::int64_t>(before + i) - static_cast<std::int64_t>(sizes.size()));
-    }
+    const std::optional<std::size_t> axis = broadcast_clash(sizes, own);
+    PEL_CHECK(!axis, ShapeError, "sizes {} and {} do not broadcast: {} against {} at axis {}",
+              to_string(inputs[0].tensor->sizes()), to_string(own), to_string(sizes[*axis]),
+              to_string(own[*axis + own.size() - sizes.size()]),
+              static_cast<std::int64_t>(*axis) - static_cast<std::int64_t>(sizes.size()));
   }
   return sizes;
 }

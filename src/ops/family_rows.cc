@@ -1,6 +1,7 @@
 #include "ops/family_rows.h"
 
 #include "base/check.h"
+#include "ops/family_operands.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -114,25 +115,6 @@ DType check_floating(const Tensor& self) {
             describe(self));
   return self.dtype();
 }
-
-namespace {
-
-// The same elements with as many axes as the first input has; new axes and those of size 1 repeat.
-Tensor broadcast_view(const Tensor& t, Dims sizes) {
-  DimVector strides(sizes.size());
-  PEL_CHECK(t.sizes().size() <= sizes.size(), ShapeError, "{} does not broadcast to {}", describe(t),
-            to_string(sizes));
-  const std::size_t before = sizes.size() - t.sizes().size();
-  for (std::size_t i = 0; i < t.sizes().size(); ++i) {
-    const Dim own = t.sizes()[i], wanted = sizes[before + i];
-    if (is_literally(own, 1) && !is_literally(wanted, 1)) continue;
-    PEL_CHECK(own == wanted, ShapeError, "{} does not broadcast to {}", describe(t), to_string(sizes));
-    strides[before + i] = t.strides()[i];
-  }
-  return make_view(t, sizes, strides);
-}
-
-}  // namespace
 
 std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const RowsCall& call,
                              ArrayView<Scalar> numbers) {

@@ -11,7 +11,7 @@ namespace {
 Tensor masked_select_body(const Op& op, const Tensor& self, const Tensor& mask) {
   PEL_CHECK(mask.dtype() == kBool, DTypeError, "the mask is bool, not {}", describe(mask));
   DimVector sizes(self.sizes());
-  PEL_CHECK(broadcast_with(sizes, mask.sizes()), ShapeError, "{} and the mask {} do not broadcast",
+  PEL_CHECK(!broadcast_clash(sizes, mask.sizes()), ShapeError, "{} and the mask {} do not broadcast",
             describe(self), describe(mask));
   check_has_data(self);
   check_has_data(mask);

@@ -1,5 +1,5 @@
 // Product over one axis or all. Integers and bool give i64 where no dtype is given.
-#include "ops/family_copies.h"
+#include "ops/family_operands.h"
 #include "ops/family_rows.h"
 
 namespace pel {

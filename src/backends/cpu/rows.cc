@@ -303,11 +303,18 @@ class RowRun {
       run_.code_.folds[f].fold(length, call.data, call.strides, numbers());
     }
 
+    // Where kept elements lie: of all blocks, or of the one at hand.
+    char* kept_row(std::int64_t w, std::int64_t begin) {
+      return kept_.empty() ? room().kept : kept_.data() + (w * run_.length_ + begin) * run_.width_;
+    }
+    char* kept_columns(std::int64_t at) {
+      return kept_.empty() ? room().kept : kept_.data() + at * run_.chunk_width_ * run_.width_;
+    }
     // Computes the elements that rows read again.
     char* keep_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
       const auto f = static_cast<std::size_t>(run_.code_.keeps);
       LoopCall call;
-      call.add(kept_.empty() ? room().kept : kept_.data() + (w * run_.length_ + begin) * run_.width_, 1);
+      call.add(kept_row(w, begin), 1);
       for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_row(k, w, begin, length));
       for (std::size_t v = 0; v < f; ++v) call.add(value(v, w), 0);
       run_.code_.folds[f].element(length, call.data, call.strides, numbers());
@@ -316,7 +323,7 @@ class RowRun {
     char* keep_columns(std::int64_t at) {
       const auto f = static_cast<std::size_t>(run_.code_.keeps);
       LoopCall call;
-      call.add(kept_.empty() ? room().kept : kept_.data() + at * run_.chunk_width_ * run_.width_, 1);
+      call.add(kept_columns(at), 1);
       for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_columns(k, at));
       for (std::size_t v = 0; v < f; ++v) call.add(value(v), 1);
       run_.code_.folds[f].element(count_, call.data, call.strides, numbers());
@@ -324,12 +331,10 @@ class RowRun {
     }
     // For a row's formula: kept, or computed again.
     View read_kept_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
-      if (kept_.empty()) return {keep_row(w, begin, length), 1};
-      return {kept_.data() + (w * run_.length_ + begin) * run_.width_, 1};
+      return {kept_.empty() ? keep_row(w, begin, length) : kept_row(w, begin), 1};
     }
     View read_kept_columns(std::int64_t at) {
-      if (kept_.empty()) return {keep_columns(at), 1};
-      return {kept_.data() + at * run_.chunk_width_ * run_.width_, 1};
+      return {kept_.empty() ? keep_columns(at) : kept_columns(at), 1};
     }
 
     // kLanes arrays of running values: the order of every column is that of a row.

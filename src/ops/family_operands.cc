@@ -1,0 +1,40 @@
+#include "ops/family_operands.h"
+
+#include "dispatch/op_table.h"
+#include "tensor/make.h"
+
+namespace pel {
+
+Tensor converted(const Tensor& t, DType dtype) {
+  if (t.dtype() == dtype) return t;
+  Tensor result = make_like(t, dtype, t.device());
+  launch(op<"copy_">(), {result}, {t});
+  return result;
+}
+
+Tensor row_major(const Tensor& t) {
+  if (t.is_contiguous()) return t;
+  Tensor result = make_dense(t.sizes(), t.dtype(), t.device());
+  launch(op<"copy_">(), {result}, {t});
+  return result;
+}
+
+std::optional<std::size_t> broadcast_clash(DimVector& sizes, Dims other) {
+  while (sizes.size() < other.size()) sizes.insert(0, Dim(1));
+  const std::size_t before = sizes.size() - other.size();
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    Dim& size = sizes[before + i];
+    if (Dim::identical(size, other[i]) || is_literally(other[i], 1)) continue;
+    if (!is_literally(size, 1) && !(size == other[i])) return before + i;
+    size = other[i];
+  }
+  return std::nullopt;
+}
+
+Tensor broadcast_view(const Tensor& t, Dims sizes) {
+  if (identical(t.sizes(), sizes)) return t;
+  const Expanded wide = expand_layout(t.sizes(), t.strides(), sizes);
+  return make_view(t, wide.sizes, wide.strides);
+}
+
+}  // namespace pel

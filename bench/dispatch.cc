@@ -4,8 +4,8 @@
 #include "server.h"
 
 int main(int argc, char** argv) {
-  const pel::Tensor matrix = pel::empty({4, 4});
-  const pel::Tensor vector = pel::empty({4});
+  const pel::Tensor matrix = pel::ones({4, 4});
+  const pel::Tensor vector = pel::ones({4});
   pel::Tensor target = pel::empty({4});
   return bench::serve(argc, argv,
                       {
@@ -18,5 +18,7 @@ int main(int argc, char** argv) {
                           {"add", [&] { return pel::add(vector, vector); }},
                           {"mul", [&] { return pel::mul(vector, vector); }},
                           {"relu", [&] { return pel::relu(vector); }},
+                          {"addmm", [&] { return pel::addmm(vector, matrix, matrix); }},
+                          {"linear", [&] { return pel::linear(matrix, matrix, vector); }},
                       });
 }

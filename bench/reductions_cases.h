@@ -1,32 +1,13 @@
 // The cases of both sides: an Api has Tensor, dtypes and the calls, each side's own.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "lazy.h"
 #include "server.h"
 
 namespace bench {
-
-// Made at the first call, so that a process pays only for the cases it runs.
-template <class Make>
-class Lazy {
- public:
-  explicit Lazy(Make make) : state_(std::make_shared<State>(State{std::move(make), std::nullopt})) {}
-  const auto& operator()() const {
-    if (!state_->value) state_->value.emplace(state_->make());
-    return *state_->value;
-  }
-
- private:
-  struct State {
-    Make make;
-    std::optional<std::invoke_result_t<Make>> value;
-  };
-  std::shared_ptr<State> state_;
-};
 
 template <class Api>
 std::vector<Case> reductions_cases() {

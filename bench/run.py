@@ -376,7 +376,7 @@ def run(options):
     rest = REST_S if cores > 1 else 0
     pin_to_cores(cores)
     with (
-        Server(options.ours or find_executable(options.build, f"bench_{options.name}")) as ours,
+        Server(options.ours or find_executable(options.build, f"bench_{description.get('ours', options.name)}")) as ours,
         Server(options.peer or find_executable(options.build, f"peer_{options.name}")) as peer,
     ):
         check_names({case.name for case in cases}, ours, peer)

@@ -25,6 +25,16 @@ foreach(source IN LISTS peers)
   target_link_libraries(peer_${name} PRIVATE pellucid_flags)
 endforeach()
 
+if(PELLUCID_ONEDNN)
+  file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_onednn/*.cc")
+  foreach(source IN LISTS peers)
+    cmake_path(GET source STEM name)
+    add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(peer_${name} PRIVATE DNNL::dnnl gomp Threads::Threads)
+    target_compile_features(peer_${name} PRIVATE cxx_std_20)
+  endforeach()
+endif()
+
 # Both sides of jit see internals.
 foreach(side IN ITEMS bench_jit peer_jit)
   if(TARGET ${side})

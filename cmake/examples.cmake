@@ -8,3 +8,7 @@ foreach(source IN LISTS examples)
   add_test(NAME example_${name} COMMAND example_${name})
   set_tests_properties(example_${name} PROPERTIES TIMEOUT 300)
 endforeach()
+
+# Writes docs/gemm.md.
+add_executable(pellucid-gemm-page EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/gemm_page/main.cc")
+target_link_libraries(pellucid-gemm-page PRIVATE pellucid_flags Pellucid::pellucid)

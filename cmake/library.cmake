@@ -13,6 +13,13 @@ foreach(folder IN LISTS pellucid_folders)
     continue()
   endif()
   list(FILTER sources EXCLUDE REGEX "/src/codegen/llvm/")  # an object library of its own, below
+  if(folder STREQUAL "backends")  # oneDNN, or what stands in for it
+    if(PELLUCID_ONEDNN)
+      list(FILTER sources EXCLUDE REGEX "/onednn/without\\.cc$")
+    else()
+      list(FILTER sources EXCLUDE REGEX "/onednn/gemm\\.cc$")
+    endif()
+  endif()
   if(folder STREQUAL "ops")
     list(APPEND sources "${PELLUCID_GENERATED_DIR}/op_table.cc")
   endif()
@@ -29,6 +36,13 @@ foreach(folder IN LISTS pellucid_folders)
   target_sources(pellucid PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
   target_sources(pellucid_static PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
 endforeach()
+
+# oneDNN and the OpenMP library under it. The engine's wheel has no other place to be found in than its own folder.
+if(PELLUCID_ONEDNN)
+  target_link_libraries(pellucid_backends PRIVATE DNNL::dnnl)
+  target_link_libraries(pellucid PRIVATE DNNL::dnnl gomp)
+  target_link_libraries(pellucid_static PUBLIC DNNL::dnnl gomp)
+endif()
 
 # LLVM's headers and library stay in codegen/llvm. Building needs it, for kernelgen; the library itself links it only to
 # compile kernels in process.
@@ -57,6 +71,9 @@ target_include_directories(pellucid-kernelgen PRIVATE
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
 target_include_directories(pellucid-kernelgen SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(pellucid-kernelgen PRIVATE pellucid_flags fmt::fmt Threads::Threads LLVM)
+if(PELLUCID_ONEDNN)
+  target_link_libraries(pellucid-kernelgen PRIVATE DNNL::dnnl gomp)
+endif()
 
 set(PELLUCID_KERNELS_DIR "${PROJECT_BINARY_DIR}/kernels")
 file(MAKE_DIRECTORY "${PELLUCID_KERNELS_DIR}")

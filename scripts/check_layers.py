@@ -15,7 +15,7 @@ GENERATED = {"op_names.h"}
 # Headers that match the pattern may stand only in .cc files of the folder.
 HOMES = [
     (re.compile(r"llvm(-c)?/"), "src/codegen/llvm"),
-    (re.compile(r"oneapi/|dnnl"), "src/backends/cpu"),
+    (re.compile(r"oneapi/|dnnl"), "src/backends/cpu/onednn"),
     (re.compile(r"CL/"), "src/backends/opencl"),
     (re.compile(r"cuda|cublas|cudnn|cupti|nvrtc|nccl"), "src/backends/cuda"),
 ]
@@ -93,9 +93,9 @@ def self_test():
         ("src/codegen/llvm/a.cc", "#include <llvm/IR/Module.h>\n", None),
         ("src/codegen/llvm/a.h", "#include <llvm/IR/Module.h>\n", "only by .cc files of src/codegen/llvm/"),
         ("src/codegen/a.cc", "#include <llvm/IR/Module.h>\n", "only by .cc files of src/codegen/llvm/"),
-        ("src/backends/cpu/a.cc", "#include <oneapi/dnnl/dnnl.hpp>\n", None),
+        ("src/backends/cpu/onednn/a.cc", "#include <oneapi/dnnl/dnnl.hpp>\n", None),
         ("src/tensor/a.cc", "#include <dnnl.hpp>\n", "only by .cc files of src/backends/cpu/"),
-        ("src/backends/cpu/a.cc", "#include <CL/cl.h>\n", "only by .cc files of src/backends/opencl/"),
+        ("src/backends/cpu/onednn/a.cc", "#include <CL/cl.h>\n", "only by .cc files of src/backends/opencl/"),
         ("include/pellucid/a.h", "#include <cuda_runtime.h>\n", "only by .cc files of src/backends/cuda/"),
     ]
     for name, text, expected in cases:

@@ -9,8 +9,8 @@
 int main(int argc, char** argv) {
   const c10::InferenceMode inference;
   at::set_num_threads(1);
-  const at::Tensor matrix = at::empty({4, 4});
-  const at::Tensor vector = at::empty({4});
+  const at::Tensor matrix = at::ones({4, 4});
+  const at::Tensor vector = at::ones({4});
   at::Tensor target = at::empty({4});
   return bench::serve(argc, argv,
                       {
@@ -23,5 +23,7 @@ int main(int argc, char** argv) {
                           {"add", [&] { return at::add(vector, vector); }},
                           {"mul", [&] { return at::mul(vector, vector); }},
                           {"relu", [&] { return at::relu(vector); }},
+                          {"addmm", [&] { return at::addmm(vector, matrix, matrix); }},
+                          {"linear", [&] { return at::linear(matrix, matrix, vector); }},
                       });
 }

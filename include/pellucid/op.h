@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,12 @@ class Support {
   const char* reason_;
 };
 
+struct KernelVariant {
+  std::string name;
+  double predicted_ns;
+  std::function<void()> run;
+};
+
 // Destination-passing: outputs are allocated before, nothing is returned to the host.
 struct Kernel {
   const char* name;
@@ -50,8 +57,17 @@ struct Kernel {
   DTypeSet computes = kAllDTypes;
   std::uint8_t formula = 0;
   const void* context = nullptr;  // the kernel's own; given to it in args.context
+  // Where the kernels of a list differ in speed: nanoseconds for the call, by a model. Of those that support
+  // it the one with the least is taken. All kernels of a list have it, or none.
+  double (*predict)(const KernelArgs& args) = nullptr;
+  // What runs for this call, where that is more than the name says. For records and logs.
+  std::string (*describe)(const KernelArgs& args) = nullptr;
+  // The ways in which it could run this call, the one that it takes first. For explanations.
+  std::vector<KernelVariant> (*variants)(const KernelArgs& args) = nullptr;
+  // Calls among which one choice serves all. For tuning.
+  std::string (*shape_class)(const KernelArgs& args) = nullptr;
 };
-// In order of preference: the first kernel that supports the call wins.
+// In order of preference: the first kernel that supports the call wins, unless kernels predict their times.
 using KernelList = ArrayView<Kernel>;
 
 // What defines an op. `ns::name(Tensor self, Dim[] size, *, DType? dtype=None) -> Tensor`, with aliasing

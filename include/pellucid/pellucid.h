@@ -5,9 +5,11 @@
 #include "pellucid/dim.h"            // IWYU pragma: export
 #include "pellucid/dtype.h"          // IWYU pragma: export
 #include "pellucid/error.h"          // IWYU pragma: export
+#include "pellucid/explain.h"        // IWYU pragma: export
 #include "pellucid/generator.h"      // IWYU pragma: export
 #include "pellucid/index.h"          // IWYU pragma: export
 #include "pellucid/indexing.h"       // IWYU pragma: export
+#include "pellucid/linalg.h"         // IWYU pragma: export
 #include "pellucid/memory.h"         // IWYU pragma: export
 #include "pellucid/normalization.h"  // IWYU pragma: export
 #include "pellucid/op.h"             // IWYU pragma: export

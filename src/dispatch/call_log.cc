@@ -55,9 +55,11 @@ CallLog::~CallLog() {
   }
 }
 
-void CallLog::kernel(const char* name) {
-  if (innermost)
-    innermost->kernels_ += fmt::format("{}kernel {}", innermost->kernels_.empty() ? "" : ", ", name);
+void CallLog::kernel(const Kernel& kernel, const KernelArgs& args) {
+  if (innermost) {
+    innermost->kernels_ += fmt::format("{}kernel {}", innermost->kernels_.empty() ? "" : ", ",
+                                       kernel.describe == nullptr ? kernel.name : kernel.describe(args));
+  }
 }
 
 void CallLog::refusal(const char* name, const char* reason) {

@@ -18,7 +18,7 @@ class CallLog {
 
   // For launch: says which kernel ran and which refused. Nothing happens when no call is logged on this
   // thread.
-  static void kernel(const char* name);
+  static void kernel(const Kernel& kernel, const KernelArgs& args);
   static void refusal(const char* name, const char* reason);
 
  private:

@@ -1,10 +1,14 @@
 // From an op's operands to a kernel: the checks, the choice from the list, the launch.
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include "pellucid/op.h"
 
 #include "base/check.h"
+#include "base/environment.h"
 #include "dispatch/call_log.h"
+#include "dispatch/choice.h"
 #include "profile/recorder.h"
 #include "tensor/make.h"
 #include "tensor/overlap.h"
@@ -85,12 +89,20 @@ std::uint64_t bytes_addressed(const Operand& o) {
   return static_cast<std::uint64_t>(count * size_bytes(static_cast<DType>(o.dtype)));
 }
 
+// Names live as long as the process: records point at them.
+const char* interned(const std::string& text) {
+  static std::mutex mutex;
+  static auto* const names = new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return names->insert(text).first->c_str();
+}
+
 [[gnu::cold, gnu::noinline]] void run_recorded(const Op& op, const Kernel& kernel, Stream& stream,
                                                const KernelArgs& args) {
   Event event{};
   event.kind = Event::Kind::Kernel;
   event.device = stream.device();
-  event.name = kernel.name;
+  event.name = kernel.describe == nullptr ? kernel.name : interned(kernel.describe(args));
   event.op = op.name().data();
   for (int i = 0; i < args.output_count; ++i) event.bytes_written += bytes_addressed(output(args, i));
   for (int i = 0; i < args.input_count; ++i) event.bytes_read += bytes_addressed(input(args, i));
@@ -98,11 +110,6 @@ std::uint64_t bytes_addressed(const Operand& o) {
   kernel.run(stream, args);
   event.end_ns = profile::now_ns();
   profile::record(event);
-}
-
-bool is_candidate(const Kernel& kernel, const std::optional<Computation>& computation) {
-  return !computation ||
-         (kernel.computes.contains(computation->dtype) && kernel.formula == computation->formula);
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_no_kernel(const Op& op, Device device, KernelArgs args,
@@ -116,6 +123,41 @@ bool is_candidate(const Kernel& kernel, const std::optional<Computation>& comput
   }
   if (reasons.empty()) reasons = "its list has none";
   throw NoKernelError(fmt::format("no kernel on {} takes this call ({})", to_string(device), reasons));
+}
+
+// Of the kernels from `first` on that support the call, the one with the least prediction; or what tuning
+// says.
+[[gnu::noinline]] const Kernel& chosen_by_time(const Op& op, const Kernel* first, KernelArgs args,
+                                               const std::optional<Computation>& computation) {
+  static Tuning* const tuning = Tuning::active();
+  static const bool logs = log_wants("kernels");
+  const KernelList list = op.kernels(DeviceType::Cpu);
+  const Kernel* best = first;
+  args.context = first->context;
+  double least = first->predict(args);
+  for (const Kernel* kernel = first + 1; kernel != list.end(); ++kernel) {
+    if (!is_candidate(*kernel, computation)) continue;
+    args.context = kernel->context;
+    if (const Support support = kernel->supports(args); !support) {
+      CallLog::refusal(kernel->name, support.reason());
+    } else if (const double ns = kernel->predict(args); ns < least) {
+      least = ns;
+      best = kernel;
+    }
+  }
+  if (logs) [[unlikely]]
+    log_line("kernels", explain_choice(op, args, computation, Measure::No).text());
+  return tuning == nullptr ? *best : *tuning->choose(op, args, best, computation);
+}
+
+[[gnu::always_inline]] inline void run_kernel(const Op& op, const Kernel& kernel, Stream& stream,
+                                              KernelArgs& args) {
+  args.context = kernel.context;
+  CallLog::kernel(kernel, args);
+  profile::count_launch();
+  if (profile::is_recording()) [[unlikely]]
+    return run_recorded(op, kernel, stream, args);
+  kernel.run(stream, args);
 }
 
 // Room for what a kernel is called with.
@@ -180,11 +222,9 @@ struct Room {
       CallLog::refusal(kernel.name, support.reason());
       continue;
     }
-    CallLog::kernel(kernel.name);
-    profile::count_launch();
-    if (profile::is_recording()) [[unlikely]]
-      return run_recorded(op, kernel, stream, args);
-    return kernel.run(stream, args);
+    if (kernel.predict != nullptr) [[unlikely]]
+      return run_kernel(op, chosen_by_time(op, &kernel, args, computation), stream, args);
+    return run_kernel(op, kernel, stream, args);
   }
   throw_no_kernel(op, device, args, computation);
 }
@@ -205,6 +245,27 @@ void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inp
   std::vector<const Tensor*> tensors(count);
   std::vector<PelScalar> numbers(scalars.size());
   launch_in({operands.data(), tensors.data(), numbers.data()}, op, outputs, inputs, scalars, computation);
+}
+
+KernelChoice explain_launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
+                            ArrayView<Scalar> scalars, Measure measure) {
+  std::vector<Operand> operands(outputs.size() + inputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) fill_operand(operands[i], *outputs[i].tensor);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    fill_operand(operands[outputs.size() + i], *inputs[i].tensor);
+  std::vector<PelScalar> numbers(scalars.size());
+  for (std::size_t i = 0; i < scalars.size(); ++i) fill_number(numbers[i], scalars[i]);
+  const KernelArgs args = {PEL_KERNEL_ARGS_VERSION,
+                           static_cast<std::uint16_t>(outputs.size()),
+                           static_cast<std::uint16_t>(inputs.size()),
+                           operands.data(),
+                           numbers.data(),
+                           static_cast<std::uint32_t>(scalars.size()),
+                           0,
+                           nullptr,
+                           0,
+                           nullptr};
+  return explain_choice(op, args, std::nullopt, measure);
 }
 
 }  // namespace pel

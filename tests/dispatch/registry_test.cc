@@ -34,7 +34,10 @@ Value sample_tensor(const Op& op, const SchemaArg& arg) {
     const Tensor t = op.name() == "meshgrid" ? ones({2}) : ones({2, 2});
     return std::vector<Tensor>{t, t.clone()};
   }
+  if (op.name() == "einsum") return std::vector<Tensor>{ones({2, 2}), ones({2, 2})};
   if (arg.type.is_list) return std::vector<Tensor>{zeros({2}, kI64)};
+  if (op.name() == "bmm" || op.name() == "baddbmm") return ones({2, 2, 2});
+  if (op.name() == "dot" || op.name() == "outer" || arg.name == "vec") return ones({2});
   if (arg.name == "index" || arg.name == "indices")
     return op.name() == "index_select" ? zeros({2}, kI64) : zeros({2, 2}, kI64);
   if (arg.name == "repeats" || op.name() == "one_hot") return ones({1}, kI64);
@@ -57,6 +60,7 @@ Value sample(const Op& op, const SchemaArg& arg) {
                                                        {"k", Dim(1)},
                                                        {"num_samples", Dim(1)},
                                                        {"p", 0.5},
+                                                       {"equation", std::string("ij,jk->ik")},
                                                        {"train", false},
                                                        {"low", Scalar(0)},
                                                        {"high", Scalar(3)},
@@ -195,8 +199,8 @@ std::string public_header(const std::string& name) {
 
 std::string public_headers() {
   std::string text;
-  for (const char* name :
-       {"ops.h", "indexing.h", "normalization.h", "pointwise.h", "random.h", "reductions.h", "sorting.h"})
+  for (const char* name : {"ops.h", "indexing.h", "linalg.h", "normalization.h", "pointwise.h", "random.h",
+                           "reductions.h", "sorting.h"})
     text += public_header(name);
   return text;
 }

@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from families import (copies, creation, indexing, items, movement, picking, pointwise, promotion, reductions, rows,
+from families import (copies, creation, indexing, items, linalg, movement, picking, pointwise, promotion, reductions, rows,
                       sorting, versions, views)
 from program import DTYPES, NoAnswer, Program
 
@@ -17,7 +17,8 @@ FORMAT_VERSION = 1
 FAMILIES = {"views": (views, 5040), "indexing": (indexing, 1800), "promotion": (promotion, 960),
             "creation": (creation, 1680), "copies": (copies, 1800), "versions": (versions, 360), "items": (items, 360),
             "pointwise": (pointwise, 30420), "reductions": (reductions, 1500), "rows": (rows, 8400),
-            "sorting": (sorting, 8400), "picking": (picking, 8500), "movement": (movement, 6400)}
+            "sorting": (sorting, 8400), "picking": (picking, 8500), "movement": (movement, 6400),
+            "linalg": (linalg, 6000)}
 
 
 def drawn(make):

@@ -4,9 +4,9 @@
 namespace pel::cpu {
 
 void register_kernels() {
-  for (const KernelLists lists :
-       {copy_kernels(), fill_kernels(), index_kernels(), move_kernels(), pad_kernels(), select_kernels(),
-        random_kernels(), sampling_kernels(), scan_kernels(), search_kernels(), sort_kernels()})
+  for (const KernelLists lists : {copy_kernels(), fill_kernels(), gemm_kernels(), index_kernels(),
+                                  move_kernels(), pad_kernels(), select_kernels(), random_kernels(),
+                                  sampling_kernels(), scan_kernels(), search_kernels(), sort_kernels()})
     Registry::register_backend(DeviceType::Cpu, lists);
   register_pointwise();
 }

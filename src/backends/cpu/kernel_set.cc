@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cpu/gemm_steps.h"
 #include "dispatch/op_table.h"
 
 namespace pel::cpu {
@@ -112,6 +113,8 @@ std::string row_loop_name(const Op& op, std::size_t program, DType compute, std:
                           std::size_t number) {
   return fmt::format("{}_{}{}", row_kernel_name(op, program, compute), part, number);
 }
+std::string gemm_step_name(DType dtype) { return fmt::format("gemm_step_{}", name(dtype)); }
+std::string gemm_finish_name(DType dtype) { return fmt::format("gemm_finish_{}", name(dtype)); }
 std::string fold_name(FoldKind kind, DType type) { return fmt::format("fold_{}_{}", name(kind), name(type)); }
 std::string combine_name(FoldKind kind, DType type) {
   return fmt::format("combine_{}_{}", name(kind), name(type));
@@ -137,6 +140,11 @@ std::vector<KernelSpec> kernel_set() {
   for (const Op* op : all_ops()) {
     if (op->rows() == nullptr || is_further_form(op->name())) continue;
     for (std::size_t p = 0; p < op->rows()->programs.size(); ++p) add_row_loops(*op, p, add);
+  }
+  for (int d = 0; d < kDTypeCount; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    add(gemm_step_name(dtype), gemm_step_expr(dtype));
+    add(gemm_finish_name(dtype), gemm_finish_expr(dtype));
   }
   for (int from = 0; from < kDTypeCount; ++from) {
     for (int to = 0; to < kDTypeCount; ++to) {

@@ -11,6 +11,7 @@ namespace pel::cpu {
 using KernelLists = ArrayView<BackendKernels>;
 KernelLists copy_kernels();
 KernelLists fill_kernels();
+KernelLists gemm_kernels();
 KernelLists index_kernels();
 KernelLists move_kernels();
 KernelLists pad_kernels();

@@ -1,0 +1,36 @@
+// The cases of both sides: down(gelu(gate(x)) up(x)), 768 to 3072 and back, without biases.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lazy.h"
+#include "server.h"
+
+namespace bench {
+
+template <class Api>
+std::vector<Case> mlp_cases() {
+  constexpr std::int64_t kWidth = 768, kHidden = 3072;
+  std::vector<Case> cases;
+  for (const auto& [dtype_name, dtype] : {std::pair{"f32", Api::kFloat}, std::pair{"bf16", Api::kBfloat}}) {
+    const Lazy gate([dtype = dtype] { return Api::noise(kHidden, kWidth, dtype); });
+    const Lazy up([dtype = dtype] { return Api::noise(kHidden, kWidth, dtype); });
+    const Lazy down([dtype = dtype] { return Api::noise(kWidth, kHidden, dtype); });
+    for (const std::int64_t rows : {8192, 512}) {
+      const Lazy x([rows, dtype = dtype] { return Api::noise(rows, kWidth, dtype); });
+      for (const int threads : {1, 2}) {
+        cases.emplace_back(std::to_string(rows) + "_" + dtype_name + "_" + std::to_string(threads) + "t",
+                           [x, gate, up, down, threads] {
+                             Api::set_threads(threads);
+                             const auto gated =
+                                 Api::mul(Api::gelu(Api::linear(x(), gate())), Api::linear(x(), up()));
+                             return Api::linear(gated, down());
+                           });
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace bench

@@ -1,0 +1,39 @@
+// Why a kernel was chosen.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pellucid/tensor.h"
+
+namespace pel {
+
+struct KernelCandidate {
+  std::string name;     // origin, instruction set, dtype, layout, tile or implementation, epilogue
+  std::string refusal;  // empty: it takes the call
+  double predicted_ns = 0;
+  std::optional<double> measured_ns;
+};
+
+// All candidates of a call, in the order of the list; those of an engine in its own order.
+struct KernelChoice {
+  std::string call;
+  std::vector<KernelCandidate> candidates;
+  std::optional<std::size_t> winner;
+  std::string reason;
+
+  PEL_API std::string text() const;  // a table
+  PEL_API std::string json() const;
+};
+
+// Measuring runs every candidate several times, on this call's operands, unless it is predicted to take
+// seconds.
+enum class Measure : bool { No, Yes };
+
+// For the product of two matrices, or of two batches, and what is added to it: mm, addmm, bmm or baddbmm.
+PEL_API KernelChoice explain_matmul(const Tensor& a, const Tensor& b,
+                                    const std::optional<Tensor>& added = std::nullopt,
+                                    Measure measure = Measure::No, Site site = Site::current());
+
+}  // namespace pel

@@ -1,0 +1,45 @@
+// Products of matrices: what a call is, for every kernel that may serve it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pellucid/op.h"
+
+namespace pel::cpu {
+
+// Strides are in elements.
+struct Matrix {
+  char* data = nullptr;
+  std::int64_t batch = 0, row = 0, column = 0;
+
+  // How its rows lie, for a kernel that wants one unit stride: 'n' row after row, 't' column after column,
+  // 'x' neither. An axis of size 1 may have any stride.
+  char order(std::int64_t rows, std::int64_t columns) const {
+    if (column == 1 || columns == 1) return 'n';
+    return row == 1 || rows == 1 ? 't' : 'x';
+  }
+};
+
+// out = beta added + alpha (a b), for each of a batch.
+struct GemmCall {
+  explicit GemmCall(const KernelArgs& args);
+
+  std::int64_t batch = 1, m, n, k;
+  Matrix out, a, b, added;
+  bool adds;
+  DType dtype;
+  PelScalar beta, alpha;
+
+  double flops() const { return 2.0 * static_cast<double>(batch * m * n) * static_cast<double>(k); }
+  double bytes() const;
+  // What is done after the product: "", "bias" for a row that repeats, or "add"; with "_alpha", "_beta".
+  std::string epilogue() const;
+  // The order of b, then that of a: "tn" is x W^T, as libraries that count columns first say it.
+  std::string layout() const;
+};
+
+// Dtype, layout, epilogue, and the sizes up to the next power of two.
+std::string gemm_class(const KernelArgs& args);
+
+}  // namespace pel::cpu

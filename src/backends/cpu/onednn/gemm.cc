@@ -1,0 +1,492 @@
+#include "backends/cpu/onednn/gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+
+#include <dnnl.hpp>
+#include <fmt/format.h>
+
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/isa.h"
+#include "backends/cpu/tile.h"
+#include "base/check.h"
+#include "base/thread_pool.h"
+
+extern "C" {  // of the OpenMP library that oneDNN runs on
+int omp_get_max_threads();
+void omp_set_num_threads(int count);
+}
+
+namespace pel::cpu::onednn {
+namespace {
+
+using dnnl::memory;
+
+// The engine runs on the thread that calls it; the library's own pool is what shares out the work.
+class OneOmpThread {
+ public:
+  OneOmpThread() : before_(omp_get_max_threads()) {
+    if (before_ != 1) omp_set_num_threads(1);
+  }
+  ~OneOmpThread() {
+    if (before_ != 1) omp_set_num_threads(before_);
+  }
+  OneOmpThread(const OneOmpThread&) = delete;
+  OneOmpThread& operator=(const OneOmpThread&) = delete;
+
+ private:
+  int before_;
+};
+
+struct Engine {
+  Engine() {
+    if (active_isa() == codegen::Isa::Avx2) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+    engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }
+  dnnl::engine engine;
+};
+const dnnl::engine& engine() {
+  static const Engine* const instance = new Engine;  // outlives every thread
+  return instance->engine;
+}
+
+memory::data_type type_of(DType dtype) {
+  return dtype == kF32    ? memory::data_type::f32
+         : dtype == kBF16 ? memory::data_type::bf16
+                          : memory::data_type::f16;
+}
+
+// Part of a call: some matrices of the batch, some rows and some columns of the result.
+struct Piece {
+  std::int64_t first_batch, batch, first_row, rows, first_column, columns;
+};
+
+// How the added tensor reaches the result.
+enum class Adds : std::uint8_t { Nothing, Row, Matrix, Scaled };
+Adds how_adds(const GemmCall& c) {
+  if (!c.adds) return Adds::Nothing;
+  if (c.beta.as_float != 1)
+    return Adds::Scaled;  // copied into the result, which the product is then added to
+  return c.added.row == 0 && c.added.batch == 0 ? Adds::Row : Adds::Matrix;
+}
+
+// All that a primitive is made for.
+struct Key {
+  std::array<std::int64_t, 20> words;
+  bool operator==(const Key&) const = default;
+};
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t hash = 0;
+    for (const std::int64_t word : key.words)
+      hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+  }
+};
+std::int64_t bits_of(double value) {
+  std::int64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+Key key_of(const GemmCall& c, const Piece& p, std::size_t implementation) {
+  return {{static_cast<std::int64_t>(c.dtype),
+           static_cast<std::int64_t>(implementation),
+           p.batch,
+           p.rows,
+           p.columns,
+           c.k,
+           c.out.batch,
+           c.out.row,
+           c.out.column,
+           c.a.batch,
+           c.a.row,
+           c.a.column,
+           c.b.batch,
+           c.b.row,
+           c.b.column,
+           static_cast<std::int64_t>(how_adds(c)),
+           c.added.batch,
+           c.added.row,
+           bits_of(c.alpha.as_float),
+           bits_of(c.beta.as_float)}};
+}
+
+struct Sizes {
+  std::int64_t batch, rows, columns;
+};
+memory::desc describe(const Matrix& x, Sizes size, DType dtype) {
+  // An axis of size 1 may have any stride; oneDNN wants one that fits.
+  std::int64_t row = x.row, column = x.column;
+  if (size.columns == 1 && row != 1) column = 1;
+  if (size.rows == 1) row = column == 1 ? std::max(size.columns, row) : 1;
+  if (size.batch == 1) return {{size.rows, size.columns}, type_of(dtype), memory::dims{row, column}};
+  const bool repeats = x.batch == 0;
+  return {{repeats ? 1 : size.batch, size.rows, size.columns},
+          type_of(dtype),
+          memory::dims{repeats ? std::max(row * size.rows, column * size.columns) : x.batch, row, column}};
+}
+
+dnnl::primitive_attr attributes(const GemmCall& c, const Piece& p, Adds adds) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops after;
+  if (c.alpha.as_float != 1)
+    after.append_eltwise(dnnl::algorithm::eltwise_linear, static_cast<float>(c.alpha.as_float), 0);
+  if (adds == Adds::Matrix || (adds == Adds::Row && c.alpha.as_float != 1)) {
+    const Sizes size{adds == Adds::Row ? 1 : p.batch, adds == Adds::Row ? 1 : p.rows, p.columns};
+    memory::desc added = describe(c.added, size, c.dtype);
+    if (adds == Adds::Row && p.batch > 1)
+      added = {{1, 1, p.columns}, type_of(c.dtype), memory::dims{p.columns, p.columns, 1}};
+    after.append_binary(dnnl::algorithm::binary_add, added);
+  }
+  if (adds == Adds::Scaled) after.append_sum(static_cast<float>(c.beta.as_float));
+  attr.set_post_ops(after);
+  return attr;
+}
+
+// oneDNN 3.2 steps to no other implementation of what stands in its own cache.
+class WithoutItsCache {
+ public:
+  WithoutItsCache() : before_(dnnl::get_primitive_cache_capacity()) { dnnl::set_primitive_cache_capacity(0); }
+  ~WithoutItsCache() { dnnl::set_primitive_cache_capacity(before_); }
+  WithoutItsCache(const WithoutItsCache&) = delete;
+  WithoutItsCache& operator=(const WithoutItsCache&) = delete;
+
+ private:
+  int before_;
+};
+
+dnnl::matmul::primitive_desc make_description(const GemmCall& c, const Piece& p, std::size_t implementation) {
+  const Adds adds = how_adds(c);
+  const memory::desc a = describe(c.a, {p.batch, p.rows, c.k}, c.dtype),
+                     b = describe(c.b, {p.batch, c.k, p.columns}, c.dtype),
+                     out = describe(c.out, {p.batch, p.rows, p.columns}, c.dtype);
+  const dnnl::primitive_attr attr = attributes(c, p, adds);
+  constexpr bool kMayFail = true;
+  dnnl::matmul::primitive_desc made;
+  if (adds == Adds::Row && c.alpha.as_float == 1) {
+    const memory::dims sizes = p.batch == 1 ? memory::dims{1, p.columns} : memory::dims{1, 1, p.columns};
+    const memory::dims strides =
+        p.batch == 1 ? memory::dims{p.columns, 1} : memory::dims{p.columns, p.columns, 1};
+    made = {engine(), a, b, {sizes, type_of(c.dtype), strides}, out, attr, kMayFail};
+  } else {
+    made = {engine(), a, b, out, attr, kMayFail};
+  }
+  for (std::size_t i = 0; made.get(true) != nullptr && i < implementation; ++i) {
+    if (!made.next_impl()) return {};
+  }
+  return made;
+}
+
+// A primitive and the memory objects that its operands are set in. Belongs to one thread.
+class Prepared {
+ public:
+  Prepared(const GemmCall& c, const Piece& p, std::size_t implementation) {
+    std::optional<WithoutItsCache> without;
+    if (implementation > 0) without.emplace();
+    const auto made = make_description(c, p, implementation);
+    PEL_CHECK(made.get(true) != nullptr, NoKernelError, "oneDNN has no implementation for this product");
+    name_ = made.impl_info_str();
+    scratch_bytes_ = made.scratchpad_desc().get_size();
+    primitive_ = dnnl::matmul(made);
+    add(DNNL_ARG_SRC, made.src_desc());
+    add(DNNL_ARG_WEIGHTS, made.weights_desc());
+    add(DNNL_ARG_DST, made.dst_desc());
+    add(DNNL_ARG_SCRATCHPAD, made.scratchpad_desc());
+    const Adds adds = how_adds(c);
+    if (adds == Adds::Row && c.alpha.as_float == 1) {
+      add(DNNL_ARG_BIAS, made.bias_desc());
+    } else if (adds == Adds::Row || adds == Adds::Matrix) {
+      const int place = c.alpha.as_float != 1 ? 1 : 0;
+      const dnnl::post_ops after = made.get_primitive_attr().get_post_ops();
+      dnnl::algorithm algorithm{};
+      memory::desc added;
+      after.get_params_binary(place, algorithm, added);
+      add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, added);
+    }
+  }
+
+  const std::string& name() const { return name_; }
+
+  void run(char* a, char* b, char* out, char* added, dnnl::stream& stream, std::vector<char>& scratch) {
+    if (scratch.size() < scratch_bytes_ + kLine) scratch.resize(scratch_bytes_ + kLine);
+    char* const aligned = scratch.data() + (-reinterpret_cast<std::uintptr_t>(scratch.data()) & (kLine - 1));
+    char* const data[] = {a, b, out, aligned, added};
+    for (std::size_t i = 0; i < memories_.size(); ++i) memories_[i].set_data_handle(data[i]);
+    const dnnl_status_t status = dnnl_primitive_execute(
+        primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
+    PEL_ASSERT(status == dnnl_success, "oneDNN takes what its description was made for");
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+
+  void add(int argument, const memory::desc& desc) {
+    memories_.emplace_back(desc, engine(), nullptr);
+    arguments_.push_back({argument, memories_.back().get()});
+  }
+
+  std::string name_;
+  dnnl::matmul primitive_;
+  std::size_t scratch_bytes_ = 0;
+  std::vector<memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// What one thread has prepared. Bounded: when it is full it is emptied.
+class Cache {
+ public:
+  static constexpr std::size_t kMost = 256;
+
+  static Cache& of_thread() {
+    thread_local Cache cache;
+    return cache;
+  }
+  Prepared& get(const GemmCall& c, const Piece& p, std::size_t implementation) {
+    const Key key = key_of(c, p, implementation);
+    if (last_ != nullptr && key == last_key_) return *last_;
+    auto found = prepared_.find(key);
+    if (found == prepared_.end()) {
+      if (prepared_.size() == kMost) prepared_.clear();
+      found = prepared_.emplace(key, std::make_unique<Prepared>(c, p, implementation)).first;
+    }
+    last_key_ = key;
+    last_ = found->second.get();
+    return *last_;
+  }
+
+  dnnl::stream stream{engine()};
+  std::vector<char> scratch;
+
+ private:
+  std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash> prepared_;
+  Key last_key_{};
+  Prepared* last_ = nullptr;
+};
+
+// Nanoseconds on one core: 1 µs for the call, then what is slower of arithmetic and memory. Floating-point
+// operations a nanosecond are those of large products on a server core of 2023, one after the other.
+struct Rate {
+  std::string_view implementation;
+  double flops;
+};
+constexpr Rate kRates[] = {{"brg:avx512_core_amx", 900},
+                           {"brg:avx512_core_bf16", 85},
+                           {"brg:avx512_core_fp16", 140},
+                           {"brg:avx512_core", 150},
+                           {"brg:avx2", 75},
+                           {"gemm:jit:f32", 140},
+                           {"gemm:jit:bf16", 800},
+                           {"ref:any", 0.06}};
+constexpr double kCallNs = 1000, kBytesPerNs = 24, kFewRows = 32, kTransposeFactor = 1.7;
+
+double predicted(const GemmCall& c, std::string_view implementation) {
+  double flops = 1;
+  for (const Rate& rate : kRates) {
+    if (implementation.starts_with(rate.implementation)) {
+      flops = rate.flops;
+      break;
+    }
+  }
+  double ns = std::max(c.flops() / flops, c.bytes() / kBytesPerNs);
+  // Weights that lie the other way are copied first, which only many rows pay for.
+  if (c.b.order(c.k, c.n) == 't' && static_cast<double>(c.m) < kFewRows) ns *= kTransposeFactor;
+  return kCallNs + ns;
+}
+
+std::string_view preferred(const GemmCall& c) {
+  const bool wide = active_isa() == codegen::Isa::Avx512;
+  if (c.dtype == kF32) return wide ? "brg:avx512_core" : "brg:avx2";
+  if (c.dtype == kBF16)
+    return wide ? (c.k >= 32 && c.n >= 16 ? "brg:avx512_core_amx" : "brg:avx512_core_bf16") : "ref:any";
+  return wide ? "brg:avx512_core_fp16" : "ref:any";
+}
+
+double predict(const KernelArgs& args) {
+  const GemmCall call(args);
+  return predicted(call, preferred(call));
+}
+
+// Whether one axis has unit stride and no two indices meet in one element; but a batch may repeat one matrix.
+bool lies_well(const Matrix& x, Sizes size) {
+  if (x.order(size.rows, size.columns) == 'x') return false;
+  struct Axis {
+    std::int64_t stride, size;
+  };
+  Axis axes[3] = {{x.batch, x.batch == 0 ? 1 : size.batch}, {x.row, size.rows}, {x.column, size.columns}};
+  std::sort(std::begin(axes), std::end(axes),
+            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  std::int64_t span = 1;
+  for (const Axis& axis : axes) {
+    if (axis.size == 1) continue;
+    if (axis.stride < span) return false;
+    span = axis.stride * axis.size;
+  }
+  return true;
+}
+
+// f16 and bf16 need instructions that not every processor has.
+bool has_type(DType dtype) {
+  static const auto kHas = [] {
+    std::array<bool, kDTypeCount> all{};
+    for (const DType type : {kF32, kBF16, kF16}) {
+      const memory::desc square({16, 16}, type_of(type), memory::dims{16, 1});
+      const dnnl::matmul::primitive_desc made(engine(), square, square, square, dnnl::primitive_attr(), true);
+      all[static_cast<std::size_t>(type)] = made.get(true) != nullptr;
+    }
+    return all;
+  }();
+  return kHas[static_cast<std::size_t>(dtype)];
+}
+
+Support supports(const KernelArgs& args) {
+  const GemmCall c(args);
+  if (c.dtype != kF32 && c.dtype != kBF16 && c.dtype != kF16)
+    return Support::no("oneDNN multiplies f32, bf16 and f16");
+  if (!has_type(c.dtype)) return Support::no("oneDNN does not multiply this dtype on this processor");
+  if (c.k == 0) return Support::no("there is nothing to multiply");
+  if (!lies_well(c.a, {c.batch, c.m, c.k}))
+    return Support::no("the first operand has no unit stride, or repeats elements");
+  if (!lies_well(c.b, {c.batch, c.k, c.n}))
+    return Support::no("the second operand has no unit stride, or repeats elements");
+  if (c.batch > 1 && c.a.batch == 0 && c.b.batch == 0) return Support::no("both operands repeat one matrix");
+  if (c.out.order(c.m, c.n) != 'n') return Support::no("the result is not row-major");
+  switch (how_adds(c)) {
+    case Adds::Nothing:
+    case Adds::Scaled:
+      break;
+    case Adds::Row:
+      if (c.added.column != 1 && c.n > 1)
+        return Support::no("what is added is a row of one number or of strided ones");
+      break;
+    case Adds::Matrix:
+      if (c.added.order(c.m, c.n) != 'n' || !lies_well(c.added, {c.batch, c.m, c.n}))
+        return Support::no("what is added is not row-major");
+      break;
+  }
+  return Support::yes();
+}
+
+// Which pieces a call is cut into: by its sizes alone, not by how many threads there are.
+//
+// Measured against the whole on one thread: f32 in columns of 768 takes 0.5 to 0.7 of the time where there
+// are many, because of how their rows fall into the caches; rows of 256 and more cost nothing; fewer rows, or
+// columns of bf16, up to 1.7.
+class Split {
+ public:
+  explicit Split(const GemmCall& c) : c_(c), step_{c.batch, c.m, c.n} {
+    constexpr double kWorthNs = 100'000;
+    constexpr std::int64_t kManyRows = 512, kFewestRows = 256, kManyColumns = 1536, kColumns = 768, kMost = 8;
+    if (predicted(c, preferred(c)) < kWorthNs) return;
+    const auto part = [](std::int64_t size, std::int64_t pieces, std::int64_t unit) {
+      return ((size + pieces - 1) / pieces + unit - 1) / unit * unit;
+    };
+    if (c.batch > 1) {
+      step_.batch = part(c.batch, kMost, 1);
+      return;
+    }
+    if (c.m >= kManyRows) step_.rows = std::max(kFewestRows, part(c.m, kMost, 64));
+    if (c.dtype == kF32 && c.n >= kManyColumns) {
+      step_.columns = kColumns;
+    } else if (c.m < kManyRows) {
+      step_.columns = part(c.n, 2, 64);
+    }
+  }
+  std::int64_t count() const {
+    return parts(c_.batch, step_.batch) * parts(c_.m, step_.rows) * parts(c_.n, step_.columns);
+  }
+  // Columns outside, so that neighbours share them.
+  Piece operator[](std::int64_t i) const {
+    const auto range = [&i](std::int64_t size, std::int64_t step) {
+      const std::int64_t count = parts(size, step), first = i % count * step;
+      i /= count;
+      return std::pair(first, std::min(step, size - first));
+    };
+    const auto [row, rows] = range(c_.m, step_.rows);
+    const auto [column, columns] = range(c_.n, step_.columns);
+    const auto [batch, batches] = range(c_.batch, step_.batch);
+    return {batch, batches, row, rows, column, columns};
+  }
+
+ private:
+  static std::int64_t parts(std::int64_t size, std::int64_t step) { return (size + step - 1) / step; }
+  const GemmCall& c_;
+  Sizes step_;
+};
+
+void run_piece(const GemmCall& c, const Piece& p, std::size_t implementation) {
+  const std::int64_t width = size_bytes(c.dtype);
+  const auto at = [&](const Matrix& x, std::int64_t row, std::int64_t column) {
+    return x.data + (p.first_batch * x.batch + row * x.row + column * x.column) * width;
+  };
+  char* const out = at(c.out, p.first_row, p.first_column);
+  if (how_adds(c) == Adds::Scaled) {
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      copy_tile({out + b * c.out.batch * width, c.out.row * width, c.out.column * width},
+                {at(c.added, p.first_row, p.first_column) + b * c.added.batch * width, c.added.row * width,
+                 c.added.column * width},
+                p.rows, p.columns, width);
+  }
+  Cache& cache = Cache::of_thread();
+  const OneOmpThread one;
+  cache.get(c, p, implementation)
+      .run(at(c.a, p.first_row, 0), at(c.b, 0, p.first_column), out,
+           c.adds ? at(c.added, p.first_row, p.first_column) : nullptr, cache.stream, cache.scratch);
+}
+
+void run_with(const GemmCall& call, std::size_t implementation) {
+  const Split split(call);
+  parallel_for(split.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) run_piece(call, split[i], implementation);
+  });
+}
+
+void run(Stream&, const KernelArgs& args) { run_with(GemmCall(args), 0); }
+
+// "brg:avx512_core_amx" becomes "onednn_avx512_core_amx_bf16_tn_brg_bias".
+std::string full_name(const GemmCall& c, const std::string& implementation) {
+  const std::size_t colon = implementation.find(':');
+  const std::string kind = implementation.substr(0, colon);
+  std::string isa = colon == std::string::npos ? "" : implementation.substr(colon + 1);
+  std::replace(isa.begin(), isa.end(), ':', '_');
+  const std::string after = c.epilogue();
+  return fmt::format("onednn_{}_{}_{}_{}{}{}", isa, name(c.dtype), c.layout(), kind, after.empty() ? "" : "_",
+                     after);
+}
+
+std::string describe_call(const KernelArgs& args) {
+  const GemmCall call(args);
+  return full_name(call, Cache::of_thread().get(call, Split(call)[0], 0).name());
+}
+
+// Every implementation that oneDNN has for the call.
+std::vector<KernelVariant> variants(const KernelArgs& args) {
+  const GemmCall call(args);
+  std::vector<KernelVariant> all;
+  const OneOmpThread one;
+  const WithoutItsCache without;
+  const Split split(call);
+  for (std::size_t i = 0;; ++i) {
+    const auto made = make_description(call, split[0], i);
+    if (made.get(true) == nullptr) return all;
+    const std::string implementation = made.impl_info_str();
+    all.push_back(
+        {full_name(call, implementation), predicted(call, implementation), [call, i] { run_with(call, i); }});
+  }
+}
+
+}  // namespace
+
+std::optional<Kernel> gemm_kernel() {
+  Kernel kernel{"onednn_gemm", supports, run};
+  kernel.predict = predict;
+  kernel.describe = describe_call;
+  kernel.variants = variants;
+  return kernel;
+}
+
+}  // namespace pel::cpu::onednn

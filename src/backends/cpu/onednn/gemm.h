@@ -1,0 +1,13 @@
+// oneDNN's products of matrices.
+#pragma once
+
+#include <optional>
+
+#include "pellucid/op.h"
+
+namespace pel::cpu::onednn {
+
+// None where the library is built without oneDNN.
+std::optional<Kernel> gemm_kernel();
+
+}  // namespace pel::cpu::onednn

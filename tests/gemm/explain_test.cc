@@ -1,0 +1,81 @@
+// Why a kernel was chosen, and what tuning remembers.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "pellucid/pellucid.h"
+
+#include "backends/cpu/onednn/gemm.h"
+#include "support/errors.h"
+#include "support/page.h"
+
+namespace pel {
+namespace {
+
+const KernelCandidate* find(const KernelChoice& choice, std::string_view part) {
+  for (const KernelCandidate& c : choice.candidates)
+    if (c.name.find(part) != std::string::npos) return &c;
+  return nullptr;
+}
+
+TEST(Explain, ListsEveryCandidateWithItsRefusalOrPrediction) {
+  const Tensor x = ones({64, 256}), weight = ones({128, 256}), bias = ones({128});
+  const KernelChoice choice = explain_matmul(x, weight.t(), bias);
+  EXPECT_EQ(choice.call, "addmm(f32[64, 256], f32[256, 128], f32[64, 128])");
+  ASSERT_NE(find(choice, "cpu_gemm_tiny"), nullptr);
+  EXPECT_EQ(find(choice, "cpu_gemm_tiny")->refusal, "too large to go element by element");
+  ASSERT_NE(find(choice, "blocks"), nullptr);
+  EXPECT_GT(find(choice, "blocks")->predicted_ns, 0);
+  ASSERT_TRUE(choice.winner.has_value());
+  EXPECT_TRUE(choice.reason.starts_with("the least predicted time")) << choice.reason;
+  if (cpu::onednn::gemm_kernel()) {
+    EXPECT_EQ(choice.candidates[*choice.winner].name.substr(0, 7), "onednn_");
+    EXPECT_NE(find(choice, "_f32_tn_gemm_bias"), nullptr) << choice.text();
+    EXPECT_NE(find(choice, "_f32_tn_ref_bias"), nullptr) << choice.text();
+  }
+  EXPECT_NE(choice.text().find("  * "), std::string::npos);
+  EXPECT_NE(choice.json().find("\"winner\": "), std::string::npos);
+}
+
+TEST(Explain, SmallAndOddCallsStayHere) {
+  const KernelChoice small = explain_matmul(ones({4, 4}), ones({4, 4}));
+  EXPECT_EQ(small.candidates[*small.winner].name.find("onednn"), std::string::npos) << small.text();
+  const KernelChoice wide = explain_matmul(ones({64, 64}, kF64), ones({64, 64}, kF64));
+  EXPECT_NE(wide.candidates[*wide.winner].name.find("pellucid_"), std::string::npos) << wide.text();
+}
+
+TEST(Explain, MeasuresOnRequest) {
+  const KernelChoice choice = explain_matmul(ones({32, 64}), ones({64, 48}), std::nullopt, Measure::Yes);
+  for (const KernelCandidate& c : choice.candidates)
+    EXPECT_EQ(c.measured_ns.has_value(), c.refusal.empty()) << c.name;
+}
+
+// The next test runs this one in a process of its own, where the environment names a file.
+TEST(Explain, TheChildMultiplies) {
+  EXPECT_EQ(mm(ones({100, 200}), ones({200, 90})).numel(), 9000);
+  mm(ones({101, 201}), ones({201, 91}));  // of the same class
+  mm(ones({10, 200}), ones({200, 90}));
+}
+
+TEST(Explain, TuningRemembersAClass) {
+  const std::string path = testing::TempDir() + "/pellucid_tuning_" + std::to_string(getpid());
+  const std::string command = "PELLUCID_TUNE=" + path + " /proc/" + std::to_string(getpid()) +
+                              "/exe --gtest_filter=Explain.TheChildMultiplies > /dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string first = test::read_file(path);
+  EXPECT_TRUE(first.starts_with("pellucid tuning 1\ngemm_f32_nn_1x128x128x256 ")) << first;
+  EXPECT_NE(first.find("\ngemm_f32_nn_1x16x128x256 "), std::string::npos) << first;
+  EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 3) << first;
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(test::read_file(path), first) << "what is known is not measured again";
+  std::ofstream(path) << "of another version\n";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_TRUE(test::read_file(path).starts_with("pellucid tuning 1\n"));
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace pel

@@ -1,0 +1,111 @@
+// Writes docs/gemm.md: for some shapes the candidates, what the model predicts, and what was measured here.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <pellucid/pellucid.h>
+
+namespace {
+
+struct Shape {
+  std::int64_t m, n, k;
+  pel::DType dtype;
+  bool transposed, bias;
+};
+
+constexpr const char* kIntroduction = R"(# Products of matrices
+
+<!-- Written by build/release/bin/pellucid-gemm-page > docs/gemm.md, on one thread. -->
+
+`mm`, `bmm`, `addmm`, `baddbmm` and `mv` share one list of kernels. `linear` is `t`, which launches nothing, and `addmm`:
+bias, alpha and beta belong to the kernel. Transposed and sliced operands are multiplied as they lie, where a kernel takes
+them so; a refusal has its reason. `explain_matmul(a, b, bias)` returns what this page shows for your operands, and
+`PELLUCID_LOG=kernels` prints it for every call.
+
+## Kernels
+
+| kernel | takes | how |
+|---|---|---|
+| `pellucid_…_tiny` | every dtype and layout, up to 4,096 operations | element by element |
+| `onednn_…` | f32, bf16, f16 with a unit stride | oneDNN 3.2. Primitives are kept by sizes, strides and epilogue, 256 a thread. One thread runs each piece of the result; the pieces follow from the sizes alone, so the number of threads does not change the bits |
+| `pellucid_…_blocks16x256` | every dtype and layout | generated steps over blocks |
+
+A name says origin, instruction set, dtype, layout, tile or implementation, and epilogue:
+`onednn_avx512_core_amx_bf16_tn_brg_bias`. The layout is that of the second operand, then of the first, as libraries that
+count columns first say it: `tn` is x Wᵀ, `nn` is x W with row-major operands.
+
+## The model
+
+A kernel predicts nanoseconds from sizes; the least wins. oneDNN: 1 µs for the call, and the greater of operations over
+the rate of its implementation (f32 150 a nanosecond, bf16 on AMX 900, …) and bytes over 24 a nanosecond; weights that lie
+the other way cost 1.7 times for fewer than 32 rows. Blocks: 18 ns a step of a row, 80 bytes of values a nanosecond, and a
+nanosecond for each element of b that is copied. Tiny: 0.7 ns an operation. The rates are those of a server core of 2023;
+on another machine `PELLUCID_TUNE=FILE` measures each class of sizes once (dtype, layout, epilogue, sizes to the next power
+of two) and remembers the fastest kernel in the file.
+
+## Measured
+
+Times are the fastest of five runs on one thread of a shared machine; `*` marks the choice.
+
+| product | candidate | predicted | measured |
+|---|---|---|---|
+)";
+
+std::string microseconds(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof(text), ns < 1e4 ? "%.2f µs" : "%.0f µs", ns / 1e3);
+  return text;
+}
+
+}  // namespace
+
+int main() {
+  pel::set_thread_count(1);
+  std::vector<Shape> shapes;
+  for (const std::int64_t size : {4, 8, 16, 32, 64, 128, 256, 512})
+    shapes.push_back({size, size, size, pel::kF32, false, false});
+  for (const std::int64_t rows : {1, 8, 64}) {
+    shapes.push_back({rows, 3072, 768, pel::kF32, true, true});
+    shapes.push_back({rows, 3072, 768, pel::kBF16, true, true});
+    shapes.push_back({rows, 768, 3072, pel::kF32, false, false});
+  }
+  shapes.push_back({512, 768, 3072, pel::kBF16, true, false});
+  shapes.push_back({64, 64, 64, pel::kF16, false, false});
+  shapes.push_back({64, 64, 64, pel::kF64, false, false});
+  std::printf("%s", kIntroduction);
+  int right = 0, judged = 0;
+  double loss = 0;
+  for (const Shape& s : shapes) {
+    const pel::Tensor a = pel::to_copy(pel::randn({s.m, s.k}), s.dtype);
+    const pel::Tensor b = s.transposed ? pel::to_copy(pel::randn({s.n, s.k}), s.dtype).t()
+                                       : pel::to_copy(pel::randn({s.k, s.n}), s.dtype);
+    std::optional<pel::Tensor> bias;
+    if (s.bias) bias = pel::zeros({s.n}, s.dtype);
+    const pel::KernelChoice choice = pel::explain_matmul(a, b, bias, pel::Measure::Yes);
+    const std::string product = std::to_string(s.m) + "×" + std::to_string(s.n) + "×" + std::to_string(s.k);
+    double fastest = 0;
+    for (std::size_t i = 0; i < choice.candidates.size(); ++i) {
+      const pel::KernelCandidate& c = choice.candidates[i];
+      if (!c.refusal.empty()) {
+        std::printf("| %s | `%s` | refused: %s | |\n", i == 0 ? product.c_str() : "", c.name.c_str(),
+                    c.refusal.c_str());
+        continue;
+      }
+      if (c.measured_ns && (fastest == 0 || *c.measured_ns < fastest)) fastest = *c.measured_ns;
+      std::printf("| %s | `%s`%s | %s | %s |\n", i == 0 ? product.c_str() : "", c.name.c_str(),
+                  choice.winner == i ? " *" : "", microseconds(c.predicted_ns).c_str(),
+                  c.measured_ns ? microseconds(*c.measured_ns).c_str() : "");
+    }
+    const double taken = *choice.candidates[*choice.winner].measured_ns;
+    ++judged;
+    if (taken <= 1.02 * fastest) {
+      ++right;
+    } else {
+      loss += taken / fastest - 1;
+    }
+  }
+  std::printf("\nThe model's choice was the fastest, within 2 %%, for %d of %d products", right, judged);
+  if (right < judged)
+    std::printf("; where it was not, it took %.0f %% longer in the mean", 100 * loss / (judged - right));
+  std::printf(".\n");
+}

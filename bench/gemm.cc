@@ -13,8 +13,9 @@ struct Api {
     return pel::to_copy(pel::randn({rows, columns}), dtype);
   }
   static Tensor transposed(const Tensor& x) { return x.t(); }
-  static auto prepare(const Tensor& a, const Tensor& b) {
-    return [a, b] { return pel::mm(a, b); };
+  static constexpr bool kPacks = true;
+  static auto prepare(const Tensor& a, const Tensor& b, bool packed) {
+    return [a, b, kept = packed ? pel::pack(b) : pel::PackedMatrix()] { return pel::mm(a, b); };
   }
 };
 

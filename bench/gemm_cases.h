@@ -1,8 +1,9 @@
-// The cases of all sides: an Api has Tensor, dtypes and prepare(a, b), which returns a call that multiplies
-// them.
+// The cases of all sides: an Api has dtypes and prepare(a, b), which returns a call that multiplies them;
+// where it kPacks, prepare(a, b, packed).
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lazy.h"
@@ -31,20 +32,26 @@ std::vector<Case> gemm_cases() {
   std::vector<Case> cases;
   for (const auto& [dtype_name, dtype] : {std::pair{"f32", Api::kFloat}, std::pair{"bf16", Api::kBfloat}}) {
     for (const GemmShape& shape : gemm_shapes()) {
-      for (const bool transposed : {false, true}) {
-        const Lazy call([shape, transposed, dtype = dtype] {
+      // The matrix on the right: row-major, transposed, or transposed and packed before.
+      for (const std::string_view layout : {"nn", "tn", "pn"}) {
+        if (layout == "pn" && (!Api::kPacks || shape.m == shape.n)) continue;
+        const Lazy call([shape, layout, dtype = dtype] {
           const auto a = Api::noise(shape.m, shape.k, dtype);
-          const auto b = transposed ? Api::transposed(Api::noise(shape.n, shape.k, dtype))
-                                    : Api::noise(shape.k, shape.n, dtype);
-          return Api::prepare(a, b);
+          const auto b = layout == "nn" ? Api::noise(shape.k, shape.n, dtype)
+                                        : Api::transposed(Api::noise(shape.n, shape.k, dtype));
+          if constexpr (Api::kPacks) {
+            return Api::prepare(a, b, layout == "pn");
+          } else {
+            return Api::prepare(a, b);
+          }
         });
         for (const int threads : {1, 2}) {
-          const std::string name =
-              shape.name + "_" + dtype_name + (transposed ? "_tn_" : "_nn_") + std::to_string(threads) + "t";
-          cases.emplace_back(name, [call, threads] {
-            Api::set_threads(threads);
-            return call()();
-          });
+          cases.emplace_back(
+              shape.name + "_" + dtype_name + "_" + std::string(layout) + "_" + std::to_string(threads) + "t",
+              [call, threads] {
+                Api::set_threads(threads);
+                return call()();
+              });
         }
       }
     }

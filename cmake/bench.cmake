@@ -4,12 +4,16 @@
 
 file(GLOB benches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")
 if(NOT PELLUCID_JIT)
-  list(FILTER benches EXCLUDE REGEX "/jit\\.cc$")
+  list(FILTER benches EXCLUDE REGEX "/(jit|mlp_fused)\\.cc$")
 endif()
 foreach(source IN LISTS benches)
   cmake_path(GET source STEM name)
   add_executable(bench_${name} ${source})
-  target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)
+  if(name STREQUAL "mlp_fused")  # over internals alone
+    target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_static)
+  else()
+    target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)
+  endif()
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     set_target_properties(bench_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()

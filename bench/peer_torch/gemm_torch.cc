@@ -15,6 +15,7 @@ struct Api {
     return at::randn({rows, columns}).to(dtype);
   }
   static Tensor transposed(const Tensor& x) { return x.t(); }
+  static constexpr bool kPacks = false;
   static auto prepare(const Tensor& a, const Tensor& b) {
     return [a, b] { return at::mm(a, b); };
   }

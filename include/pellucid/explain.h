@@ -10,9 +10,9 @@
 namespace pel {
 
 struct KernelCandidate {
-  std::string name;     // origin, instruction set, dtype, layout, tile or implementation, epilogue
-  std::string refusal;  // empty: it takes the call
-  double predicted_ns = 0;
+  std::string name;         // origin, instruction set, dtype, layout, tile or implementation, epilogue
+  std::string refusal;      // empty: it takes the call
+  double predicted_ns = 0;  // 0: it cannot run the call
   std::optional<double> measured_ns;
 };
 

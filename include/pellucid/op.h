@@ -57,6 +57,8 @@ struct Kernel {
   DTypeSet computes = kAllDTypes;
   std::uint8_t formula = 0;
   const void* context = nullptr;  // the kernel's own; given to it in args.context
+  // Its bits depend on more than the values of the operands: taken under Determinism::Relaxed alone.
+  bool is_relaxed = false;
   // Where the kernels of a list differ in speed: nanoseconds for the call, by a model. Of those that support
   // it the one with the least is taken. All kernels of a list have it, or none.
   double (*predict)(const KernelArgs& args) = nullptr;

@@ -1,6 +1,7 @@
 // All of the public API.
 #pragma once
 
+#include "pellucid/determinism.h"    // IWYU pragma: export
 #include "pellucid/device.h"         // IWYU pragma: export
 #include "pellucid/dim.h"            // IWYU pragma: export
 #include "pellucid/dtype.h"          // IWYU pragma: export
@@ -14,6 +15,7 @@
 #include "pellucid/normalization.h"  // IWYU pragma: export
 #include "pellucid/op.h"             // IWYU pragma: export
 #include "pellucid/ops.h"            // IWYU pragma: export
+#include "pellucid/packing.h"        // IWYU pragma: export
 #include "pellucid/pointwise.h"      // IWYU pragma: export
 #include "pellucid/profile.h"        // IWYU pragma: export
 #include "pellucid/random.h"         // IWYU pragma: export

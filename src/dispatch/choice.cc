@@ -70,25 +70,26 @@ KernelChoice explain_choice(const Op& op, const KernelArgs& given,
   for (const Kernel& kernel : op.kernels(DeviceType::Cpu)) {
     if (!is_candidate(kernel, computation)) continue;
     args.context = kernel.context;
-    const Support support = kernel.supports(args);
-    const double predicted = support && kernel.predict != nullptr ? kernel.predict(args) : 0;
+    const Support able = kernel.supports(args), support = takes(kernel, args);
+    const double predicted = able && kernel.predict != nullptr ? kernel.predict(args) : 0;
     if (support && (best == nullptr || (kernel.predict != nullptr && predicted < least))) {
       best = &kernel;
       least = predicted;
       choice.winner = choice.candidates.size();
     }
-    if (!support) {
-      choice.candidates.push_back({kernel.name, support.reason(), 0, std::nullopt});
+    const std::string refusal = support ? "" : (able ? support : able).reason();
+    if (!able) {
+      choice.candidates.push_back({kernel.name, refusal, 0, std::nullopt});
       continue;
     }
     if (kernel.variants == nullptr) {
-      choice.candidates.push_back({name_of(kernel, args), "", predicted, std::nullopt});
+      choice.candidates.push_back({name_of(kernel, args), refusal, predicted, std::nullopt});
       if (measure == Measure::Yes)
         choice.candidates.back().measured_ns = fastest_ns([&] { kernel.run(stream, args); });
       continue;
     }
     for (const KernelVariant& variant : kernel.variants(args)) {
-      choice.candidates.push_back({variant.name, "", variant.predicted_ns, std::nullopt});
+      choice.candidates.push_back({variant.name, refusal, variant.predicted_ns, std::nullopt});
       if (measure == Measure::Yes && variant.predicted_ns < kLongestNs)
         choice.candidates.back().measured_ns = fastest_ns(variant.run);
     }
@@ -113,12 +114,10 @@ std::string KernelChoice::text() const {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const KernelCandidate& c = candidates[i];
     lines += fmt::format("  {} {:<{}}  ", winner == i ? '*' : ' ', c.name, width);
-    if (!c.refusal.empty()) {
-      lines += "refused: " + c.refusal;
-    } else {
-      lines += fmt::format("predicted {:>8}", readable(c.predicted_ns));
-      if (c.measured_ns) lines += fmt::format("  measured {:>8}", readable(*c.measured_ns));
-    }
+    if (c.predicted_ns > 0) lines += fmt::format("predicted {:>8}  ", readable(c.predicted_ns));
+    if (c.measured_ns) lines += fmt::format("measured {:>8}  ", readable(*c.measured_ns));
+    if (!c.refusal.empty()) lines += "refused: " + c.refusal;
+    lines.erase(lines.find_last_not_of(' ') + 1);
     lines += "\n";
   }
   return lines + fmt::format("  chosen: {}\n", reason);
@@ -129,8 +128,8 @@ std::string KernelChoice::json() const {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const KernelCandidate& c = candidates[i];
     text += fmt::format("{}{{\"name\": \"{}\"", i == 0 ? "" : ", ", c.name);
-    text += c.refusal.empty() ? fmt::format(", \"predicted_ns\": {:.0f}", c.predicted_ns)
-                              : fmt::format(", \"refusal\": \"{}\"", c.refusal);
+    if (c.predicted_ns > 0) text += fmt::format(", \"predicted_ns\": {:.0f}", c.predicted_ns);
+    if (!c.refusal.empty()) text += fmt::format(", \"refusal\": \"{}\"", c.refusal);
     if (c.measured_ns) text += fmt::format(", \"measured_ns\": {:.0f}", *c.measured_ns);
     text += "}";
   }
@@ -203,7 +202,7 @@ const Kernel* Tuning::choose(const Op& op, KernelArgs args, const Kernel* best,
     Stream stream(kCpu);
     for (const Kernel& kernel : op.kernels(DeviceType::Cpu)) {
       args.context = kernel.context;
-      if (!is_candidate(kernel, computation) || !kernel.supports(args)) continue;
+      if (!is_candidate(kernel, computation) || !takes(kernel, args)) continue;
       const double ns = fastest_ns([&] { kernel.run(stream, args); });
       if (entry.ns == 0 || ns < entry.ns) entry = {kernel.name, ns};
     }
@@ -212,7 +211,7 @@ const Kernel* Tuning::choose(const Op& op, KernelArgs args, const Kernel* best,
   }
   for (const Kernel& kernel : op.kernels(DeviceType::Cpu)) {
     args.context = kernel.context;
-    if (kernel.name == found->second.kernel && kernel.supports(args)) return &kernel;
+    if (kernel.name == found->second.kernel && takes(kernel, args)) return &kernel;
   }
   return best;  // the class is wider than what that kernel takes
 }

@@ -1,6 +1,7 @@
 // The choice of a kernel: by order, by prediction, or by what tuning has measured.
 #pragma once
 
+#include "pellucid/determinism.h"
 #include "pellucid/explain.h"
 #include "pellucid/op.h"
 
@@ -9,6 +10,13 @@ namespace pel {
 inline bool is_candidate(const Kernel& kernel, const std::optional<Computation>& computation) {
   return !computation ||
          (kernel.computes.contains(computation->dtype) && kernel.formula == computation->formula);
+}
+
+// Whether a kernel takes a call, as things are set.
+inline Support takes(const Kernel& kernel, const KernelArgs& args) {
+  if (kernel.is_relaxed && determinism() == Determinism::Strict)
+    return Support::no("needs Determinism::Relaxed");
+  return kernel.supports(args);
 }
 
 // Every candidate with its refusal or prediction, and the winner with the reason.

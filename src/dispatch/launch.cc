@@ -119,7 +119,7 @@ const char* interned(const std::string& text) {
     if (!is_candidate(kernel, computation)) continue;
     args.context = kernel.context;
     reasons +=
-        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kernel.name, kernel.supports(args).reason());
+        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kernel.name, takes(kernel, args).reason());
   }
   if (reasons.empty()) reasons = "its list has none";
   throw NoKernelError(fmt::format("no kernel on {} takes this call ({})", to_string(device), reasons));
@@ -138,7 +138,7 @@ const char* interned(const std::string& text) {
   for (const Kernel* kernel = first + 1; kernel != list.end(); ++kernel) {
     if (!is_candidate(*kernel, computation)) continue;
     args.context = kernel->context;
-    if (const Support support = kernel->supports(args); !support) {
+    if (const Support support = takes(*kernel, args); !support) {
       CallLog::refusal(kernel->name, support.reason());
     } else if (const double ns = kernel->predict(args); ns < least) {
       least = ns;
@@ -218,7 +218,7 @@ struct Room {
   for (const Kernel& kernel : op.kernels(device.type)) {
     if (!is_candidate(kernel, computation)) continue;
     args.context = kernel.context;
-    if (const Support support = kernel.supports(args); !support) {
+    if (const Support support = takes(kernel, args); !support) {
       CallLog::refusal(kernel.name, support.reason());
       continue;
     }

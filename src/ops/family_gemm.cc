@@ -3,6 +3,7 @@
 #include "pellucid/explain.h"
 
 #include "dispatch/choice.h"
+#include "dispatch/packing.h"
 #include "ops/family_operands.h"
 #include "tensor/make.h"
 
@@ -59,6 +60,7 @@ Tensor run_gemm(const Op& op, int rank, const Tensor* added, const Tensor& a, co
   DimVector sizes(a.sizes());
   sizes[last] = b.sizes()[last];
   Tensor result = make_dense(sizes, a.dtype(), a.device());
+  if (rank == 2) offer_to_cache(b);
   if (added == nullptr) {
     launch(op, {result}, {a, b}, {numbers.beta, numbers.alpha});
     return result;

@@ -34,13 +34,18 @@ and compiled in process give the same bits. All NaNs count as equal: which one c
 - Mathematical functions are our own polynomials, made of the same additions, multiplications and fused multiply-adds
   everywhere. Of the C library kernels call `fmod` alone, which is exact.
 - f16 and bf16 are computed in f32 and rounded once, at the end.
-- Denormals are kept. Kernels run under the default floating-point environment, rounding to nearest, whatever the
-  caller has set.
+- Denormals are kept, but in products of bf16. Kernels run under the default floating-point environment, rounding to
+  nearest, whatever the caller has set.
 - A cast from floating to integer saturates. NaN gives 0.
 - Integers wrap. A division by 0 is an error; the least integer divided by -1 is itself.
 - Reductions and ops over rows follow one tree, which depends on the sizes of the reduced axes alone
   ([0010](decisions/0010-the-order-of-reductions.md)). Each states a bound in its file, to which a level of the tree, of
   1024 elements or blocks, adds at most 37 roundings of the sum of the terms' sizes.
+- Products of matrices add in an order that depends on the depth k alone. f32, f64, and f16 in f32: a chain of fused
+  multiply-adds for every 1024 of k, the chains added one after the other. bf16: for every 32 of k a chain over the even and
+  one over the odd ones, whose sum is added to the element, in f32 with denormals flushed to zero, as AMX does. An element
+  is off by at most k + 3 roundings of the sum of the products' sizes. The price of one order: bf16 without AMX runs at the
+  speed of f32, since VDPBF16PS adds otherwise, and one row by a transposed matrix cannot be a dot product along k.
 - Scans add one element after the other, f32 in f64. Where several values meet in one element (`scatter_add`,
   `index_put`), they are added in row-major order of the sources, each rounded.
 - A random number is a function of the generator's seed, its counter and the element's index.

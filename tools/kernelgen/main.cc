@@ -14,7 +14,9 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "backends/cpu/kernel_set.h"
+#include "backends/cpu/tile_set.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_tile.h"
 #include "codegen/llvm/target.h"
 #include "dispatch/registry.h"
 
@@ -26,6 +28,8 @@ void register_everything() { Registry::register_builtins(); }
 namespace cpu {
 extern const PrebuiltKernel kPrebuiltKernels[] = {{}};
 extern const std::size_t kPrebuiltKernelCount = 0;
+extern const PrebuiltTile kPrebuiltTiles[] = {{}};
+extern const std::size_t kPrebuiltTileCount = 0;
 }  // namespace cpu
 
 namespace {
@@ -43,6 +47,7 @@ std::size_t write_object(const std::filesystem::path& path, const std::vector<co
   llvm::LLVMContext context;
   const auto machine = codegen::make_target_machine(isa);
   const auto module = codegen::emit_module(context, kernels, isa, codegen::Linkage::IntoLibrary);
+  codegen::emit_tiles(*module, cpu::tile_set(isa), isa);
   codegen::verify(*module);
   const auto object = codegen::compile_object(*machine, *module);
   write_file(path, {object->getBufferStart(), object->getBufferSize()});
@@ -62,11 +67,23 @@ std::string table_text(const std::vector<cpu::KernelSpec>& specs) {
     }
     rows += fmt::format("    {{\"{}\", {{{}}}, {{{}}}}},\n", spec.name, costs, functions);
   }
+  std::string tiles;
+  std::size_t tile_count = 0;
+  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+    for (const codegen::TileKernel& tile : cpu::tile_set(isa)) {
+      declarations += fmt::format("pel::codegen::PelTileFn {};\n", tile.name);
+      tiles += fmt::format("    {{\"{}\", {}}},\n", tile.name, tile.name);
+      ++tile_count;
+    }
+  }
   return fmt::format(
-      "// Written by pellucid-kernelgen.\n#include \"backends/cpu/kernel_set.h\"\n\nextern \"C\" {{\n{}}}\n\n"
+      "// Written by pellucid-kernelgen.\n#include \"backends/cpu/kernel_set.h\"\n"
+      "#include \"backends/cpu/tile_set.h\"\n\nextern \"C\" {{\n{}}}\n\n"
       "namespace pel::cpu {{\nextern const PrebuiltKernel kPrebuiltKernels[] = {{\n{}}};\n"
-      "extern const std::size_t kPrebuiltKernelCount = {};\n}}  // namespace pel::cpu\n",
-      declarations, rows, specs.size());
+      "extern const std::size_t kPrebuiltKernelCount = {};\n"
+      "extern const PrebuiltTile kPrebuiltTiles[] = {{\n{}}};\n"
+      "extern const std::size_t kPrebuiltTileCount = {};\n}}  // namespace pel::cpu\n",
+      declarations, rows, specs.size(), tiles, tile_count);
 }
 
 void generate(const std::filesystem::path& folder) {

@@ -1,27 +1,30 @@
-// Kernels run under the default floating-point environment, whatever the caller has set.
+// Kernels run under one floating-point environment, whatever the caller has set.
 #pragma once
 
 #include <xmmintrin.h>
 
 namespace pel::cpu {
 
-// Rounding to nearest, denormals kept, no traps, while in scope.
-class DefaultFloatMode {
+// Rounding to nearest, no traps, while in scope.
+template <unsigned Mode>
+class FloatMode {
  public:
-  DefaultFloatMode() : saved_(_mm_getcsr()) {
-    if ((saved_ & ~kFlags) != kDefault) [[unlikely]]
-      _mm_setcsr(kDefault);
+  FloatMode() : saved_(_mm_getcsr()) {
+    if ((saved_ & ~kFlags) != Mode) [[unlikely]]
+      _mm_setcsr(Mode);
   }
-  ~DefaultFloatMode() {
-    if ((saved_ & ~kFlags) != kDefault) [[unlikely]]
+  ~FloatMode() {
+    if ((saved_ & ~kFlags) != Mode) [[unlikely]]
       _mm_setcsr(saved_);
   }
-  DefaultFloatMode(const DefaultFloatMode&) = delete;
-  DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
+  FloatMode(const FloatMode&) = delete;
+  FloatMode& operator=(const FloatMode&) = delete;
 
  private:
-  static constexpr unsigned kDefault = 0x1f80, kFlags = 0x3f;
+  static constexpr unsigned kFlags = 0x3f;
   unsigned saved_;
 };
+using DefaultFloatMode = FloatMode<0x1f80>;   // denormals are kept
+using FlushingFloatMode = FloatMode<0x9fc0>;  // and here they are zeros, as operands and as results
 
 }  // namespace pel::cpu

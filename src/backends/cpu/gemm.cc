@@ -1,5 +1,4 @@
-// Products of matrices in every dtype and layout: plain loops over generated steps, for what no engine takes
-// and for what is too small for one.
+// The kernels of products of matrices: element by element for tiny ones, tiles of our own, and the engine.
 #include "backends/cpu/gemm.h"
 
 #include <algorithm>
@@ -12,14 +11,15 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/float_mode.h"
-#include "backends/cpu/gemm_steps.h"
+#include "backends/cpu/gemm_loops.h"
+#include "backends/cpu/gemm_tiles.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn/gemm.h"
-#include "backends/cpu/tile.h"
-#include "base/thread_pool.h"
+#include "dispatch/packing.h"
 #include "dispatch/pointwise.h"
 #include "tensor/convert.h"
+#include "tensor/make.h"
 
 namespace pel::cpu {
 
@@ -70,8 +70,8 @@ std::string gemm_class(const KernelArgs& args) {
 
 namespace {
 
-constexpr std::int64_t kColumns = 256, kRows = 16, kDepth = 64;  // of a block
 constexpr double kTinyFlops = 4096;
+constexpr std::int64_t kTinyElements = 512;
 
 // One fused multiply-add after the other, as the generated step does.
 template <class T>
@@ -109,33 +109,86 @@ struct Arithmetic {
 };
 
 template <class T>
-__attribute__((target("fma"))) void multiply_tiny(const GemmCall& c) {
-  using Value = typename Arithmetic<T>::Value;
+using TinyValue = typename Arithmetic<T>::Value;
+
+// Products are added in the order of the tiles (gemm_tiles.h).
+template <class T>
+__attribute__((target("fma"), noinline)) void sum_tiny(const GemmCall& c, TinyValue<T>* totals) {
+  using Value = TinyValue<T>;
   constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
-  const auto at = [](const Matrix& x, std::int64_t b, std::int64_t i, std::int64_t j) {
-    return x.data + (b * x.batch + i * x.row + j * x.column) * kWidth;
-  };
-  const bool scales = c.adds || c.alpha.as_float != 1;
   for (std::int64_t b = 0; b < c.batch; ++b) {
     for (std::int64_t i = 0; i < c.m; ++i) {
       for (std::int64_t j = 0; j < c.n; ++j) {
+        const char* x = c.a.data + (b * c.a.batch + i * c.a.row) * kWidth;
+        const char* y = c.b.data + (b * c.b.batch + j * c.b.column) * kWidth;
+        const auto next = [&](Value sum) __attribute__((target("fma"))) {
+          sum =
+              Arithmetic<T>::step(sum, static_cast<Value>(load_as<T>(x)), static_cast<Value>(load_as<T>(y)));
+          x += c.a.column * kWidth;
+          y += c.b.row * kWidth;
+          return sum;
+        };
         Value total = 0;
-        for (std::int64_t l = 0; l < c.k; ++l)
-          total = Arithmetic<T>::step(total, static_cast<Value>(load_as<T>(at(c.a, b, i, l))),
-                                      static_cast<Value>(load_as<T>(at(c.b, b, l, j))));
-        if (scales) {
-          const Value added = c.adds ? static_cast<Value>(load_as<T>(at(c.added, b, i, j))) : Value(0);
-          total = Arithmetic<T>::finish(total, added, c);
+        if constexpr (std::is_same_v<T, BFloat16>) {
+          for (std::int64_t l = 0; l < c.k; l += codegen::kPairDepth) {
+            const std::int64_t end = std::min(c.k - l, codegen::kPairDepth);
+            Value chains[2] = {};
+            for (std::int64_t k = 0; k < end; ++k) chains[k % 2] = next(chains[k % 2]);
+            // Depth is filled up with zeros: a sum that was flushed to -0 becomes 0.
+            for (std::int64_t k = end; k < codegen::kPairDepth; ++k) chains[k % 2] += Value(0);
+            total += chains[0] + chains[1];
+          }
+        } else {
+          for (std::int64_t l = 0; l < c.k; l += kChainDepth) {
+            Value chain = 0;
+            for (std::int64_t k = l; k < std::min(c.k, l + kChainDepth); ++k) chain = next(chain);
+            if constexpr (std::is_same_v<T, bool>) {
+              total = total || chain;
+            } else {
+              total = l == 0 ? chain : static_cast<Value>(total + chain);
+            }
+          }
         }
-        store_as(at(c.out, b, i, j), static_cast<T>(total));
+        *totals++ = total;
+      }
+    }
+  }
+}
+
+template <class T>
+__attribute__((target("fma"))) void multiply_tiny(const GemmCall& c) {
+  constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
+  TinyValue<T> totals[kTinyElements];
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    const FlushingFloatMode mode;
+    sum_tiny<T>(c, totals);
+  } else {
+    sum_tiny<T>(c, totals);
+  }
+  const bool scales = c.adds || c.alpha.as_float != 1;
+  const TinyValue<T>* total = totals;
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    for (std::int64_t i = 0; i < c.m; ++i) {
+      for (std::int64_t j = 0; j < c.n; ++j, ++total) {
+        TinyValue<T> value = *total;
+        if (scales) {
+          const char* added =
+              c.added.data + (b * c.added.batch + i * c.added.row + j * c.added.column) * kWidth;
+          value = Arithmetic<T>::finish(
+              value, c.adds ? static_cast<TinyValue<T>>(load_as<T>(added)) : TinyValue<T>(0), c);
+        }
+        store_as(c.out.data + (b * c.out.batch + i * c.out.row + j * c.out.column) * kWidth,
+                 static_cast<T>(value));
       }
     }
   }
 }
 
 Support supports_tiny(const KernelArgs& args) {
-  return GemmCall(args).flops() <= kTinyFlops ? Support::yes()
-                                              : Support::no("too large to go element by element");
+  const GemmCall c(args);
+  return c.flops() <= kTinyFlops && c.batch * c.m * c.n <= kTinyElements
+             ? Support::yes()
+             : Support::no("too large to go element by element");
 }
 double predict_tiny(const KernelArgs& args) {
   const GemmCall c(args);
@@ -147,136 +200,91 @@ void run_tiny(Stream&, const KernelArgs& args) {
   with_type(call.dtype, [&]<class T>(std::type_identity<T>) { multiply_tiny<T>(call); });
 }
 
-// Blocks of rows and columns, independent of each other. Inside one, k goes from the first to the last.
-class Blocks {
- public:
-  explicit Blocks(const GemmCall& call)
-      : c_(call), steps_(gemm_steps(call.dtype)), value_(size_bytes(value_type(call.dtype))) {}
+Support supports_tiles(const KernelArgs&) { return Support::yes(); }
 
-  void run() {
-    const std::int64_t across = (c_.n + kColumns - 1) / kColumns, down = (c_.m + kRows - 1) / kRows;
-    const std::int64_t work = std::max<std::int64_t>(1, kRows * kColumns * c_.k);
-    parallel_for(c_.batch * across * down, std::max<std::int64_t>(1, (1 << 18) / work),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   const DefaultFloatMode mode;
-                   Room room(*this);
-                   for (std::int64_t i = begin; i < end; ++i)
-                     block(i / (across * down), i % down * kRows, i / down % across * kColumns, room);
-                 });
-  }
-
- private:
-  struct Room {
-    explicit Room(const Blocks& blocks)
-        : totals(static_cast<std::size_t>(kRows * kColumns * blocks.value_)),
-          packed(static_cast<std::size_t>(kDepth * kColumns * size_bytes(blocks.c_.dtype))),
-          row(static_cast<std::size_t>(kColumns * size_bytes(blocks.c_.dtype))) {}
-    std::vector<char> totals, packed, row;
-  };
-
-  char* at(const Matrix& x, std::int64_t b, std::int64_t i, std::int64_t j) const {
-    return x.data + (b * x.batch + i * x.row + j * x.column) * size_bytes(c_.dtype);
-  }
-
-  void block(std::int64_t b, std::int64_t first_row, std::int64_t first_column, Room& room) {
-    const std::int64_t rows = std::min(kRows, c_.m - first_row),
-                       columns = std::min(kColumns, c_.n - first_column);
-    std::fill(room.totals.begin(), room.totals.end(), char{0});
-    for (std::int64_t first = 0; first < c_.k; first += kDepth) {
-      const std::int64_t depth = std::min(kDepth, c_.k - first);
-      const Tile panel = panel_of(b, first, depth, first_column, columns, room);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        char* totals = room.totals.data() + i * kColumns * value_;
-        for (std::int64_t l = 0; l < depth; ++l) {
-          void* data[4] = {totals, totals, at(c_.a, b, first_row + i, first + l),
-                           panel.data + l * panel.row_step};
-          constexpr std::int64_t kStrides[4] = {1, 1, 0, 1};
-          steps_.step(columns, data, kStrides, nullptr);
-        }
-      }
-    }
-    for (std::int64_t i = 0; i < rows; ++i)
-      finish(b, first_row + i, first_column, columns, room.totals.data() + i * kColumns * value_, room);
-  }
-
-  // Rows of b, dense: as they lie, or copied.
-  Tile panel_of(std::int64_t b, std::int64_t first, std::int64_t depth, std::int64_t column,
-                std::int64_t columns, Room& room) const {
-    const std::int64_t width = size_bytes(c_.dtype);
-    const Tile there{at(c_.b, b, first, column), c_.b.row * width, c_.b.column * width};
-    if (c_.b.column == 1) return there;
-    const Tile here{room.packed.data(), columns * width, width};
-    copy_tile(here, there, depth, columns, width);
-    return here;
-  }
-
-  void finish(std::int64_t b, std::int64_t i, std::int64_t column, std::int64_t columns, char* totals,
-              Room& room) const {
-    const std::int64_t width = size_bytes(c_.dtype);
-    const bool dense = c_.out.column == 1;
-    char* to = dense ? at(c_.out, b, i, column) : room.row.data();
-    if (c_.adds || c_.alpha.as_float != 1) {
-      // What is not there is a zero, which is added.
-      std::uint64_t zero = 0;
-      const bool single = !c_.adds || c_.added.column == 0;
-      char* added = c_.adds ? at(c_.added, b, i, column) : reinterpret_cast<char*>(&zero);
-      if (!single && c_.added.column != 1) {
-        copy_tile({room.packed.data(), 0, width}, {added, 0, c_.added.column * width}, 1, columns, width);
-        added = room.packed.data();
-      }
-      void* data[3] = {to, totals, added};
-      const std::int64_t strides[3] = {1, 1, single ? 0 : 1};
-      const PelScalar numbers[2] = {c_.beta, c_.alpha};
-      steps_.finish(columns, data, strides, numbers);
-    } else if (steps_.store != nullptr) {
-      void* data[2] = {to, totals};
-      constexpr std::int64_t kStrides[2] = {1, 1};
-      steps_.store(columns, data, kStrides, nullptr);
-    } else {
-      std::memcpy(to, totals, static_cast<std::size_t>(columns * width));
-    }
-    if (!dense)
-      copy_tile({at(c_.out, b, i, column), 0, c_.out.column * width}, {to, 0, width}, 1, columns, width);
-  }
-
-  const GemmCall& c_;
-  GemmSteps steps_;
-  std::int64_t value_;  // bytes
-};
-
-Support supports_blocks(const KernelArgs&) { return Support::yes(); }
-double predict_blocks(const KernelArgs& args) {
-  // A call a step, for each row and each k; b is copied where its rows are not dense.
+double predict_tiles(const KernelArgs& args) {
+  // A call, then the slower of arithmetic and memory. Floating-point operations a nanosecond are those of
+  // large products on a server core of 2023.
   const GemmCall c(args);
-  const auto rows = static_cast<double>(c.batch * c.m), columns = static_cast<double>(c.n),
-             k = static_cast<double>(c.k);
-  const double steps = rows * k * std::ceil(columns / kColumns);
-  const double copied = c.b.column == 1 ? 0 : std::ceil(rows / kRows) * columns * k;
-  return 500 + 18 * steps + c.flops() * static_cast<double>(size_bytes(value_type(c.dtype))) / 80 + copied;
+  const TileFamily& family = tiles_for(c.dtype);
+  const bool wide = active_isa() == codegen::Isa::Avx512;
+  const double rate = (family.is_amx() ? 1000
+                       : wide          ? 160
+                                       : 80) *
+                      4.0 / static_cast<double>(size_bytes(family.type));
+  constexpr double kCallNs = 400, kBytesPerNs = 20;
+  return kCallNs + std::max(c.flops() / rate, c.bytes() / kBytesPerNs);
 }
-void run_blocks(Stream&, const KernelArgs& args) { Blocks(GemmCall(args)).run(); }
 
-std::string full_name(const KernelArgs& args, std::string_view tile) {
+PackedForm pack_for_tiles(const Tensor& matrix) {
+  const TileFamily& family = tiles_for(matrix.dtype());
+  const std::int64_t k = matrix.sizes()[0].value(), n = matrix.sizes()[1].value();
+  const Tensor panels = make_dense({panels_bytes(family, k, n)}, kU8, kCpu);
+  const PackSource source{
+      {static_cast<char*>(matrix.raw_data()), 0, matrix.strides()[0].value(), matrix.strides()[1].value()},
+      matrix.dtype()};
+  pack_matrices(family, {&source, 1}, k, n, static_cast<char*>(panels.raw_data()));
+  return {matrix, matrix.version(), panels, &family};
+}
+
+// The panels of the matrix on the right, where it is packed.
+std::shared_ptr<const PackedForm> packed_form(const GemmCall& c) {
+  if (c.batch > 1 && c.b.batch != 0) return nullptr;
+  return find_packed({c.b.data, c.k, c.n, c.b.row, c.b.column}, c.dtype);
+}
+
+void run_gemm_tiles(Stream&, const KernelArgs& args) {
   const GemmCall c(args);
+  TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  const PelScalar numbers[2] = {c.beta, c.alpha};
+  // Where only a factor is given, a zero is added.
+  std::uint64_t zero = 0;
+  if (c.adds || c.alpha.as_float != 1) {
+    product.epilogue.loop = gemm_loops(c.dtype).finish;
+    product.epilogue.inputs.push_back(
+        {c.adds ? c.added : Matrix{reinterpret_cast<char*>(&zero), 0, 0, 0}, c.dtype});
+    product.epilogue.numbers = numbers;
+  }
+  const std::shared_ptr<const PackedForm> form = packed_form(c);
+  if (form) product.packed.data = static_cast<const char*>(form->panels.raw_data());
+  run_tiles(product);
+}
+
+std::string full_name(const GemmCall& c, std::string_view isa, const std::string& layout,
+                      const std::string& tile) {
   const std::string after = c.epilogue();
-  return fmt::format("pellucid_{}_{}_{}_{}{}{}", codegen::name(*active_isa()), name(c.dtype), c.layout(),
-                     tile, after.empty() ? "" : "_", after);
+  return fmt::format("pellucid_{}_{}_{}_{}{}{}", isa, name(c.dtype), layout, tile, after.empty() ? "" : "_",
+                     after);
+}
+std::string describe_tiny(const KernelArgs& args) {
+  const GemmCall c(args);
+  return full_name(c, codegen::name(*active_isa()), c.layout(), "tiny");
+}
+std::string describe_tiles(const KernelArgs& args) {
+  const GemmCall c(args);
+  const TileFamily& family = tiles_for(c.dtype);
+  std::string layout = c.layout();
+  if (packed_form(c)) layout[0] = 'p';
+  return full_name(c, family.is_amx() ? "amx" : codegen::name(*active_isa()), layout,
+                   fmt::format("{}x{}", family.rows, family.columns));
 }
 
 }  // namespace
+
+void register_packing() { set_packer(pack_for_tiles); }
 
 KernelLists gemm_kernels() {
   static const std::vector<Kernel> kList = [] {
     std::vector<Kernel> list;
     Kernel tiny{"cpu_gemm_tiny", supports_tiny, run_tiny};
     tiny.predict = predict_tiny;
-    tiny.describe = [](const KernelArgs& args) { return full_name(args, "tiny"); };
-    Kernel blocks{"cpu_gemm_blocks", supports_blocks, run_blocks};
-    blocks.predict = predict_blocks;
-    blocks.describe = [](const KernelArgs& args) { return full_name(args, "blocks16x256"); };
+    tiny.describe = describe_tiny;
+    Kernel tiles{"cpu_gemm_tiles", supports_tiles, run_gemm_tiles};
+    tiles.predict = predict_tiles;
+    tiles.describe = describe_tiles;
     list.push_back(tiny);
+    list.push_back(tiles);
     if (const std::optional<Kernel> engine = onednn::gemm_kernel()) list.push_back(*engine);
-    list.push_back(blocks);
     for (Kernel& kernel : list) kernel.shape_class = gemm_class;
     return list;
   }();

@@ -9,6 +9,7 @@ void register_kernels() {
                                   sampling_kernels(), scan_kernels(), search_kernels(), sort_kernels()})
     Registry::register_backend(DeviceType::Cpu, lists);
   register_pointwise();
+  register_packing();
 }
 
 }  // namespace pel::cpu

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/gemm_steps.h"
+#include "backends/cpu/gemm_loops.h"
 #include "dispatch/op_table.h"
 
 namespace pel::cpu {
@@ -113,7 +113,6 @@ std::string row_loop_name(const Op& op, std::size_t program, DType compute, std:
                           std::size_t number) {
   return fmt::format("{}_{}{}", row_kernel_name(op, program, compute), part, number);
 }
-std::string gemm_step_name(DType dtype) { return fmt::format("gemm_step_{}", name(dtype)); }
 std::string gemm_finish_name(DType dtype) { return fmt::format("gemm_finish_{}", name(dtype)); }
 std::string fold_name(FoldKind kind, DType type) { return fmt::format("fold_{}_{}", name(kind), name(type)); }
 std::string combine_name(FoldKind kind, DType type) {
@@ -143,7 +142,6 @@ std::vector<KernelSpec> kernel_set() {
   }
   for (int d = 0; d < kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
-    add(gemm_step_name(dtype), gemm_step_expr(dtype));
     add(gemm_finish_name(dtype), gemm_finish_expr(dtype));
   }
   for (int from = 0; from < kDTypeCount; ++from) {

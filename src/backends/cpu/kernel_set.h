@@ -43,12 +43,11 @@ inline constexpr std::string_view kOutputLoop = "output";
 std::string fold_name(FoldKind kind, DType type);
 std::string combine_name(FoldKind kind, DType type);
 
-// The steps of products of matrices (gemm_steps.h).
-std::string gemm_step_name(DType dtype);
+// What follows the sums of products of matrices (gemm_loops.h).
 std::string gemm_finish_name(DType dtype);
 
 // All of them: one per op, formula and dtype, one per pair of dtypes for casts, the loops of ops over
-// rows, and the steps of products.
+// rows, and what follows products.
 std::vector<KernelSpec> kernel_set();
 
 // Code of one kernel, built ahead of time.

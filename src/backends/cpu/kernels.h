@@ -27,6 +27,9 @@ inline Support supports_any(const KernelArgs&) { return Support::yes(); }
 // Elements of one width, whatever they mean. A stride of 0 repeats an element of src.
 void copy_elements(const Operand& dst, const Operand& src);
 
+// How products find their matrices packed (gemm_tiles.h).
+void register_packing();
+
 void register_kernels();
 
 }  // namespace pel::cpu

@@ -46,9 +46,57 @@ void copy_row(char* to, std::int64_t to_step, const char* from, std::int64_t fro
   for (; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, Width);
 }
 
+// Eight by eight elements of four bytes: those that are dense in `from` come to lie across.
+__attribute__((target("avx2"))) void turn_square(char* to, std::int64_t to_step, const char* from,
+                                                 std::int64_t from_step) {
+  __m256 pair[8];
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; ++i) {
+      const auto* low = reinterpret_cast<const float*>(from + i * from_step) + 4 * half;
+      const auto* high = reinterpret_cast<const float*>(from + (i + 4) * from_step) + 4 * half;
+      pair[4 * half + i] =
+          _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+    }
+  }
+  for (int half = 0; half < 2; ++half) {
+    const __m256* x = pair + 4 * half;
+    const __m256 a = _mm256_unpacklo_ps(x[0], x[1]), b = _mm256_unpackhi_ps(x[0], x[1]),
+                 c = _mm256_unpacklo_ps(x[2], x[3]), d = _mm256_unpackhi_ps(x[2], x[3]);
+    const auto store = [&](int row, __m256 v) __attribute__((target("avx2"))) {
+      _mm256_storeu_ps(reinterpret_cast<float*>(to + (4 * half + row) * to_step), v);
+    };
+    store(0, _mm256_shuffle_ps(a, c, 0x44));
+    store(1, _mm256_shuffle_ps(a, c, 0xee));
+    store(2, _mm256_shuffle_ps(b, d, 0x44));
+    store(3, _mm256_shuffle_ps(b, d, 0xee));
+  }
+}
+
+// Elements that are dense along rows on one side and along columns on the other. Returns whether it did.
+bool transpose_squares(const Tile& to, const Tile& from, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kWidth = 4, kSide = 8;
+  if (to.row_step == kWidth && from.column_step == kWidth && to.column_step != kWidth)
+    return transpose_squares({to.data, to.column_step, to.row_step},
+                             {from.data, from.column_step, from.row_step}, columns, rows);
+  if (to.column_step != kWidth || from.row_step != kWidth) return false;
+  const std::int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
+  for (std::int64_t r = 0; r < whole_rows; r += kSide) {
+    for (std::int64_t c = 0; c < whole_columns; c += kSide)
+      turn_square(to.data + r * to.row_step + c * kWidth, to.row_step,
+                  from.data + r * kWidth + c * from.column_step, from.column_step);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
+      std::memcpy(to.data + r * to.row_step + c * kWidth, from.data + r * kWidth + c * from.column_step,
+                  kWidth);
+  }
+  return true;
+}
+
 // Squares of a cache line's worth of elements, so that each line of both sides is used up while it is in L1.
 template <std::size_t Width>
 void transpose(const Tile& to, const Tile& from, std::int64_t rows, std::int64_t columns) {
+  if (Width == 4 && transpose_squares(to, from, rows, columns)) return;
   constexpr std::int64_t kSide = 16;
   for (std::int64_t c = 0; c < columns; c += kSide) {
     const std::int64_t c_end = std::min(columns, c + kSide);

@@ -483,6 +483,7 @@ std::vector<KernelVariant> variants(const KernelArgs& args) {
 
 std::optional<Kernel> gemm_kernel() {
   Kernel kernel{"onednn_gemm", supports, run};
+  kernel.is_relaxed = true;
   kernel.predict = predict;
   kernel.describe = describe_call;
   kernel.variants = variants;

@@ -1,0 +1,48 @@
+#include "backends/cpu/gemm_loops.h"
+
+#include <array>
+
+#include "backends/cpu/isa.h"
+#include "backends/cpu/kernel_set.h"
+#include "dispatch/pointwise.h"
+
+namespace pel::cpu {
+
+using scalar::ScalarBuilder;
+using scalar::Term;
+
+DType gemm_sum_type(DType dtype) {
+  if (is_floating(dtype)) return value_type(dtype);
+  return dtype == kI64 ? kI64 : kI32;
+}
+
+scalar::ScalarExpr gemm_finish_expr(DType dtype) {
+  const DType type = value_type(dtype);
+  ScalarBuilder builder;
+  const Term sum = cast(builder.input(gemm_sum_type(dtype)), type), added = cast(builder.input(dtype), type);
+  const Term beta = builder.param(type), alpha = builder.param(type);
+  const Term scaled = dtype == kBool       ? (alpha & sum) | (beta & added)
+                      : is_floating(dtype) ? fma(alpha, sum, beta * added)
+                                           : alpha * sum + beta * added;
+  const Term result = cast(scaled, dtype);
+  return builder.finish({&result, 1});
+}
+
+const GemmLoops& gemm_loops(DType dtype) {
+  static const auto kAll = [] {
+    std::array<GemmLoops, kDTypeCount> all{};
+    const auto code = [](const std::string& name) {
+      return find_prebuilt(name)->function[static_cast<int>(*active_isa())];
+    };
+    for (int d = 0; d < kDTypeCount; ++d) {
+      const auto type = static_cast<DType>(d);
+      const DType sum = gemm_sum_type(type);
+      all[static_cast<std::size_t>(d)] = {code(gemm_finish_name(type)),
+                                          sum == type ? nullptr : code(cast_name(sum, type))};
+    }
+    return all;
+  }();
+  return kAll[static_cast<std::size_t>(dtype)];
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,246 @@
+#include "backends/cpu/gemm_pack.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <immintrin.h>
+
+#include "backends/cpu/isa.h"
+#include "backends/cpu/kernel_set.h"
+#include "backends/cpu/tile.h"
+#include "codegen/loop_ir.h"
+
+namespace pel::cpu {
+namespace {
+
+using codegen::kAmxSide;
+using codegen::kPairDepth;
+
+constexpr std::int64_t kHalf = 2, kPair = 4;  // bytes of an element of bf16, and of two
+
+// Dense elements from one dtype to another; null where they are the same.
+codegen::PelLoopFn* find_cast(DType from, DType to) {
+  if (from == to) return nullptr;
+  struct Table {
+    std::array<std::array<codegen::PelLoopFn*, kDTypeCount>, kDTypeCount> casts{};
+    Table() {
+      for (int x = 0; x < kDTypeCount; ++x) {
+        for (int y = 0; y < kDTypeCount; ++y) {
+          if (x == y) continue;
+          casts[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)] =
+              find_prebuilt(cast_name(static_cast<DType>(x), static_cast<DType>(y)))
+                  ->function[static_cast<int>(*active_isa())];
+        }
+      }
+    }
+  };
+  static const Table table;
+  return table.casts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+}
+
+// A block of rows and columns to dense rows of another dtype, some elements at a time.
+void convert_tile(const Tile& to, DType to_type, const Tile& from, DType from_type, std::int64_t rows,
+                  std::int64_t columns) {
+  const std::int64_t from_size = size_bytes(from_type), to_size = size_bytes(to_type);
+  codegen::PelLoopFn* const cast = find_cast(from_type, to_type);
+  if (cast == nullptr) return copy_tile(to, from, rows, columns, from_size);
+  constexpr std::int64_t kChunk = 512;
+  alignas(64) char strided[kChunk * 8], dense[kChunk * 8];
+  const auto run = [&](char* out, const char* in, std::int64_t count) {
+    void* data[2] = {out, const_cast<char*>(in)};
+    constexpr std::int64_t kStrides[2] = {1, 1};
+    cast(count, data, kStrides, nullptr);
+  };
+  const bool down = from.row_step == from_size && from.column_step != from_size;
+  if (down && to.column_step == to_size) {
+    // Columns are dense: a few of them converted, then turned.
+    constexpr std::int64_t kSide = 16, kDepth = kChunk / kSide;
+    for (std::int64_t r = 0; r < rows; r += kDepth) {
+      const std::int64_t depth = std::min(kDepth, rows - r);
+      for (std::int64_t c = 0; c < columns; c += kSide) {
+        const std::int64_t side = std::min(kSide, columns - c);
+        for (std::int64_t i = 0; i < side; ++i)
+          run(dense + i * kDepth * to_size, from.data + r * from.row_step + (c + i) * from.column_step,
+              depth);
+        copy_tile({to.data + r * to.row_step + c * to.column_step, to.row_step, to.column_step},
+                  {dense, to_size, kDepth * to_size}, depth, side, to_size);
+      }
+    }
+    return;
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; c += kChunk) {
+      const std::int64_t count = std::min(kChunk, columns - c);
+      char* in = from.data + r * from.row_step + c * from.column_step;
+      if (from.column_step != from_size) {
+        copy_tile({strided, 0, from_size}, {in, 0, from.column_step}, 1, count, from_size);
+        in = strided;
+      }
+      run(to.data + r * to.row_step + c * to.column_step, in, count);
+    }
+  }
+}
+
+// A register of sixteen pairs of k and sixteen columns; less than that is filled up with zeros.
+void pack_pairs(char* to, const PackSource& b, std::int64_t k, std::int64_t depth, std::int64_t column,
+                std::int64_t columns) {
+  const std::int64_t k_step = b.matrix.row * kHalf, column_step = b.matrix.column * kHalf;
+  char* const from = const_cast<char*>(b.at(k, column));
+  if (depth >= kPairDepth && columns >= kAmxSide && k_step == kHalf)
+    return copy_tile({to, kRegisterRow, kPair}, {from, kPair, column_step}, kPairDepth / 2, kAmxSide, kPair);
+  std::memset(to, 0, kRegister);
+  for (std::int64_t l = 0; l < std::min(depth, kPairDepth); ++l) {
+    for (std::int64_t c = 0; c < std::min<std::int64_t>(columns, kAmxSide); ++c)
+      std::memcpy(to + l / 2 * kRegisterRow + c * kPair + l % 2 * kHalf, from + l * k_step + c * column_step,
+                  kHalf);
+  }
+}
+
+// A register of sixteen rows and 32 k.
+void pack_register(char* to, const PackSource& a, std::int64_t row, std::int64_t rows, std::int64_t k,
+                   std::int64_t depth) {
+  if (rows < kAmxSide || depth < kPairDepth) std::memset(to, 0, kRegister);
+  if (rows <= 0) return;
+  const std::int64_t row_step = a.matrix.row * kHalf, k_step = a.matrix.column * kHalf;
+  char* const from = const_cast<char*>(a.at(row, k));
+  if (k_step == kHalf && depth >= kPairDepth) {
+    for (std::int64_t r = 0; r < std::min<std::int64_t>(rows, kAmxSide); ++r)
+      std::memcpy(to + r * kRegisterRow, from + r * row_step, kRegisterRow);
+    return;
+  }
+  copy_tile({to, kRegisterRow, kHalf}, {from, row_step, k_step}, std::min<std::int64_t>(rows, kAmxSide),
+            std::min(depth, kPairDepth), kHalf);
+}
+
+std::int64_t padded(std::int64_t depth, const TileFamily& family) {
+  return (depth + family.depth_unit() - 1) / family.depth_unit() * family.depth_unit();
+}
+
+}  // namespace
+
+void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& range, char* panel,
+                int columns) {
+  if (family.is_amx()) {
+    for (std::int64_t k = 0; k < range.depth; k += kPairDepth) {
+      for (int c = 0; c < columns; c += kAmxSide, panel += kRegister)
+        pack_pairs(panel, b, range.first_k + k, range.depth - k, range.first + c, range.count - c);
+    }
+    return;
+  }
+  const std::int64_t size = family.element_size, row = columns * size;
+  const std::int64_t end = padded(range.depth, family);
+  if (range.count < columns) {
+    std::memset(panel, 0, static_cast<std::size_t>(end * row));
+  } else {
+    std::memset(panel + range.depth * row, 0, static_cast<std::size_t>((end - range.depth) * row));
+  }
+  const std::int64_t from_size = size_bytes(b.dtype);
+  convert_tile({panel, row, size}, family.type,
+               {const_cast<char*>(b.at(range.first_k, range.first)), b.matrix.row * from_size,
+                b.matrix.column * from_size},
+               b.dtype, range.depth, range.count);
+}
+
+bool packs_by_rows(const TileFamily& family, const PackSource& b) {
+  return b.matrix.column == 1 &&
+         (family.is_amx() || (family.order == codegen::TileOrder::Chain && b.dtype == family.type));
+}
+
+__attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& family, const PackSource& b,
+                                                         const PackRange& range, char* panels,
+                                                         std::int64_t panel_bytes) {
+  constexpr std::int64_t kAhead = 8;  // rows
+  const auto fetch = [&](std::int64_t k) {
+    for (std::int64_t line = 0; line < range.count * size_bytes(b.dtype); line += 64)
+      _mm_prefetch(b.at(k, range.first) + line, _MM_HINT_T0);
+  };
+  const auto load = [&](const char* from) __attribute__((target("avx2"))) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  };
+  const auto store = [&](char* to, __m256i v) __attribute__((target("avx2"))) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
+  };
+  const std::int64_t width = family.columns;
+  if (!family.is_amx()) {
+    const std::int64_t row = width * family.element_size;
+    for (std::int64_t k = 0; k < range.depth; ++k) {
+      fetch(range.first_k + k + kAhead);
+      const char* from = b.at(range.first_k + k, range.first);
+      for (std::int64_t c = 0; c < range.count; c += width, from += row) {
+        char* const to = panels + c / width * panel_bytes + k * row;
+        for (std::int64_t i = 0; i < row; i += 32) store(to + i, load(from + i));
+      }
+    }
+    return;
+  }
+  const std::int64_t whole = range.depth / kPairDepth * kPairDepth;
+  for (std::int64_t k = 0; k < whole; k += 2) {
+    fetch(range.first_k + k + kAhead);
+    fetch(range.first_k + k + kAhead + 1);
+    const char *even = b.at(range.first_k + k, range.first), *odd = b.at(range.first_k + k + 1, range.first);
+    char* to = panels + k / kPairDepth * 2 * kRegister + k % kPairDepth / 2 * kRegisterRow;
+    for (std::int64_t c = 0; c < range.count; c += width, to += panel_bytes) {
+      for (int half = 0; half < 2; ++half) {
+        const __m256i x = load(even + (c + half * kAmxSide) * kHalf),
+                      y = load(odd + (c + half * kAmxSide) * kHalf);
+        const __m256i low = _mm256_unpacklo_epi16(x, y), high = _mm256_unpackhi_epi16(x, y);
+        store(to + half * kRegister, _mm256_permute2x128_si256(low, high, 0x20));
+        store(to + half * kRegister + 32, _mm256_permute2x128_si256(low, high, 0x31));
+      }
+    }
+  }
+  for (std::int64_t c = 0; whole < range.depth && c < range.count; c += width)
+    pack_panel(family, b, {range.first_k + whole, range.depth - whole, range.first + c, width},
+               panels + c / width * panel_bytes + whole * width * kHalf, family.columns);
+}
+
+bool needs_packing(const TileFamily& family, const PackSource& a) {
+  return family.order != codegen::TileOrder::Chain || a.dtype != family.type || a.matrix.column != 1;
+}
+
+std::int64_t packed_rows_bytes(const TileFamily& family, std::int64_t rows, std::int64_t depth) {
+  const std::int64_t side = family.is_amx() ? family.rows : 1;
+  return (rows + side - 1) / side * side * padded(depth, family) * family.element_size;
+}
+
+void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows) {
+  if (family.is_amx()) {
+    for (std::int64_t r = 0; r < range.count; r += family.rows) {
+      const std::int64_t left = range.count - r, height = left > kAmxSide ? 2 : 1;
+      char* to = rows + r * padded(range.depth, family) * kHalf;
+      std::int64_t k = 0;
+      if (a.matrix.column == 1 && left >= height * kAmxSide) {
+        // Some lines of each row at once: as many runs as there are rows are too many to be fetched ahead.
+        constexpr std::int64_t kLines = 8;
+        for (; k + kLines * kPairDepth <= range.depth;
+             k += kLines * kPairDepth, to += kLines * height * kRegister) {
+          for (std::int64_t row = 0; row < height * kAmxSide; ++row) {
+            const char* const from = a.at(range.first + r + row, range.first_k + k);
+            for (std::int64_t line = 0; line < kLines; ++line)
+              std::memcpy(to + line * height * kRegister + row * kRegisterRow, from + line * kRegisterRow,
+                          kRegisterRow);
+          }
+        }
+      }
+      for (; k < range.depth; k += kPairDepth) {
+        for (std::int64_t h = 0; h < height; ++h, to += kRegister)
+          pack_register(to, a, range.first + r + h * kAmxSide, left - h * kAmxSide, range.first_k + k,
+                        range.depth - k);
+      }
+    }
+    return;
+  }
+  const std::int64_t from_size = size_bytes(a.dtype), size = family.element_size,
+                     row = padded(range.depth, family) * size;
+  if (row > range.depth * size) {
+    for (std::int64_t r = 0; r < range.count; ++r)
+      std::memset(rows + r * row + range.depth * size, 0, static_cast<std::size_t>(row - range.depth * size));
+  }
+  convert_tile({rows, row, size}, family.type,
+               {const_cast<char*>(a.at(range.first, range.first_k)), a.matrix.row * from_size,
+                a.matrix.column * from_size},
+               a.dtype, range.count, range.depth);
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,45 @@
+// Operands of products in the order in which tiles read them.
+//
+//   panels of b   `columns` columns each: for every k the columns side by side. For AMX, blocks of 32 k, each
+//                 of one or two registers: sixteen pairs of k, and for each pair the columns, k beside k + 1.
+//   rows of a     dense along k. For AMX, blocks of up to 32 rows: for every 32 k one or two registers of
+//                 sixteen rows.
+//
+// Sizes that are no multiple of a panel are filled up with zeros.
+#pragma once
+
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/tile_set.h"
+
+namespace pel::cpu {
+
+inline constexpr std::int64_t kRegisterRow = 64, kRegister = 1024;  // bytes, of AMX
+
+// Elements of `dtype`, with strides in elements.
+struct PackSource {
+  Matrix matrix;
+  DType dtype;
+  const char* at(std::int64_t row, std::int64_t column) const {
+    return matrix.data + (row * matrix.row + column * matrix.column) * size_bytes(dtype);
+  }
+};
+
+// The part of k, and the part of the other axis, that are packed.
+struct PackRange {
+  std::int64_t first_k, depth, first, count;
+};
+
+// A panel of b: `range.count` columns of at most family.columns, or, with `columns` 16, of half an AMX panel.
+void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& range, char* panel,
+                int columns);
+// Whole panels beside each other, `panel_bytes` apart, from a matrix whose columns lie side by side: row by
+// row, since rows may lie so far apart that few of them stay in L1. `range` begins at a multiple of 32.
+bool packs_by_rows(const TileFamily& family, const PackSource& b);
+void pack_panels_by_rows(const TileFamily& family, const PackSource& b, const PackRange& range, char* panels,
+                         std::int64_t panel_bytes);
+// Rows of a.
+bool needs_packing(const TileFamily& family, const PackSource& a);
+void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows);
+std::int64_t packed_rows_bytes(const TileFamily& family, std::int64_t rows, std::int64_t depth);
+
+}  // namespace pel::cpu

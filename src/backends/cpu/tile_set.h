@@ -1,0 +1,46 @@
+// The tiles of products of matrices that are built ahead of time, and which of them serve a dtype.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "pellucid/dtype.h"
+
+#include "codegen/tile.h"
+
+namespace pel::cpu {
+
+std::vector<codegen::TileKernel> tile_set(codegen::Isa isa);
+
+struct PrebuiltTile {
+  const char* name;
+  codegen::PelTileFn* function;
+};
+extern const PrebuiltTile kPrebuiltTiles[];  // generated
+extern const std::size_t kPrebuiltTileCount;
+
+// The tiles of one order and type.
+struct TileFamily {
+  codegen::TileOrder order;
+  DType type;                 // of the sums, and of packed elements but for AMX
+  int rows;                   // of the largest tile
+  int columns;                // of a panel
+  int unit;                   // the last panel has a multiple of this many columns
+  std::int64_t element_size;  // bytes, in panels
+  codegen::PelTileFn* tiles[3][33];
+
+  bool is_amx() const { return order == codegen::TileOrder::Amx; }
+  // Depth is padded to a multiple of this.
+  std::int64_t depth_unit() const { return order == codegen::TileOrder::Chain ? 1 : codegen::kPairDepth; }
+  // Columns of the panel that begins at `column`, of `n` in all.
+  int width_at(std::int64_t column, std::int64_t n) const {
+    return static_cast<int>(std::min<std::int64_t>(columns, (n - column + unit - 1) / unit * unit));
+  }
+  codegen::PelTileFn* tile(std::int64_t height, int width) const { return tiles[width / unit - 1][height]; }
+};
+
+// For elements of this dtype, on the active ISA. All orders of bf16 give the same bits.
+const TileFamily& tiles_for(DType dtype);
+const TileFamily& tiles_for(DType dtype, codegen::Isa isa, bool with_amx);
+
+}  // namespace pel::cpu

@@ -1,0 +1,310 @@
+#include "codegen/llvm/emit_tile.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
+
+#include "codegen/llvm/target.h"
+
+namespace pel::codegen {
+namespace {
+
+using llvm::Value;
+
+class TileEmitter {
+ public:
+  TileEmitter(llvm::Module& module, const TileKernel& tile, Isa isa)
+      : tile_(tile), b_(module.getContext()), lanes_(vector_bytes(isa) / size_bytes(tile.type)) {
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, tile.name, module);
+    function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    set_target(*function_, isa);
+    if (tile.order == TileOrder::Amx) function_->addFnAttr("target-features", "+amx-tile,+amx-bf16");
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    element_ = tile.type == kF32 ? b_.getFloatTy()
+               : tile.type == kF64
+                   ? b_.getDoubleTy()
+                   : static_cast<llvm::Type*>(b_.getIntNTy(static_cast<unsigned>(size_bytes(tile.type)) * 8));
+    vector_ = llvm::FixedVectorType::get(element_, static_cast<unsigned>(lanes_));
+  }
+
+  void emit() {
+    b_.SetInsertPoint(block("entry"));
+    switch (tile_.order) {
+      case TileOrder::Chain:
+        return emit_chain();
+      case TileOrder::Pairs:
+        return emit_pairs();
+      case TileOrder::Amx:
+        return emit_amx();
+    }
+  }
+
+ private:
+  using Vectors = std::vector<Value*>;
+
+  llvm::BasicBlock* block(const char* label) {
+    return llvm::BasicBlock::Create(b_.getContext(), label, function_);
+  }
+  Value* field(std::size_t offset, llvm::Type* type) {
+    return b_.CreateLoad(type, b_.CreateConstGEP1_64(b_.getInt8Ty(), function_->getArg(0), offset));
+  }
+  Value* pointer(std::size_t offset) { return field(offset, b_.getPtrTy()); }
+  Value* number(std::size_t offset) { return field(offset, b_.getInt64Ty()); }
+  Value* moved(Value* base, Value* bytes) { return b_.CreateGEP(b_.getInt8Ty(), base, bytes); }
+  Value* moved(Value* base, std::int64_t bytes) {
+    return b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<std::uint64_t>(bytes));
+  }
+  Value* constant(std::int64_t value) { return b_.getInt64(static_cast<std::uint64_t>(value)); }
+  std::int64_t vector_size() const { return lanes_ * size_bytes(tile_.type); }
+  std::size_t sums() const {
+    return static_cast<std::size_t>(tile_.rows) * static_cast<std::size_t>(tile_.columns);
+  }
+
+  // Vector v of row r of a matrix of sums.
+  Value* place(Value* base, Value* row, int r, int v) {
+    return moved(moved(base, b_.CreateMul(row, constant(r))), v * vector_size());
+  }
+  template <class F>
+  void each(F&& f) {
+    for (int r = 0; r < tile_.rows; ++r) {
+      for (int v = 0; v < tile_.columns; ++v) f(r, v, static_cast<std::size_t>(r * tile_.columns + v));
+    }
+  }
+  Value* load(Value* place) { return b_.CreateAlignedLoad(vector_, place, llvm::Align(1)); }
+  void store(Value* value, Value* place) { b_.CreateAlignedStore(value, place, llvm::Align(1)); }
+  Value* zero() { return llvm::Constant::getNullValue(vector_); }
+  Value* plus(Value* x, Value* y) {
+    return element_->isFloatingPointTy() ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y);
+  }
+  Value* multiplied(Value* x, Value* y, Value* sum) {
+    if (!element_->isFloatingPointTy()) return b_.CreateAdd(sum, b_.CreateMul(x, y));
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum});
+  }
+  void fetch(Value* place) {
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {place, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+  }
+
+  // `then` makes vectors where the pointer is not null; they join those of `otherwise`.
+  template <class F>
+  Vectors where_given(Value* given, const Vectors& otherwise, F&& then) {
+    llvm::BasicBlock *from = b_.GetInsertBlock(), *yes = block("given"), *next = block("next");
+    b_.CreateCondBr(b_.CreateIsNotNull(given), yes, next);
+    b_.SetInsertPoint(yes);
+    const Vectors made = then();
+    b_.CreateBr(next);
+    b_.SetInsertPoint(next);
+    Vectors joined;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      auto* phi = b_.CreatePHI(vector_, 2);
+      phi->addIncoming(otherwise[i], from);
+      phi->addIncoming(made[i], yes);
+      joined.push_back(phi);
+    }
+    return joined;
+  }
+
+  // While at + step <= end: at, b and the sums go through `body(at, b, sums)`.
+  struct Looped {
+    Value *at, *b;
+    Vectors values;
+  };
+  template <class F>
+  Looped loop(const Looped& start, Value* end, std::int64_t step, Value* b_step, F&& body) {
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *head = block("loop"), *inside = block("body"),
+                     *after = block("after");
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    auto* at = b_.CreatePHI(b_.getInt64Ty(), 2);
+    auto* b = b_.CreatePHI(b_.getPtrTy(), 2);
+    at->addIncoming(start.at, before);
+    b->addIncoming(start.b, before);
+    std::vector<llvm::PHINode*> phis;
+    Vectors values;
+    for (Value* value : start.values) {
+      phis.push_back(b_.CreatePHI(vector_, 2));
+      phis.back()->addIncoming(value, before);
+      values.push_back(phis.back());
+    }
+    Value* next = b_.CreateAdd(at, constant(step));
+    b_.CreateCondBr(b_.CreateICmpSLE(next, end), inside, after);
+    b_.SetInsertPoint(inside);
+    const Vectors results = body(at, b, values);
+    llvm::BasicBlock* last = b_.GetInsertBlock();
+    at->addIncoming(next, last);
+    b->addIncoming(moved(b, b_step), last);
+    for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(results[i], last);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(after);
+    return {at, b, values};
+  }
+
+  // The products of one k, added to `sums` from `first` on.
+  void multiply_add(const std::vector<Value*>& rows, Value* at, std::int64_t ahead, Value* b, Vectors& sums,
+                    std::size_t first = 0) {
+    Vectors columns;
+    for (int v = 0; v < tile_.columns; ++v) columns.push_back(load(moved(b, v * vector_size())));
+    for (int r = 0; r < tile_.rows; ++r) {
+      Value* place = moved(b_.CreateGEP(element_, rows[static_cast<std::size_t>(r)], at),
+                           ahead * size_bytes(tile_.type));
+      Value* x = b_.CreateVectorSplat(static_cast<unsigned>(lanes_),
+                                      b_.CreateAlignedLoad(element_, place, llvm::Align(1)));
+      for (int v = 0; v < tile_.columns; ++v) {
+        Value*& sum = sums[first + static_cast<std::size_t>(r * tile_.columns + v)];
+        sum = multiplied(x, columns[static_cast<std::size_t>(v)], sum);
+      }
+    }
+  }
+  void fetch_ahead(Value* b, Value* distance) {
+    Value* ahead = moved(b, distance);
+    constexpr std::int64_t kLine = 64;
+    for (std::int64_t line = 0; line < tile_.columns * vector_size(); line += kLine)
+      fetch(moved(ahead, line));
+  }
+
+  std::vector<Value*> row_places() {
+    Value *a = pointer(offsetof(PelTileCall, a)), *row = number(offsetof(PelTileCall, a_row));
+    std::vector<Value*> rows;
+    for (int r = 0; r < tile_.rows; ++r) rows.push_back(moved(a, b_.CreateMul(row, constant(r))));
+    return rows;
+  }
+
+  void emit_chain() {
+    constexpr std::int64_t kUnroll = 4, kAhead = 20;  // of k
+    const std::vector<Value*> rows = row_places();
+    Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
+          *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row));
+    Value *steps = b_.CreateMul(b_step, constant(kUnroll)), *ahead = b_.CreateMul(b_step, constant(kAhead));
+    Value* chain = pointer(offsetof(PelTileCall, chain));
+    const Vectors begun = where_given(chain, Vectors(sums(), zero()), [&] {
+      Vectors loaded;
+      each([&](int r, int v, std::size_t) { loaded.push_back(load(place(chain, row, r, v))); });
+      return loaded;
+    });
+    const Looped many =
+        loop({constant(0), b, begun}, depth, kUnroll, steps, [&](Value* at, Value* here, Vectors values) {
+          for (std::int64_t u = 0; u < kUnroll; ++u) {
+            fetch_ahead(here, ahead);
+            multiply_add(rows, at, u, here, values);
+            here = moved(here, b_step);
+          }
+          return values;
+        });
+    const Looped all = loop(many, depth, 1, b_step, [&](Value* at, Value* here, Vectors values) {
+      multiply_add(rows, at, 0, here, values);
+      return values;
+    });
+    Value* added = pointer(offsetof(PelTileCall, added));
+    const Vectors results = where_given(added, all.values, [&] {
+      Vectors totals;
+      each([&](int r, int v, std::size_t i) {
+        totals.push_back(plus(load(place(added, row, r, v)), all.values[i]));
+      });
+      return totals;
+    });
+    Value* out = pointer(offsetof(PelTileCall, out));
+    each([&](int r, int v, std::size_t i) { store(results[i], place(out, row, r, v)); });
+    b_.CreateRetVoid();
+  }
+
+  void emit_pairs() {
+    constexpr std::int64_t kUnroll = 4;
+    const std::vector<Value*> rows = row_places();
+    Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
+          *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row)),
+          *out = pointer(offsetof(PelTileCall, out));
+    Value* chain = pointer(offsetof(PelTileCall, chain));
+    // The elements stay in memory, since twice their number of chains fills the registers.
+    const Vectors begun = where_given(chain, Vectors(sums(), zero()), [&] {
+      Vectors loaded;
+      each([&](int r, int v, std::size_t) { loaded.push_back(load(place(chain, row, r, v))); });
+      return loaded;
+    });
+    each([&](int r, int v, std::size_t i) { store(begun[i], place(out, row, r, v)); });
+    Value *steps = b_.CreateMul(b_step, constant(kUnroll)),
+          *block_step = b_.CreateMul(b_step, constant(kPairDepth));
+    loop({constant(0), b, {}}, depth, kPairDepth, block_step,
+         [&](Value* first, Value* panel, const Vectors&) {
+           const Looped block =
+               loop({first, panel, Vectors(2 * sums(), zero())}, b_.CreateAdd(first, constant(kPairDepth)),
+                    kUnroll, steps, [&](Value* at, Value* here, Vectors values) {
+                      for (std::int64_t u = 0; u < kUnroll; ++u) {
+                        multiply_add(rows, at, u, here, values, u % 2 == 0 ? 0 : sums());
+                        here = moved(here, b_step);
+                      }
+                      return values;
+                    });
+           each([&](int r, int v, std::size_t i) {
+             Value* element = place(out, row, r, v);
+             store(plus(load(element), plus(block.values[i], block.values[sums() + i])), element);
+           });
+           return Vectors{};
+         });
+    b_.CreateRetVoid();
+  }
+
+  // Registers 0 to 3 hold the sums, 4 and 5 rows, 6 and 7 columns.
+  void emit_amx() {
+    constexpr std::int64_t kSumRow = kAmxSide * 4;
+    Value *a_row = number(offsetof(PelTileCall, a_row)), *a_step = number(offsetof(PelTileCall, a_step)),
+          *a_tile = number(offsetof(PelTileCall, a_tile)), *b_step = number(offsetof(PelTileCall, b_step)),
+          *b_tile = number(offsetof(PelTileCall, b_tile)), *depth = number(offsetof(PelTileCall, depth)),
+          *row = number(offsetof(PelTileCall, row)), *out = pointer(offsetof(PelTileCall, out));
+    const auto reg = [&](int index) { return b_.getInt8(static_cast<std::uint8_t>(index)); };
+    const auto sum = [&](int r, int c) { return reg(2 * r + c); };
+    const auto sum_place = [&](Value* base, int r, int c) {
+      return moved(moved(base, b_.CreateMul(row, constant(r * kAmxSide))), c * kSumRow);
+    };
+    const auto amx = [&](llvm::Intrinsic::ID id, std::initializer_list<Value*> args) {
+      b_.CreateIntrinsic(id, {}, llvm::ArrayRef<Value*>(args));
+    };
+    const auto each_sum = [&](auto&& f) {
+      for (int r = 0; r < tile_.rows; ++r) {
+        for (int c = 0; c < tile_.columns; ++c) f(r, c);
+      }
+    };
+    Value* chain = pointer(offsetof(PelTileCall, chain));
+    each_sum([&](int r, int c) { amx(llvm::Intrinsic::x86_tilezero, {sum(r, c)}); });
+    where_given(chain, {}, [&] {
+      each_sum([&](int r, int c) {
+        amx(llvm::Intrinsic::x86_tileloadd64, {sum(r, c), sum_place(chain, r, c), row});
+      });
+      return Vectors{};
+    });
+    Value* a = pointer(offsetof(PelTileCall, a));
+    loop({constant(0), pointer(offsetof(PelTileCall, b)), {}}, depth, kPairDepth, b_step,
+         [&](Value* at, Value* b, const Vectors&) {
+           Value* here = moved(a, b_.CreateMul(b_.CreateLShr(at, constant(5)), a_step));
+           for (int c = 0; c < tile_.columns; ++c)
+             amx(llvm::Intrinsic::x86_tileloadd64,
+                 {reg(6 + c), c == 0 ? b : moved(b, b_tile), constant(kSumRow)});
+           for (int r = 0; r < tile_.rows; ++r) {
+             amx(llvm::Intrinsic::x86_tileloadd64, {reg(4 + r), r == 0 ? here : moved(here, a_tile), a_row});
+             for (int c = 0; c < tile_.columns; ++c)
+               amx(llvm::Intrinsic::x86_tdpbf16ps, {sum(r, c), reg(4 + r), reg(6 + c)});
+           }
+           return Vectors{};
+         });
+    each_sum([&](int r, int c) {
+      amx(llvm::Intrinsic::x86_tilestored64, {sum(r, c), sum_place(out, r, c), row});
+    });
+    b_.CreateRetVoid();
+  }
+
+  const TileKernel& tile_;
+  llvm::IRBuilder<> b_;
+  std::int64_t lanes_;
+  llvm::Function* function_ = nullptr;
+  llvm::Type* element_ = nullptr;
+  llvm::Type* vector_ = nullptr;
+};
+
+}  // namespace
+
+void emit_tiles(llvm::Module& module, const std::vector<TileKernel>& tiles, Isa isa) {
+  for (const TileKernel& tile : tiles) TileEmitter(module, tile, isa).emit();
+}
+
+}  // namespace pel::codegen

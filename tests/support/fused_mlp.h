@@ -1,0 +1,98 @@
+// A GeGLU MLP, down(gelu(gate(x)) up(x)), assembled by hand over the hook of the tiles: three kernels, or two
+// whose first multiplies by both matrices at once. The compiler is to find these on its own.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "pellucid/pellucid.h"
+
+#include "backends/cpu/gemm_loops.h"
+#include "backends/cpu/gemm_tiles.h"
+#include "backends/cpu/isa.h"
+#include "codegen/llvm/jit.h"
+#include "dispatch/op_table.h"
+#include "dispatch/pointwise.h"
+
+namespace pel::test {
+
+class FusedMlp {
+ public:
+  FusedMlp(const Tensor& gate, const Tensor& up, const Tensor& down)
+      : dtype_(gate.dtype()),
+        width_(gate.sizes()[1].value()),
+        hidden_(gate.sizes()[0].value()),
+        gate_(packed({gate})),
+        up_(packed({up})),
+        both_(packed({gate, up})),
+        down_(packed({down})),
+        loops_(compile()) {}
+
+  Tensor in_three(const Tensor& x) const {
+    const Tensor gated = multiply(x, gate_, hidden_, width_, loops_[0]);
+    const Tensor hidden = multiply(x, up_, hidden_, width_, loops_[1], 1, &gated);
+    return multiply(hidden, down_, width_, hidden_, nullptr);
+  }
+  Tensor in_two(const Tensor& x) const {
+    return multiply(multiply(x, both_, hidden_, width_, loops_[2], 2), down_, width_, hidden_, nullptr);
+  }
+
+ private:
+  static cpu::Matrix view(const Tensor& t, bool turned = false) {
+    const std::int64_t row = t.strides()[0].value(), column = t.strides()[1].value();
+    return {static_cast<char*>(t.raw_data()), 0, turned ? column : row, turned ? row : column};
+  }
+  // Weights are [out, in].
+  static Tensor packed(std::initializer_list<Tensor> weights) {
+    const cpu::TileFamily& family = cpu::tiles_for(weights.begin()->dtype());
+    std::vector<cpu::PackSource> sources;
+    for (const Tensor& weight : weights) sources.push_back({view(weight, true), weight.dtype()});
+    const std::int64_t n = weights.begin()->sizes()[0].value(), k = weights.begin()->sizes()[1].value();
+    Tensor panels = empty({cpu::panels_bytes(family, k, n) * static_cast<std::int64_t>(weights.size())}, kU8);
+    cpu::pack_matrices(family, {sources.data(), sources.size()}, k, n, static_cast<char*>(panels.raw_data()));
+    return panels;
+  }
+
+  // Each value is rounded where eager execution stores it.
+  codegen::CompiledKernels compile() const {
+    const codegen::Isa isa = *cpu::active_isa();
+    const DType type = value_type(dtype_);
+    const auto stored = [&](scalar::Term t) { return cast(cast(t, dtype_), type); };
+    const Formula& gelu = op<"gelu">().pointwise()->formulas[1];
+    const auto gated = [&](scalar::Term sum) {
+      const scalar::Term x = stored(sum);
+      return stored(gelu.build({&x, 1}, {}));
+    };
+    std::vector<codegen::LoopKernel> kernels;
+    const auto add = [&](const char* name, scalar::ScalarBuilder& builder, scalar::Term result) {
+      const scalar::Term rounded = cast(result, dtype_);
+      kernels.push_back(codegen::lower_pointwise(name, builder.finish({&rounded, 1}), isa));
+    };
+    scalar::ScalarBuilder one, two, both;
+    add("gelu_of_sum", one, gated(one.input(type)));
+    const scalar::Term up = stored(two.input(type)), gate = cast(two.input(dtype_), type);
+    add("sum_by_gate", two, gate * up);
+    const scalar::Term first = gated(both.input(type)), second = stored(both.input(type));
+    add("gelu_of_sum_by_sum", both, first * second);
+    return codegen::compile_in_process(kernels, isa);
+  }
+
+  Tensor multiply(const Tensor& x, const Tensor& panels, std::int64_t n, std::int64_t k,
+                  codegen::PelLoopFn* loop, int matrices = 1, const Tensor* input = nullptr) const {
+    const std::int64_t m = x.sizes()[0].value();
+    Tensor out = empty({m, n}, dtype_);
+    cpu::TileProduct product{1, m, n, k, dtype_, view(x), {}, view(out), dtype_, {}, {}};
+    product.epilogue.loop = loop;
+    if (input != nullptr) product.epilogue.inputs.push_back({view(*input), dtype_});
+    product.packed = {static_cast<const char*>(panels.raw_data()), matrices};
+    cpu::run_tiles(product);
+    return out;
+  }
+
+  DType dtype_;
+  std::int64_t width_, hidden_;
+  Tensor gate_, up_, both_, down_;
+  codegen::CompiledKernels loops_;
+};
+
+}  // namespace pel::test

@@ -12,7 +12,6 @@ struct PackedForm {
   Tensor source;
   std::uint32_t version;  // of the source when it was packed
   Tensor panels;          // in an order of the backend's own
-  const void* order;      // which
   bool is_current() const { return source.version() == version; }
 };
 

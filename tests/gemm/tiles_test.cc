@@ -30,14 +30,11 @@ Tensor noise(Dims sizes, DType dtype, std::uint64_t seed) {
   return to_copy(randn(sizes, {}, generator), dtype);
 }
 
-cpu::Matrix view(const Tensor& t) {
-  return {static_cast<char*>(t.raw_data()), 0, t.strides()[0].value(), t.strides()[1].value()};
-}
-
 Tensor multiply(const TileFamily& family, const Tensor& a, const Tensor& b, const char* panels = nullptr) {
   const std::int64_t m = a.sizes()[0].value(), k = a.sizes()[1].value(), n = b.sizes()[1].value();
   Tensor out = empty({m, n}, a.dtype());
-  cpu::TileProduct product{1, m, n, k, a.dtype(), view(a), view(b), view(out), a.dtype(), {}, {}};
+  cpu::TileProduct product{
+      1, m, n, k, a.dtype(), cpu::matrix_of(a), cpu::matrix_of(b), cpu::matrix_of(out), a.dtype(), {}, {}};
   product.packed.data = panels;
   cpu::run_tiles(product, family);
   return out;
@@ -117,7 +114,7 @@ TEST(Tiles, EveryFamilyGivesTheSameBits) {
                 fmt::format("{} {}x{}x{} seed {} {}", name(dtype), m, n, k, seed, each.name);
             ASSERT_EQ(bytes_of(multiply(*each.family, a, b)), wanted) << label;
             const Tensor panels = empty({cpu::panels_bytes(*each.family, k, n)}, kU8);
-            const cpu::PackSource source{view(b), dtype};
+            const cpu::PackSource source{cpu::matrix_of(b), dtype};
             cpu::pack_matrices(*each.family, {&source, 1}, k, n, static_cast<char*>(panels.raw_data()));
             ASSERT_EQ(bytes_of(multiply(*each.family, a, b, static_cast<char*>(panels.raw_data()))), wanted)
                 << label << " packed";

@@ -52,8 +52,8 @@ double GemmCall::bytes() const {
 
 std::string GemmCall::epilogue() const {
   std::string text;
-  if (adds) text = added.row == 0 && m > 1 ? "bias" : "add";
-  if (alpha.as_float != 1) text += text.empty() ? "alpha" : "_alpha";
+  if (adds) text = added.row == 0 && m > 1 ? "_bias" : "_add";
+  if (alpha.as_float != 1) text += "_alpha";
   if (adds && beta.as_float != 1) text += "_beta";
   return text;
 }
@@ -63,9 +63,8 @@ std::string GemmCall::layout() const { return {b.order(k, n), a.order(m, k)}; }
 std::string gemm_class(const KernelArgs& args) {
   const GemmCall c(args);
   const auto up = [](std::int64_t size) { return std::bit_ceil(static_cast<std::uint64_t>(size)); };
-  const std::string after = c.epilogue();
-  return fmt::format("gemm_{}_{}_{}x{}x{}x{}{}{}", name(c.dtype), c.layout(), up(c.batch), up(c.m), up(c.n),
-                     up(c.k), after.empty() ? "" : "_", after);
+  return fmt::format("gemm_{}_{}_{}x{}x{}x{}{}", name(c.dtype), c.layout(), up(c.batch), up(c.m), up(c.n),
+                     up(c.k), c.epilogue());
 }
 
 namespace {
@@ -73,7 +72,7 @@ namespace {
 constexpr double kTinyFlops = 4096;
 constexpr std::int64_t kTinyElements = 512;
 
-// One fused multiply-add after the other, as the generated step does.
+// One fused multiply-add after the other, as the tiles do.
 template <class T>
 struct Arithmetic {
   using Value = std::conditional_t<kIsHalf<T>, float, T>;
@@ -220,11 +219,9 @@ PackedForm pack_for_tiles(const Tensor& matrix) {
   const TileFamily& family = tiles_for(matrix.dtype());
   const std::int64_t k = matrix.sizes()[0].value(), n = matrix.sizes()[1].value();
   const Tensor panels = make_dense({panels_bytes(family, k, n)}, kU8, kCpu);
-  const PackSource source{
-      {static_cast<char*>(matrix.raw_data()), 0, matrix.strides()[0].value(), matrix.strides()[1].value()},
-      matrix.dtype()};
+  const PackSource source{matrix_of(matrix), matrix.dtype()};
   pack_matrices(family, {&source, 1}, k, n, static_cast<char*>(panels.raw_data()));
-  return {matrix, matrix.version(), panels, &family};
+  return {matrix, matrix.version(), panels};
 }
 
 // The panels of the matrix on the right, where it is packed.
@@ -240,7 +237,7 @@ void run_gemm_tiles(Stream&, const KernelArgs& args) {
   // Where only a factor is given, a zero is added.
   std::uint64_t zero = 0;
   if (c.adds || c.alpha.as_float != 1) {
-    product.epilogue.loop = gemm_loops(c.dtype).finish;
+    product.epilogue.loop = gemm_finish_loop(c.dtype);
     product.epilogue.inputs.push_back(
         {c.adds ? c.added : Matrix{reinterpret_cast<char*>(&zero), 0, 0, 0}, c.dtype});
     product.epilogue.numbers = numbers;
@@ -252,9 +249,7 @@ void run_gemm_tiles(Stream&, const KernelArgs& args) {
 
 std::string full_name(const GemmCall& c, std::string_view isa, const std::string& layout,
                       const std::string& tile) {
-  const std::string after = c.epilogue();
-  return fmt::format("pellucid_{}_{}_{}_{}{}{}", isa, name(c.dtype), layout, tile, after.empty() ? "" : "_",
-                     after);
+  return fmt::format("pellucid_{}_{}_{}_{}{}", isa, name(c.dtype), layout, tile, c.epilogue());
 }
 std::string describe_tiny(const KernelArgs& args) {
   const GemmCall c(args);

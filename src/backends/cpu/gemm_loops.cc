@@ -28,18 +28,12 @@ scalar::ScalarExpr gemm_finish_expr(DType dtype) {
   return builder.finish({&result, 1});
 }
 
-const GemmLoops& gemm_loops(DType dtype) {
+codegen::PelLoopFn* gemm_finish_loop(DType dtype) {
   static const auto kAll = [] {
-    std::array<GemmLoops, kDTypeCount> all{};
-    const auto code = [](const std::string& name) {
-      return find_prebuilt(name)->function[static_cast<int>(*active_isa())];
-    };
-    for (int d = 0; d < kDTypeCount; ++d) {
-      const auto type = static_cast<DType>(d);
-      const DType sum = gemm_sum_type(type);
-      all[static_cast<std::size_t>(d)] = {code(gemm_finish_name(type)),
-                                          sum == type ? nullptr : code(cast_name(sum, type))};
-    }
+    std::array<codegen::PelLoopFn*, kDTypeCount> all{};
+    for (int d = 0; d < kDTypeCount; ++d)
+      all[static_cast<std::size_t>(d)] =
+          find_prebuilt(gemm_finish_name(static_cast<DType>(d)))->function[static_cast<int>(*active_isa())];
     return all;
   }();
   return kAll[static_cast<std::size_t>(dtype)];

@@ -13,10 +13,7 @@ DType gemm_sum_type(DType dtype);
 // beta added + alpha sum, stored as `dtype`: over [sum, added], with params [beta, alpha].
 scalar::ScalarExpr gemm_finish_expr(DType dtype);
 
-struct GemmLoops {
-  codegen::PelLoopFn* finish;
-  codegen::PelLoopFn* store;  // sums to elements; null where they are the same
-};
-const GemmLoops& gemm_loops(DType dtype);
+// Its code.
+codegen::PelLoopFn* gemm_finish_loop(DType dtype);
 
 }  // namespace pel::cpu

@@ -1,15 +1,12 @@
 #include "backends/cpu/gemm_pack.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <immintrin.h>
 
-#include "backends/cpu/isa.h"
-#include "backends/cpu/kernel_set.h"
+#include "backends/cpu/pointwise.h"
 #include "backends/cpu/tile.h"
-#include "codegen/loop_ir.h"
 
 namespace pel::cpu {
 namespace {
@@ -19,38 +16,18 @@ using codegen::kPairDepth;
 
 constexpr std::int64_t kHalf = 2, kPair = 4;  // bytes of an element of bf16, and of two
 
-// Dense elements from one dtype to another; null where they are the same.
-codegen::PelLoopFn* find_cast(DType from, DType to) {
-  if (from == to) return nullptr;
-  struct Table {
-    std::array<std::array<codegen::PelLoopFn*, kDTypeCount>, kDTypeCount> casts{};
-    Table() {
-      for (int x = 0; x < kDTypeCount; ++x) {
-        for (int y = 0; y < kDTypeCount; ++y) {
-          if (x == y) continue;
-          casts[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)] =
-              find_prebuilt(cast_name(static_cast<DType>(x), static_cast<DType>(y)))
-                  ->function[static_cast<int>(*active_isa())];
-        }
-      }
-    }
-  };
-  static const Table table;
-  return table.casts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-}
-
 // A block of rows and columns to dense rows of another dtype, some elements at a time.
 void convert_tile(const Tile& to, DType to_type, const Tile& from, DType from_type, std::int64_t rows,
                   std::int64_t columns) {
   const std::int64_t from_size = size_bytes(from_type), to_size = size_bytes(to_type);
-  codegen::PelLoopFn* const cast = find_cast(from_type, to_type);
+  const LoopCode* const cast = cast_loop(from_type, to_type);
   if (cast == nullptr) return copy_tile(to, from, rows, columns, from_size);
   constexpr std::int64_t kChunk = 512;
   alignas(64) char strided[kChunk * 8], dense[kChunk * 8];
   const auto run = [&](char* out, const char* in, std::int64_t count) {
     void* data[2] = {out, const_cast<char*>(in)};
     constexpr std::int64_t kStrides[2] = {1, 1};
-    cast(count, data, kStrides, nullptr);
+    cast->function(count, data, kStrides, nullptr);
   };
   const bool down = from.row_step == from_size && from.column_step != from_size;
   if (down && to.column_step == to_size) {
@@ -113,12 +90,7 @@ void pack_register(char* to, const PackSource& a, std::int64_t row, std::int64_t
             std::min(depth, kPairDepth), kHalf);
 }
 
-std::int64_t padded(std::int64_t depth, const TileFamily& family) {
-  return (depth + family.depth_unit() - 1) / family.depth_unit() * family.depth_unit();
-}
-
-}  // namespace
-
+// A panel of `columns`, of which `range.count` are there.
 void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& range, char* panel,
                 int columns) {
   if (family.is_amx()) {
@@ -129,7 +101,7 @@ void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& 
     return;
   }
   const std::int64_t size = family.element_size, row = columns * size;
-  const std::int64_t end = padded(range.depth, family);
+  const std::int64_t end = family.padded(range.depth);
   if (range.count < columns) {
     std::memset(panel, 0, static_cast<std::size_t>(end * row));
   } else {
@@ -142,11 +114,8 @@ void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& 
                b.dtype, range.depth, range.count);
 }
 
-bool packs_by_rows(const TileFamily& family, const PackSource& b) {
-  return b.matrix.column == 1 &&
-         (family.is_amx() || (family.order == codegen::TileOrder::Chain && b.dtype == family.type));
-}
-
+// Whole panels, from a matrix whose columns lie side by side: row by row, since rows may lie so far apart
+// that few of them stay in L1. `range` begins at a multiple of 32.
 __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& family, const PackSource& b,
                                                          const PackRange& range, char* panels,
                                                          std::int64_t panel_bytes) {
@@ -195,20 +164,37 @@ __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& famil
                panels + c / width * panel_bytes + whole * width * kHalf, family.columns);
 }
 
+}  // namespace
+
+void pack_panels(const TileFamily& family, const PackSource& b, const PackRange& range, char* panels,
+                 std::int64_t panel_bytes) {
+  const bool by_rows =
+      b.matrix.column == 1 &&
+      (family.is_amx() || (family.order == codegen::TileOrder::Chain && b.dtype == family.type));
+  const std::int64_t whole = by_rows ? range.count / family.columns * family.columns : 0;
+  if (whole > 0)
+    pack_panels_by_rows(family, b, {range.first_k, range.depth, range.first, whole}, panels, panel_bytes);
+  for (std::int64_t c = whole; c < range.count; c += family.columns)
+    pack_panel(family, b,
+               {range.first_k, range.depth, range.first + c,
+                std::min<std::int64_t>(family.columns, range.count - c)},
+               panels + c / family.columns * panel_bytes, family.width_at(c, range.count));
+}
+
 bool needs_packing(const TileFamily& family, const PackSource& a) {
   return family.order != codegen::TileOrder::Chain || a.dtype != family.type || a.matrix.column != 1;
 }
 
 std::int64_t packed_rows_bytes(const TileFamily& family, std::int64_t rows, std::int64_t depth) {
   const std::int64_t side = family.is_amx() ? family.rows : 1;
-  return (rows + side - 1) / side * side * padded(depth, family) * family.element_size;
+  return (rows + side - 1) / side * side * family.padded(depth) * family.element_size;
 }
 
 void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows) {
   if (family.is_amx()) {
     for (std::int64_t r = 0; r < range.count; r += family.rows) {
       const std::int64_t left = range.count - r, height = left > kAmxSide ? 2 : 1;
-      char* to = rows + r * padded(range.depth, family) * kHalf;
+      char* to = rows + r * family.padded(range.depth) * kHalf;
       std::int64_t k = 0;
       if (a.matrix.column == 1 && left >= height * kAmxSide) {
         // Some lines of each row at once: as many runs as there are rows are too many to be fetched ahead.
@@ -232,7 +218,7 @@ void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& r
     return;
   }
   const std::int64_t from_size = size_bytes(a.dtype), size = family.element_size,
-                     row = padded(range.depth, family) * size;
+                     row = family.padded(range.depth) * size;
   if (row > range.depth * size) {
     for (std::int64_t r = 0; r < range.count; ++r)
       std::memset(rows + r * row + range.depth * size, 0, static_cast<std::size_t>(row - range.depth * size));

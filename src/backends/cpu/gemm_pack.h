@@ -29,14 +29,9 @@ struct PackRange {
   std::int64_t first_k, depth, first, count;
 };
 
-// A panel of b: `range.count` columns of at most family.columns, or, with `columns` 16, of half an AMX panel.
-void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& range, char* panel,
-                int columns);
-// Whole panels beside each other, `panel_bytes` apart, from a matrix whose columns lie side by side: row by
-// row, since rows may lie so far apart that few of them stay in L1. `range` begins at a multiple of 32.
-bool packs_by_rows(const TileFamily& family, const PackSource& b);
-void pack_panels_by_rows(const TileFamily& family, const PackSource& b, const PackRange& range, char* panels,
-                         std::int64_t panel_bytes);
+// Panels of b, `panel_bytes` apart. The last may have fewer columns than family.columns (width_at).
+void pack_panels(const TileFamily& family, const PackSource& b, const PackRange& range, char* panels,
+                 std::int64_t panel_bytes);
 // Rows of a.
 bool needs_packing(const TileFamily& family, const PackSource& a);
 void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows);

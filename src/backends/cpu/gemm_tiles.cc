@@ -9,7 +9,7 @@
 
 #include "backends/cpu/amx.h"
 #include "backends/cpu/float_mode.h"
-#include "backends/cpu/gemm_loops.h"
+#include "backends/cpu/pointwise.h"
 #include "backends/cpu/tile.h"
 #include "base/check.h"
 #include "base/thread_pool.h"
@@ -82,7 +82,7 @@ class Product {
         b_{product.b, product.dtype},
         out_(product.out),
         batch_(batch),
-        depth_(round_up(product.k, family.depth_unit())),
+        depth_(family.padded(product.k)),
         sum_size_(size_bytes(family.type)),
         packs_rows_(needs_packing(family, a_)) {
     const std::int64_t size = size_bytes(product.dtype);
@@ -289,16 +289,10 @@ class Product {
   // Panels beside each other, each of `end` - `k`.
   void copy_slab(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns,
                  char* copy) const {
-    const std::int64_t depth = end - k, bytes = depth * f_.columns * f_.element_size,
-                       next_end = std::min(end + depth, p_.k), given = std::min(end, p_.k) - k;
-    const std::int64_t by_rows = packs_by_rows(f_, b_) ? columns / f_.columns * f_.columns : 0;
-    if (by_rows > 0) pack_panels_by_rows(f_, b_, {k, given, column, by_rows}, copy, bytes);
-    for (std::int64_t c = by_rows; c < columns; c += f_.columns) {
-      const std::int64_t width = std::min<std::int64_t>(f_.columns, columns - c);
-      if (b_.matrix.row == 1) fetch(end, next_end, column + c, width);
-      pack_panel(f_, b_, {k, given, column + c, width}, copy + c / f_.columns * bytes,
-                 f_.width_at(column + c, p_.n));
-    }
+    const std::int64_t depth = end - k;
+    if (b_.matrix.row == 1) fetch(end, std::min(end + depth, p_.k), column, columns);
+    pack_panels(f_, b_, {k, std::min(end, p_.k) - k, column, columns}, copy,
+                depth * f_.columns * f_.element_size);
   }
 
   // What is read next: the processor's own fetching does not follow short runs that lie far apart.
@@ -312,12 +306,9 @@ class Product {
   // AMX, few rows, and a matrix on the right that is dense along k: it goes into the registers of rows as it
   // lies, and the few rows stand for columns.
   void run_turned() {
-    const PackSource turned{{a_.matrix.data, 0, a_.matrix.column, a_.matrix.row}, a_.dtype},
-        rows_of_b{{b_.matrix.data, 0, b_.matrix.column, b_.matrix.row}, b_.dtype};
+    const PackSource turned{a_.matrix.turned(), a_.dtype}, rows_of_b{b_.matrix.turned(), b_.dtype};
     char* const panels = Room::of_thread().panel.take(depth_ * round_up(p_.m, f_.columns) * f_.element_size);
-    for (std::int64_t c = 0; c < p_.m; c += f_.columns)
-      pack_panel(f_, turned, {0, p_.k, c, std::min<std::int64_t>(f_.columns, p_.m - c)},
-                 panels + c * depth_ * f_.element_size, f_.width_at(c, p_.m));
+    pack_panels(f_, turned, {0, p_.k, 0, p_.m}, panels, panel_bytes());
     const std::int64_t whole = p_.k / kPairDepth * kPairDepth;
     parallel_for(pieces(p_.n, f_.rows), grain(f_.rows * round_up(p_.m, kAmxSide)),
                  [&](std::int64_t begin, std::int64_t end) {
@@ -383,14 +374,17 @@ class Product {
     std::int64_t strides[kMostOperands];
     PEL_ASSERT(operands <= kMostOperands, "an epilogue has few operands");
     const bool dense = out_.column == 1 || columns == 1;
-    codegen::PelLoopFn* const loop = e.loop != nullptr ? e.loop : gemm_loops(p_.dtype).store;
-    if (e.loop == nullptr && dense && f_.is_amx())
+    const bool stores_sums = e.loop == nullptr && p_.out_type == f_.type;
+    codegen::PelLoopFn* const loop = e.loop != nullptr ? e.loop
+                                     : stores_sums     ? nullptr
+                                                       : cast_loop(f_.type, p_.out_type)->function;
+    if (e.loop == nullptr && dense && f_.is_amx() && p_.out_type == kBF16)
       return round_amx_sums(out_.data + (row * out_.row + column * out_.column) * size, out_.row * size, sums,
                             sums_row, rows, columns);
     char* const line = room.line.take(static_cast<std::int64_t>(operands) * columns * 8);
     for (std::int64_t r = 0; r < rows; ++r) {
       char* const to = out_.data + ((row + r) * out_.row + column * out_.column) * size;
-      if (e.loop == nullptr && p_.out_type == f_.type) {
+      if (stores_sums) {
         copy_tile({to, 0, out_.column * size}, {sums + r * sums_row, 0, size}, 1, columns, size);
         continue;
       }
@@ -431,28 +425,27 @@ class Product {
 
 // A narrow result is turned, so that a panel of columns is not mostly empty.
 TileProduct turned(const TileProduct& p) {
-  const auto turn = [](const Matrix& x) { return Matrix{x.data, x.batch, x.column, x.row}; };
   TileProduct result = p;
   result.m = p.n;
   result.n = p.m;
-  result.a = turn(p.b);
-  result.b = turn(p.a);
-  result.out = turn(p.out);
-  for (TileEpilogue::Input& input : result.epilogue.inputs) input.matrix = turn(input.matrix);
+  result.a = p.b.turned();
+  result.b = p.a.turned();
+  result.out = p.out.turned();
+  for (TileEpilogue::Input& input : result.epilogue.inputs) input.matrix = input.matrix.turned();
   return result;
 }
 
 }  // namespace
 
 std::int64_t panels_bytes(const TileFamily& family, std::int64_t k, std::int64_t n) {
-  return round_up(k, family.depth_unit()) * round_up(n, family.columns) * family.element_size;
+  return family.padded(k) * round_up(n, family.columns) * family.element_size;
 }
 
 void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std::int64_t k, std::int64_t n,
                    char* panels) {
   const auto count = static_cast<std::int64_t>(matrices.size());
   constexpr std::int64_t kGroup = 4;  // panels that are packed together
-  const std::int64_t bytes = round_up(k, family.depth_unit()) * family.columns * family.element_size;
+  const std::int64_t bytes = family.padded(k) * family.columns * family.element_size;
   const std::int64_t width = kGroup * family.columns;
   parallel_for(pieces(n, width),
                std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, kGroup * bytes)),
@@ -461,16 +454,8 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
                  for (std::int64_t i = begin; i < end; ++i) {
                    const std::int64_t column = i * width, columns = std::min(width, n - column);
                    for (std::int64_t b = 0; b < count; ++b) {
-                     const PackSource& matrix = matrices[static_cast<std::size_t>(b)];
-                     char* const to = panels + (i * kGroup * count + b) * bytes;
-                     const std::int64_t by_rows =
-                         packs_by_rows(family, matrix) ? columns / family.columns * family.columns : 0;
-                     if (by_rows > 0)
-                       pack_panels_by_rows(family, matrix, {0, k, column, by_rows}, to, count * bytes);
-                     for (std::int64_t c = by_rows; c < columns; c += family.columns)
-                       pack_panel(family, matrix,
-                                  {0, k, column + c, std::min<std::int64_t>(family.columns, columns - c)},
-                                  to + c / family.columns * count * bytes, family.width_at(column + c, n));
+                     pack_panels(family, matrices[static_cast<std::size_t>(b)], {0, k, column, columns},
+                                 panels + (i * kGroup * count + b) * bytes, count * bytes);
                    }
                  }
                });

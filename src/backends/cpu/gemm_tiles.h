@@ -32,7 +32,7 @@ struct TileEpilogue {
     Matrix matrix;
     DType dtype;
   };
-  codegen::PelLoopFn* loop = nullptr;  // null: the sums, rounded to the dtype of a and b, are the result
+  codegen::PelLoopFn* loop = nullptr;  // null: the sums, rounded to out_type, are the result
   SmallVector<Input, 4> inputs;        // [m, n]
   const PelScalar* numbers = nullptr;
 };

@@ -34,11 +34,17 @@ std::string tile_name(TileOrder order, DType type, int rows, int columns, Isa is
   return fmt::format("pel_tile_{}_{}_{}x{}_{}", kNames[static_cast<int>(order)], name(type), rows, columns,
                      codegen::name(isa));
 }
+// Rows and columns of a tile come in multiples of these.
+struct Units {
+  int rows, columns;
+};
+Units units_of(TileOrder order, DType type, Isa isa) {
+  if (order == TileOrder::Amx) return {codegen::kAmxSide, codegen::kAmxSide};
+  return {1, vector_bytes(isa) / static_cast<int>(size_bytes(type))};
+}
 void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
   const Shape most = shape_of(order, isa);
-  const int lanes =
-      order == TileOrder::Amx ? codegen::kAmxSide : vector_bytes(isa) / static_cast<int>(size_bytes(type));
-  const int side = order == TileOrder::Amx ? codegen::kAmxSide : 1;
+  const auto [side, lanes] = units_of(order, type, isa);
   for (int rows = 1; rows <= most.rows; ++rows) {
     for (int vectors = 1; vectors <= most.vectors; ++vectors)
       set.push_back({tile_name(order, type, side * rows, lanes * vectors, isa), order, type, rows, vectors});
@@ -57,9 +63,7 @@ TileFamily make_family(DType dtype, Isa isa, bool with_amx) {
   family.type = gemm_sum_type(dtype);
   family.order = dtype != kBF16 ? TileOrder::Chain : with_amx ? TileOrder::Amx : TileOrder::Pairs;
   const Shape most = shape_of(family.order, isa);
-  const int side = family.is_amx() ? codegen::kAmxSide : 1;
-  const int lanes =
-      family.is_amx() ? codegen::kAmxSide : vector_bytes(isa) / static_cast<int>(size_bytes(family.type));
+  const auto [side, lanes] = units_of(family.order, family.type, isa);
   family.rows = most.rows * side;
   family.columns = most.vectors * lanes;
   family.unit = lanes;

@@ -32,6 +32,9 @@ struct TileFamily {
   bool is_amx() const { return order == codegen::TileOrder::Amx; }
   // Depth is padded to a multiple of this.
   std::int64_t depth_unit() const { return order == codegen::TileOrder::Chain ? 1 : codegen::kPairDepth; }
+  std::int64_t padded(std::int64_t depth) const {
+    return (depth + depth_unit() - 1) / depth_unit() * depth_unit();
+  }
   // Columns of the panel that begins at `column`, of `n` in all.
   int width_at(std::int64_t column, std::int64_t n) const {
     return static_cast<int>(std::min<std::int64_t>(columns, (n - column + unit - 1) / unit * unit));

@@ -453,9 +453,7 @@ std::string full_name(const GemmCall& c, const std::string& implementation) {
   const std::string kind = implementation.substr(0, colon);
   std::string isa = colon == std::string::npos ? "" : implementation.substr(colon + 1);
   std::replace(isa.begin(), isa.end(), ':', '_');
-  const std::string after = c.epilogue();
-  return fmt::format("onednn_{}_{}_{}_{}{}{}", isa, name(c.dtype), c.layout(), kind, after.empty() ? "" : "_",
-                     after);
+  return fmt::format("onednn_{}_{}_{}_{}{}", isa, name(c.dtype), c.layout(), kind, c.epilogue());
 }
 
 std::string describe_call(const KernelArgs& args) {

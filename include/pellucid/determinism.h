@@ -8,7 +8,7 @@
 namespace pel {
 
 //   Strict   on the values of the operands alone: not on threads, layouts, the processor, or what else
-//            stands in the same call.
+//            stands in the same call. Convolutions alone keep less, as docs/numerics.md says.
 //   Relaxed  kernels that do not keep this may be chosen where they are predicted to be faster: oneDNN's
 //            products of matrices.
 enum class Determinism : std::uint8_t { Strict, Relaxed };

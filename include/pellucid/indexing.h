@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "pellucid/tensor.h"
@@ -35,6 +36,24 @@ PEL_API Tensor take_along_dim(const Tensor& self, const Tensor& indices,
                               std::optional<std::int64_t> axis = std::nullopt, Site site = Site::current());
 // Rows of a table, as many as there are indices.
 PEL_API Tensor embedding(const Tensor& weight, const Tensor& indices, Site site = Site::current());
+// The gradient of a table of so many rows. Rows that padding_idx names get none; with ScaleGradByFreq each is
+// divided by how often it was taken.
+enum class ScaleGradByFreq : bool { No, Yes };
+PEL_API Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, Dim rows,
+                                        std::int64_t padding_idx = -1,
+                                        ScaleGradByFreq scale = ScaleGradByFreq::No,
+                                        Site site = Site::current());
+// Rows of a table, added (mode 0), averaged (1) or compared (2) in bags, which begin at the offsets; with
+// IncludeLastOffset the last offset is the end. Gives the bags, the bag of each index, the number of indices
+// in each bag, and, of the greatest, the rows that they came from. `scale` and `sparse` speak of gradients.
+enum class Sparse : bool { No, Yes };
+enum class IncludeLastOffset : bool { No, Yes };
+PEL_API std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(
+    const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+    ScaleGradByFreq scale = ScaleGradByFreq::No, std::int64_t mode = 0, Sparse sparse = Sparse::No,
+    const std::optional<Tensor>& per_sample_weights = std::nullopt,
+    IncludeLastOffset include_last_offset = IncludeLastOffset::No, std::int64_t padding_idx = -1,
+    Site site = Site::current());
 // x[rows, :, columns] is index(x, {rows, columns}, {0, 2}); without axes the indices stand at 0, 1, …. They
 // broadcast, and their sizes take the place of the axes they index, or the front where those are not
 // neighbours. A bool or u8 mask indexes as many axes as it has.
@@ -64,6 +83,24 @@ PEL_API Tensor scatter_add(const Tensor& self, std::int64_t axis, const Tensor& 
                            Site site = Site::current());
 PEL_API const Tensor& scatter_add_(const Tensor& self, std::int64_t axis, const Tensor& index,
                                    const Tensor& src, Site site = Site::current());
+// reduce is "sum", "prod", "mean", "amax" or "amin", of the sources and, with IncludeSelf, of what was there.
+enum class IncludeSelf : bool { No, Yes };
+PEL_API Tensor scatter_reduce(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
+                              std::string_view reduce, IncludeSelf include_self = IncludeSelf::Yes,
+                              Site site = Site::current());
+PEL_API const Tensor& scatter_reduce_(const Tensor& self, std::int64_t axis, const Tensor& index,
+                                      const Tensor& src, std::string_view reduce,
+                                      IncludeSelf include_self = IncludeSelf::Yes,
+                                      Site site = Site::current());
+// A copy of self with src in place of what `select` or `slice` would give.
+PEL_API Tensor select_scatter(const Tensor& self, const Tensor& src, std::int64_t axis, Dim index,
+                              Site site = Site::current());
+PEL_API Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t axis = 0,
+                             std::optional<Dim> start = std::nullopt, std::optional<Dim> stop = std::nullopt,
+                             Dim step = 1, Site site = Site::current());
+// The elements of source, one after the other, where the mask holds; the mask and self broadcast.
+PEL_API Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source,
+                              Site site = Site::current());
 // The values, broadcast, written or added where `index` would read.
 enum class Accumulate : bool { No, Yes };
 PEL_API Tensor index_put(const Tensor& self, ArrayView<Tensor> indices, const Tensor& values,

@@ -55,6 +55,9 @@ PEL_API Tensor narrow(const Tensor& self, std::int64_t axis, Dim start, Dim leng
 // Pieces of `size`; the last may be smaller.
 PEL_API std::vector<Tensor> split(const Tensor& self, Dim size, std::int64_t axis = 0,
                                   Site site = Site::current());
+// Pieces of these sizes, which make up the axis.
+PEL_API std::vector<Tensor> split_with_sizes(const Tensor& self, Dims split_sizes, std::int64_t axis = 0,
+                                             Site site = Site::current());
 // At most `chunks` pieces of equal size; the last may be smaller.
 PEL_API std::vector<Tensor> chunk(const Tensor& self, std::int64_t chunks, std::int64_t axis = 0,
                                   Site site = Site::current());

@@ -57,6 +57,13 @@ PEL_API std::tuple<Tensor, Tensor> var_mean(const Tensor& self, Axes axes = {}, 
 // (sum |x|^p)^(1/p); the greatest or least |x| for p = ±infinity, the number of non-zeros for p = 0.
 PEL_API Tensor norm(const Tensor& self, const Scalar& p = 2, Axes axes = {}, KeepDims keep = KeepDims::No,
                     std::optional<DType> dtype = std::nullopt, Site site = Site::current());
+// (sum |a - b|^p)^(1/p) of every row a of x1 and every row b of x2, as norm; batches broadcast. It is always
+// computed from differences; compute_mode is PyTorch's.
+PEL_API Tensor _cdist_forward(const Tensor& x1, const Tensor& x2, double p = 2,
+                              std::optional<std::int64_t> compute_mode = std::nullopt,
+                              Site site = Site::current());
+// The same of each pair of rows of one matrix, in the order of its upper triangle.
+PEL_API Tensor _pdist_forward(const Tensor& self, double p = 2, Site site = Site::current());
 // log(sum e^x), without overflow. Integers count as f32.
 PEL_API Tensor logsumexp(const Tensor& self, Axes axes, KeepDims keep = KeepDims::No,
                          Site site = Site::current());

@@ -108,7 +108,7 @@ void verify(const LoopKernel& kernel) {
   if (!kernel.fold) return;
   const ScalarExpr& combine = kernel.fold->combine;
   scalar::verify(combine);
-  PEL_ASSERT(kernel.body.results.size() == 1 && combine.results.size() == 1, "one value is folded");
+  PEL_ASSERT(combine.results.size() == 1, "one value is folded");
   const DType type = kernel.body.nodes[static_cast<std::size_t>(kernel.body.results[0])].type;
   PEL_ASSERT(combine.inputs == (std::vector<DType>{type, type}),
              "combine takes two values of the body's type");

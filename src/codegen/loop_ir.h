@@ -30,9 +30,10 @@ struct Fold {
 
 struct LoopKernel {
   std::string name;
-  int lanes = 1;             // elements an iteration
-  scalar::ScalarExpr body;   // Input i is loaded from input i, result i stored to output i
-  std::optional<Fold> fold;  // then the one result of the body is folded, and stored after the loop
+  int lanes = 1;            // elements an iteration
+  scalar::ScalarExpr body;  // Input i is loaded from input i, result i stored to output i
+  // Then the first result of the body is folded, and stored after the loop; others are stored as they come.
+  std::optional<Fold> fold;
 };
 
 // One loop over all elements of a pointwise expression.

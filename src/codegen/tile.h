@@ -24,6 +24,11 @@ struct PelTileCall {
   std::int64_t row;    // of chain, added and out
   // AMX: from one block of kPairDepth to the next, and from the first sixteen rows or columns to the second.
   std::int64_t a_step, a_tile, b_tile;
+  // Turning tiles: b_step is from one column to the next. `next` is read after this call, and fetched
+  // meanwhile; `panel`, where given, receives the columns side by side, panel_step from one k to the next.
+  const void* next;
+  void* panel;
+  std::int64_t panel_step;
 };
 extern "C" typedef void PelTileFn(const PelTileCall* call);
 
@@ -42,6 +47,9 @@ struct TileKernel {
   DType type;   // of the sums; elements of a and b have it too, but for AMX, where they are bf16
   int rows;     // for AMX in units of kAmxSide
   int columns;  // in vectors; for AMX in units of kAmxSide
+  // b is dense along k, and turned in registers on its way in: depth is a multiple of a vector's elements.
+  // For chains of four bytes, and one vector of columns.
+  bool turns = false;
 };
 
 }  // namespace pel::codegen

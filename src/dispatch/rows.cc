@@ -13,7 +13,7 @@ using scalar::ScalarExpr;
 using scalar::Term;
 
 std::string_view name(FoldKind kind) {
-  constexpr std::string_view kNames[kFoldKindCount] = {"sum", "prod", "max", "min", "and", "or"};
+  constexpr std::string_view kNames[kFoldKindCount] = {"sum", "prod", "max", "min", "and", "or", "greatest"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -23,15 +23,18 @@ Term combine(FoldKind kind, Term a, Term b) {
       return a + b;
     case FoldKind::Product:
       return a * b;
-    // Min and Max give b where one is NaN: then a is taken if it is the one.
+    // Min and Max give their second where one is NaN: a, the value so far, which may be the one. Whether b is
+    // it is asked of b alone, so that the chain from value to value is short.
     case FoldKind::Max:
-      return is_floating(a.type()) ? select(a != a, a, max(a, b)) : max(a, b);
+      return is_floating(a.type()) ? select(b != b, b, max(b, a)) : max(a, b);
     case FoldKind::Min:
-      return is_floating(a.type()) ? select(a != a, a, min(a, b)) : min(a, b);
+      return is_floating(a.type()) ? select(b != b, b, min(b, a)) : min(a, b);
     case FoldKind::And:
       return a & b;
     case FoldKind::Or:
       return a | b;
+    case FoldKind::Greatest:
+      return max(b, a);
   }
   PEL_ASSERT(false, "a kind of fold");
 }
@@ -43,7 +46,7 @@ std::uint64_t initial_bits(FoldKind kind, DType type) {
     const auto least = is_floating(type) ? -Limits::infinity() : Limits::lowest();
     const auto most = is_floating(type) ? Limits::infinity() : Limits::max();
     const bool is_one = kind == FoldKind::Product || kind == FoldKind::And;
-    if (kind == FoldKind::Max) {
+    if (kind == FoldKind::Max || kind == FoldKind::Greatest) {
       store_as(&bits, convert<T>(least));
     } else if (kind == FoldKind::Min) {
       store_as(&bits, convert<T>(most));

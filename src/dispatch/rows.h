@@ -12,9 +12,10 @@
 
 namespace pel {
 
-// How two values become one. Max and Min are NaN where one of the two is.
-enum class FoldKind : std::uint8_t { Sum, Product, Max, Min, And, Or };
-inline constexpr int kFoldKindCount = 6;
+// How two values become one. Max and Min are NaN where one of the two is; Greatest passes it over, for ops
+// that find it elsewhere.
+enum class FoldKind : std::uint8_t { Sum, Product, Max, Min, And, Or, Greatest };
+inline constexpr int kFoldKindCount = 7;
 std::string_view name(FoldKind kind);
 scalar::Term combine(FoldKind kind, scalar::Term a, scalar::Term b);
 // Combines with any value to that value.
@@ -32,8 +33,8 @@ using RowFormula = std::function<scalar::Term(const RowTerms&)>;
 
 struct RowFold {
   FoldKind kind;
-  RowFormula element;
-  RowFormula finish;  // empty: the value is what was folded
+  RowFormula element;  // empty: nothing is folded, the value is what `finish` makes of those before it
+  RowFormula finish;   // empty: the value is what was folded
 };
 
 struct RowOutput {

@@ -13,13 +13,14 @@ Term copy_sign(Term magnitude, Term sign);
 Term ldexp(Term x, Term exponent);  // x * 2^exponent, rounded once; the exponent is an integer in x's type
 
 // Exponentials and logarithms.
-Term exp(Term x);          // 1
-Term exp2(Term x);         // 1
-Term expm1(Term x);        // 1.5
-Term log(Term x);          // 1
-Term log2(Term x);         // 1
-Term log10(Term x);        // 1.5
-Term log1p(Term x);        // 1.5
+Term exp(Term x);       // 1
+Term exp_term(Term x);  // 1, for x <= 0 in a sum of at least 1: below the least normal number it is that one
+Term exp2(Term x);      // 1
+Term expm1(Term x);     // 1.5
+Term log(Term x);       // 1
+Term log2(Term x);      // 1
+Term log10(Term x);     // 1.5
+Term log1p(Term x);     // 1.5
 Term pow(Term x, Term y);  // 1
 
 // Hyperbolic.

@@ -36,7 +36,7 @@ struct IndexPlan {
 IndexPlan plan_index(const Tensor& self, ArrayView<Tensor> indices, Axes axes);
 
 // How several values in one place are combined; the number is the kernels'.
-enum class Combine : std::uint8_t { Write = 0, Add = 1, Multiply = 2 };
+enum class Combine : std::uint8_t { Write = 0, Add = 1, Multiply = 2, Maximum = 3, Minimum = 4 };
 // Launches the kernels of scatter: checks sizes and dtypes, and writes into self.
 void launch_scatter(const Op& op, const Tensor& self, std::int64_t axis, const Tensor& index,
                     const Tensor& src, Combine combine);

@@ -1,5 +1,6 @@
 #include "ops/family_operands.h"
 
+#include "base/check.h"
 #include "dispatch/op_table.h"
 #include "tensor/make.h"
 
@@ -35,6 +36,18 @@ Tensor broadcast_view(const Tensor& t, Dims sizes) {
   if (identical(t.sizes(), sizes)) return t;
   const Expanded wide = expand_layout(t.sizes(), t.strides(), sizes);
   return make_view(t, wide.sizes, wide.strides);
+}
+
+Tensor vector_along(const Tensor& vector, const Tensor& self, std::int64_t axis) {
+  PEL_CHECK(vector.dim() == 1 && vector.sizes()[0] == self.sizes()[static_cast<std::size_t>(axis)],
+            ShapeError, "{} is not one number for each place of axis {} of {}", describe(vector), axis,
+            describe(self));
+  DimVector sizes, strides;
+  for (std::int64_t i = axis; i < self.dim(); ++i) {
+    sizes.push_back(i == axis ? vector.sizes()[0] : Dim(1));
+    strides.push_back(i == axis ? vector.strides()[0] : Dim(0));
+  }
+  return make_view(vector, sizes, strides);
 }
 
 }  // namespace pel

@@ -17,5 +17,7 @@ Tensor row_major(const Tensor& t);
 std::optional<std::size_t> broadcast_clash(DimVector& sizes, Dims other);
 // A view of these sizes, which t broadcasts to.
 Tensor broadcast_view(const Tensor& t, Dims sizes);
+// A vector as it broadcasts along one axis of `self`, which has as many elements.
+Tensor vector_along(const Tensor& vector, const Tensor& self, std::int64_t axis);
 
 }  // namespace pel

@@ -133,7 +133,8 @@ std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const Ro
   for (std::size_t o = 0; o < facts.outputs.size(); ++o) {
     const DType dtype = facts.stored_output(o, call.compute);
     if (facts.outputs[o].kind == RowOutput::Kind::Row) {
-      results.push_back(make_dense(sizes, dtype, first.device()));
+      results.push_back(call.layout == Layout::Keep ? make_like(first, dtype, first.device())
+                                                    : make_dense(sizes, dtype, first.device()));
       views.push_back(results.back());
       continue;
     }

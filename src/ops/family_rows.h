@@ -51,6 +51,10 @@ class RowsDef {
   RowsDef computes(DTypeSet dtypes) &&;
   RowsDef values_in(DType (*type)(DType)) &&;
   RowsDef fold(FoldKind kind, RowFormula element, RowFormula finish = nullptr) &&;
+  // A value made of those folded before it, once a row.
+  RowsDef derives(RowFormula formula) && {
+    return std::move(*this).fold(FoldKind::Sum, nullptr, std::move(formula));
+  }
   RowsDef keeps() &&;  // the elements of the last fold, for rows to read again
   RowsDef gives_value(RowFormula formula, DType (*dtype)(DType) = nullptr) &&;
   RowsDef gives_row(RowFormula formula) &&;
@@ -103,6 +107,7 @@ struct RowsCall {
   AxisSet reduced;
   KeepDims keep = KeepDims::No;
   std::size_t program = 0;
+  Layout layout = Layout::RowMajor;  // of rows that are given: Keep is the first input's order of axes
 };
 // Makes the outputs and launches. The first input has the sizes; the others broadcast to them.
 std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const RowsCall& call,

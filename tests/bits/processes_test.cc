@@ -154,6 +154,15 @@ Cases picking_and_placing() {
            return Results{scatter_add_(s.empty(), axis, s.indices(20), s.floats())};
          });
        }},
+      {"scatter_reduce_",
+       [](const Source& s) {
+         Results all;
+         for (const char* reduce : {"sum", "prod", "mean", "amax", "amin"}) {
+           for (const IncludeSelf include_self : {IncludeSelf::No, IncludeSelf::Yes})
+             all.push_back(scatter_reduce_(s.empty(), 1, s.indices(20), s.floats(), reduce, include_self));
+         }
+         return all;
+       }},
       {"index_put_",
        [](const Source& s) {
          return Results{index_put_(s.empty(), {s.indices(kRows), s.indices(40)}, s.floats(), Accumulate::Yes),
@@ -174,6 +183,67 @@ Cases picking_and_placing() {
        }},
       {"tril", [](const Source& s) { return Results{tril(s.floats(), 3)}; }},
       {"triu", [](const Source& s) { return Results{triu(s.floats(), -3)}; }},
+  };
+}
+
+// [2, 5, 13, 517]: rows are strided in one of the layouts.
+Tensor images(const Source& s, DType dtype = kF32) { return s.floats(dtype).unflatten(0, {2, 5, 13}); }
+// The same with channels last: [2, 517, 13, 5] and the other way round in memory.
+Tensor deep_images(const Source& s) { return images(s).permute({0, 3, 2, 1}); }
+
+Cases pooling() {
+  return {
+      {"max_pool2d_with_indices",
+       [](const Source& s) {
+         Results all = both(max_pool2d_with_indices(images(s), {3}, {2}, {1}));
+         for (const Tensor& t : both(max_pool2d_with_indices(deep_images(s), {2, 3}, {1, 2}, {1})))
+           all.push_back(t);
+         return all;
+       }},
+      {"max_pool3d_with_indices",
+       [](const Source& s) { return both(max_pool3d_with_indices(images(s), {2, 3, 4}, {1, 2, 2}, {1})); }},
+      {"adaptive_max_pool2d", [](const Source& s) { return both(adaptive_max_pool2d(images(s), {3, 9})); }},
+      {"avg_pool2d",
+       [](const Source& s) {
+         return Results{avg_pool2d(images(s), {3}, {2}, {1}), avg_pool2d(deep_images(s), {3}, {1}, {1}),
+                        avg_pool2d(images(s, kBF16), {3}, {2})};
+       }},
+      {"avg_pool3d", [](const Source& s) { return Results{avg_pool3d(images(s), {3}, {2}, {1})}; }},
+      {"adaptive_avg_pool2d",
+       [](const Source& s) {
+         return Results{adaptive_avg_pool2d(images(s), {3, 9}), adaptive_avg_pool2d(images(s), {1, 1}),
+                        adaptive_avg_pool2d(deep_images(s), {1, 1}),
+                        adaptive_avg_pool2d(deep_images(s), {2, 2})};
+       }},
+      {"adaptive_avg_pool3d",
+       [](const Source& s) { return Results{adaptive_avg_pool3d(images(s), {1, 2, 3})}; }},
+      {"max_pool2d_with_indices_backward",
+       [](const Source& s) {
+         const Tensor x = images(s);
+         const auto [values, indices] = max_pool2d_with_indices(x, {3}, {1}, {1});
+         return Results{
+             max_pool2d_with_indices_backward(values, x, {3}, {1}, {1}, {1}, CeilMode::No, indices)};
+       }},
+      {"avg_pool2d_backward",
+       [](const Source& s) {
+         const Tensor x = images(s);
+         return Results{avg_pool2d_backward(avg_pool2d(x, {3}, {1}, {1}), x, {3}, {1}, {1}, CeilMode::No,
+                                            CountIncludePad::Yes)};
+       }},
+      {"adaptive_avg_pool2d_backward",
+       [](const Source& s) {
+         const Tensor x = images(s);
+         return Results{adaptive_avg_pool2d_backward(adaptive_avg_pool2d(x, {5, 100}), x)};
+       }},
+      {"upsample_nearest2d",
+       [](const Source& s) { return Results{upsample_nearest2d(images(s), {20, 400})}; }},
+      {"upsample_bilinear2d",
+       [](const Source& s) {
+         return Results{upsample_bilinear2d(images(s), {20, 400}, AlignCorners::No),
+                        upsample_bilinear2d(deep_images(s), {20, 9}, AlignCorners::Yes)};
+       }},
+      {"upsample_bicubic2d",
+       [](const Source& s) { return Results{upsample_bicubic2d(images(s), {20, 400}, AlignCorners::No)}; }},
   };
 }
 
@@ -243,9 +313,25 @@ Cases creation_and_copies() {
   };
 }
 
+Cases attention_cases() {
+  return {{"attention", [](const Source& s) {
+             Results results;
+             for (const DType dtype : {kF32, kBF16, kF64}) {
+               const Tensor x = s.floats(dtype).unsqueeze(0).unsqueeze(0);
+               for (const Causal causal : {Causal::No, Causal::Yes}) {
+                 for (const Tensor& part : both(attention(x.slice(3, 0, 64), x.slice(3, 64, 128),
+                                                          x.slice(3, 128, 199), std::nullopt, causal)))
+                   results.push_back(part);
+               }
+             }
+             return results;
+           }}};
+}
+
 Cases all_cases() {
   Cases all;
-  for (Cases part : {scans_and_sorting(), picking_and_placing(), random_numbers(), creation_and_copies()})
+  for (Cases part : {scans_and_sorting(), picking_and_placing(), pooling(), random_numbers(),
+                     creation_and_copies(), attention_cases()})
     all.merge(part);
   return all;
 }
@@ -264,7 +350,8 @@ TEST(Bits, EveryHandWrittenKernelIsTried) {
   for (const Op* op : all_ops()) {
     const bool runs = op->kind() == OpKind::Kernel || op->kind() == OpKind::Sync;
     if (!runs || !op->record().is_builtin || op->pointwise() != nullptr || op->rows() != nullptr) continue;
-    // Products of matrices: an engine's promise less; tests/gemm holds what they do.
+    // Products of matrices and convolutions: an engine's promise less; tests/gemm and tests/convolution hold
+    // what they do.
     const KernelList kernels = op->kernels(DeviceType::Cpu);
     if (!kernels.empty() && kernels[0].predict != nullptr) continue;
     // `item` gives one number; `empty` and its like give none.

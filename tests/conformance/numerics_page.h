@@ -46,6 +46,15 @@ and compiled in process give the same bits. All NaNs count as equal: which one c
   one over the odd ones, whose sum is added to the element, in f32 with denormals flushed to zero, as AMX does. An element
   is off by at most k + 3 roundings of the sum of the products' sizes. The price of one order: bf16 without AMX runs at the
   speed of f32, since VDPBF16PS adds otherwise, and one row by a transposed matrix cannot be a dot product along k.
+- Attention goes over tiles of 1024 keys from key 0 on ([0015](decisions/0015-attention-over-tiles-of-keys.md)): a query
+  has the same bits in a whole sequence, alone against a cache of keys, and in any batch. Weights of bf16 are rounded to
+  bf16 before they multiply values.
+- Convolutions promise less: the number of threads does not change their bits, but the instruction set, the batch, the
+  layout and the build (with oneDNN or without) may, because they choose among kernels that add in different orders; also
+  under `Determinism::Strict`. An element is off by at most as many roundings of the sum of the products' sizes as it has
+  products, and three; results that are denormal may be flushed to zero. The gradients are convolutions and sums.
+- Pooling takes the elements of a window in their order, f16 and bf16 in f32; adaptive means add eight sums, element i of
+  the window in sum i mod 8. Resampling multiplies along the last axis first.
 - Scans add one element after the other, f32 in f64. Where several values meet in one element (`scatter_add`,
   `index_put`), they are added in row-major order of the sources, each rounded.
 - A random number is a function of the generator's seed, its counter and the element's index.
@@ -80,8 +89,8 @@ inline std::string rounded_up(double error) {
 
 inline std::string numerics_page(const std::map<std::string, NumericsRow>& rows) {
   std::string page(kNumericsIntroduction);
-  constexpr std::string_view kFamilies[] = {"One tensor", "Two tensors", "Three tensors"};
-  for (int tensors = 1; tensors <= 3; ++tensors) {
+  constexpr std::string_view kFamilies[] = {"One tensor", "Two tensors", "Three tensors", "Four tensors"};
+  for (int tensors = 1; tensors <= 4; ++tensors) {
     page += fmt::format("\n## {}\n\n| op | f16 | bf16 | f32 | f64 | f32 over |\n|---|---|---|---|---|---|\n",
                         kFamilies[tensors - 1]);
     for (const auto& [name, row] : rows) {

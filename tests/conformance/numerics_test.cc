@@ -126,7 +126,7 @@ std::string title(const Job& job) {
   const PrebuiltCall kernel(*job.op, job.formula, job.compute);
   std::string text = label(*job.op, job.formula);
   if (!kernel.uses_params()) return text;
-  const std::string_view tensors[] = {"x", "x, y", "x, y, z"};
+  const std::string_view tensors[] = {"x", "x, y", "x, y, z", "x, y, z, w"};
   return fmt::format("{}({}, {})", text, tensors[kernel.input_types().size() - 1],
                      fmt::join(kernel.params(), ", "));
 }

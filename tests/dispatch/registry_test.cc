@@ -28,6 +28,21 @@ DType pointwise_dtype(const Pointwise& facts, const std::string& arg) {
   return facts.computes.contains(kF32) ? kF32 : facts.computes.contains(kF64) ? kF64 : kI64;
 }
 
+// Convolutions, pooling, resampling.
+bool is_spatial(const Op& op) {
+  const std::string_view name = op.name();
+  return name.starts_with("conv") || name.find("_pool") != name.npos || name.starts_with("upsample");
+}
+Tensor spatial_tensor(const Op& op, const SchemaArg& arg) {
+  const std::string name(op.name());
+  const std::size_t dim = name.find_first_of("123");
+  const int axes = dim == name.npos ? 2 : name[dim] - '0';
+  if (arg.name == "bias") return ones({1});
+  std::vector<Dim> sizes = {1, 1};
+  for (int i = 0; i < axes; ++i) sizes.emplace_back(1);
+  return arg.name == "indices" ? zeros(sizes, kI64) : ones(sizes);
+}
+
 // Of ops that take indices, masks and lists.
 Value sample_tensor(const Op& op, const SchemaArg& arg) {
   if (arg.name == "tensors") {
@@ -36,11 +51,25 @@ Value sample_tensor(const Op& op, const SchemaArg& arg) {
   }
   if (op.name() == "einsum") return std::vector<Tensor>{ones({2, 2}), ones({2, 2})};
   if (arg.type.is_list) return std::vector<Tensor>{zeros({2}, kI64)};
+  if (op.name() == "attention") return ones({2, 2, 2, 2});
+  if (op.name() == "rotary_embedding" && arg.name != "self") return ones({1});
   if (op.name() == "bmm" || op.name() == "baddbmm") return ones({2, 2, 2});
   if (op.name() == "dot" || op.name() == "outer" || arg.name == "vec") return ones({2});
-  if (arg.name == "index" || arg.name == "indices")
-    return op.name() == "index_select" ? zeros({2}, kI64) : zeros({2, 2}, kI64);
+  if ((arg.name == "index" || arg.name == "indices") && !is_spatial(op))
+    return op.name() == "index_select" || op.name() == "_embedding_bag" ? zeros({2}, kI64)
+                                                                        : zeros({2, 2}, kI64);
+  if (is_spatial(op)) return spatial_tensor(op, arg);
   if (arg.name == "repeats" || op.name() == "one_hot") return ones({1}, kI64);
+  if (op.name() == "nll_loss" && arg.name == "target") return zeros({2}, kI64);
+  if (op.name() == "cosine_embedding_loss" && arg.name == "target") return ones({2});
+  if (arg.name == "mean" || arg.name == "scale" || arg.name.starts_with("running_"))
+    return op.name() == "native_group_norm_backward" ? ones({2, 1}) : ones({2});
+  if (op.name() == "native_group_norm_backward" && arg.name == "rstd") return ones({2, 1});
+  if (op.name() == "select_scatter" && arg.name == "src") return ones({2});
+  if (op.name() == "col2im") return ones({1, 1, 4});
+  if (op.name() == "grid_sampler_2d") return arg.name == "grid" ? ones({1, 1, 2, 2}) : ones({1, 1, 2, 2});
+  if (op.name() == "_embedding_bag" && arg.name != "weight") return zeros({2}, kI64);
+  if (op.name() == "embedding_dense_backward" && arg.name == "grad") return ones({2, 2, 3});
   if (arg.name == "mask") return ones({1}, kBool);
   return op.kind() == OpKind::Sync ? ones({1}) : ones({2, 2});
 }
@@ -78,9 +107,23 @@ Value sample(const Op& op, const SchemaArg& arg) {
                                                        {"shifts", std::vector<Dim>{1}},
                                                        {"pad", std::vector<Dim>{1, 0}},
                                                        {"num_classes", Dim(3)},
+                                                       {"training", true},
+                                                       {"split_sizes", std::vector<Dim>{1, 1}},
+                                                       {"output_size", std::vector<Dim>{2, 2}},
+                                                       {"kernel_size", std::vector<Dim>{1, 1}},
+                                                       {"dilation", std::vector<Dim>{1, 1}},
+                                                       {"padding", std::vector<Dim>{0, 0}},
+                                                       {"num_weights", Dim(2)},
+                                                       {"reduce", std::string("sum")},
+                                                       {"N", Dim(2)},
+                                                       {"C", Dim(2)},
+                                                       {"HxW", Dim(1)},
+                                                       {"group", Dim(1)},
+                                                       {"num_groups", Dim(1)},
                                                        {"normalized_shape", std::vector<Dim>{2}},
                                                        {"source", std::vector<Dim>{0}},
                                                        {"destination", std::vector<Dim>{1}}};
+  if (arg.type.is_optional && !arg.default_value) return {};
   if (arg.type.base == ArgType::Base::Tensor) {
     if (op.pointwise() != nullptr) return ones({2, 2}, pointwise_dtype(*op.pointwise(), arg.name));
     if (op.name().starts_with("float_power")) return ones({2, 2}, kF64);  // what it writes
@@ -90,7 +133,19 @@ Value sample(const Op& op, const SchemaArg& arg) {
   if (op.name() == "linspace" || op.name() == "arange") {
     if (arg.name == "start") return Scalar(0);
   }
+  if (op.name() == "col2im" && arg.name == "stride") return std::vector<Dim>{1, 1};
   if (arg.name == "dim" && arg.type.is_list) return std::vector<Dim>{0};
+  if (is_spatial(op)) {
+    if (arg.name == "padding" || arg.name == "output_padding") return std::vector<Dim>{0};
+    if (arg.name == "output_size")
+      return std::vector<Dim>(op.name() == "adaptive_avg_pool1d"   ? 1
+                              : op.name() == "adaptive_avg_pool3d" ? 3
+                                                                   : 2,
+                              Dim(1));
+    if (arg.type.is_list) return std::vector<Dim>{1};
+    if (arg.type.base == ArgType::Base::Bool) return false;
+    if (arg.name == "groups") return Dim(1);
+  }
   const auto found = kByName.find(arg.name);
   EXPECT_NE(found, kByName.end()) << op.name() << " needs a sample for " << arg.name;
   return found == kByName.end() ? Value() : found->second;
@@ -199,8 +254,9 @@ std::string public_header(const std::string& name) {
 
 std::string public_headers() {
   std::string text;
-  for (const char* name : {"ops.h", "indexing.h", "linalg.h", "normalization.h", "pointwise.h", "random.h",
-                           "reductions.h", "sorting.h"})
+  for (const char* name :
+       {"ops.h", "attention.h", "convolution.h", "images.h", "indexing.h", "linalg.h", "losses.h",
+        "normalization.h", "pointwise.h", "pooling.h", "random.h", "reductions.h", "sorting.h"})
     text += public_header(name);
   return text;
 }

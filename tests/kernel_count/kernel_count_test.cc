@@ -65,5 +65,41 @@ TEST(KernelCount, SoftmaxAndNormsAreOneKernelEach) {
   EXPECT_EQ(launched_by([&] { rms_norm(x, {96}, weight); }).count, 1U);
 }
 
+TEST(KernelCount, APreNormTransformerBlockIsTwelveKernels) {
+  constexpr std::int64_t kBatch = 2, kRows = 10, kHeads = 4, kHead = 16, kWidth = kHeads * kHead;
+  const Tensor x = ones({kBatch, kRows, kWidth}), one = ones({kWidth}),
+               in_weight = ones({3 * kWidth, kWidth}), in_bias = ones({3 * kWidth}),
+               out_weight = ones({kWidth, kWidth}), gate = ones({3 * kWidth, kWidth}),
+               up = ones({3 * kWidth, kWidth}), down = ones({kWidth, 3 * kWidth});
+  std::uint64_t total = 0;
+  Tensor made;
+  const auto step = [&](std::uint64_t wanted, const std::function<Tensor()>& f) {
+    const std::uint64_t count = launched_by([&] { made = f(); }).count;
+    EXPECT_EQ(count, wanted) << "after " << total << " kernels";
+    total += count;
+    return made;
+  };
+  const Tensor normed = step(1, [&] { return layer_norm(x, {kWidth}, one, one); });
+  const Tensor merged = step(1, [&] { return linear(normed, in_weight, in_bias); });
+  const Tensor heads =  // query, key and value are views: [3, batch, heads, rows, columns]
+      step(0, [&] { return merged.view({kBatch, kRows, 3, kHeads, kHead}).permute({2, 0, 3, 1, 4}); });
+  AttentionOptions options;
+  options.causal = Causal::Yes;
+  const Tensor seen = step(1, [&] {
+    return scaled_dot_product_attention(heads.select(0, 0), heads.select(0, 1), heads.select(0, 2),
+                                        std::nullopt, options);
+  });
+  const Tensor joined =  // rows of all heads lie side by side
+      step(0, [&] { return seen.transpose(1, 2).reshape({kBatch, kRows, kWidth}); });
+  const Tensor projected = step(1, [&] { return linear(joined, out_weight, one); });
+  const Tensor middle = step(1, [&] { return add(x, projected); });
+  const Tensor again = step(1, [&] { return layer_norm(middle, {kWidth}, one, one); });
+  const Tensor gated = step(2, [&] { return gelu(linear(again, gate), "tanh"); });
+  const Tensor hidden = step(2, [&] { return mul(gated, linear(again, up)); });
+  const Tensor narrow = step(1, [&] { return linear(hidden, down); });
+  step(1, [&] { return add(middle, narrow); });
+  EXPECT_EQ(total, 12U);
+}
+
 }  // namespace
 }  // namespace pel

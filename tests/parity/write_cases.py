@@ -8,8 +8,8 @@ import sys
 
 import torch
 
-from families import (copies, creation, indexing, items, linalg, movement, picking, pointwise, promotion, reductions, rows,
-                      sorting, versions, views)
+from families import (attention, copies, core, creation, images, indexing, items, linalg, losses, movement, norms,
+                      picking, pointwise, promotion, reductions, rows, sorting, versions, views)
 from program import DTYPES, NoAnswer, Program
 
 FORMAT_VERSION = 1
@@ -18,7 +18,8 @@ FAMILIES = {"views": (views, 5040), "indexing": (indexing, 1800), "promotion": (
             "creation": (creation, 1680), "copies": (copies, 1800), "versions": (versions, 360), "items": (items, 360),
             "pointwise": (pointwise, 30420), "reductions": (reductions, 1500), "rows": (rows, 8400),
             "sorting": (sorting, 8400), "picking": (picking, 8500), "movement": (movement, 6400),
-            "linalg": (linalg, 6000)}
+            "linalg": (linalg, 6000), "attention": (attention, 2000), "images": (images, 5800),
+            "losses": (losses, 4800), "norms": (norms, 2400), "core": (core, 4800)}
 
 
 def drawn(make):

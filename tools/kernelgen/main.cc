@@ -65,7 +65,7 @@ std::string table_text(const std::vector<cpu::KernelSpec>& specs) {
       costs += fmt::format("{}{:.3f}f", costs.empty() ? "" : ", ", codegen::cost_per_element(kernel, isa));
       functions += fmt::format("{}{}", functions.empty() ? "" : ", ", function);
     }
-    rows += fmt::format("    {{\"{}\", {{{}}}, {{{}}}}},\n", spec.name, costs, functions);
+    rows += fmt::format("    {{\"{}\", {{{}}}, {{{}}}, {}}},\n", spec.name, costs, functions, spec.reads());
   }
   std::string tiles;
   std::size_t tile_count = 0;

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <optional>
 
 #include "pellucid/threads.h"
 
 #include "backends/cpu/amx.h"
-#include "backends/cpu/float_mode.h"
 #include "backends/cpu/pointwise.h"
+#include "backends/cpu/scratch.h"
 #include "backends/cpu/tile.h"
+#include "backends/cpu/tile_mode.h"
 #include "base/check.h"
 #include "base/thread_pool.h"
 #include "tensor/make.h"
@@ -26,51 +25,12 @@ using codegen::TileOrder;
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 std::int64_t pieces(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 
-// Memory that a thread keeps for the next call. 64-byte aligned.
-class Scratch {
- public:
-  char* take(std::int64_t bytes) {
-    if (bytes > size_) {
-      memory_.reset(
-          static_cast<char*>(std::aligned_alloc(64, static_cast<std::size_t>(round_up(bytes, 64)))));
-      PEL_CHECK(memory_ != nullptr, MemoryError, "no memory for {} bytes of a product's panels", bytes);
-      size_ = bytes;
-    }
-    return memory_.get();
-  }
-
- private:
-  struct Free {
-    void operator()(char* p) const { std::free(p); }
-  };
-  std::unique_ptr<char, Free> memory_;
-  std::int64_t size_ = 0;
-};
 struct Room {
   Scratch rows, panel, sums, chains, line;
   static Room& of_thread() {
     thread_local Room room;
     return room;
   }
-};
-
-// What tiles run under, beside the mode of the library: pairs flush denormals, as AMX does.
-class TileMode {
- public:
-  explicit TileMode(const TileFamily& family) : flushes_(family.order == TileOrder::Pairs) {
-    if (family.is_amx()) registers_.emplace();
-  }
-  template <class F>
-  void multiply(F&& f) const {
-    std::optional<FlushingFloatMode> flushing;
-    if (flushes_) flushing.emplace();
-    f();
-  }
-
- private:
-  DefaultFloatMode default_;
-  bool flushes_;
-  std::optional<AmxRegisters> registers_;
 };
 
 class Product {
@@ -208,6 +168,7 @@ class Product {
   //
   // As it lies, where its columns are dense and one block of rows is all there is: some k at a time across
   // many panels, so that long runs are read. More rows would read lines again that lie too far apart for L1.
+  // Where b is dense along k, the first block of rows turns it in registers and leaves a copy for the others.
   // Else through copies of panels: small enough for L1 where b is dense along k, of a few panels where it is
   // dense along its columns.
   void run_streamed() {
@@ -216,6 +177,7 @@ class Product {
     const bool lies_well =
         f_.order == TileOrder::Chain && p_.dtype == f_.type && along_columns && p_.m <= f_.rows;
     Slab slab{1, copied_depth(1, kL1Copy), false};
+    if (turns()) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
     if (lies_well) {
       constexpr std::int64_t kMostPanels = 64, kDepth = 32;
       slab = {std::clamp(pieces(p_.n / f_.columns, thread_count()), std::int64_t{1}, kMostPanels), kDepth,
@@ -256,28 +218,48 @@ class Product {
     char* const sums = room.sums.take(round_up(p_.m, f_.rows) * row);
     char* const chains = room.chains.take(round_up(p_.m, f_.rows) * row);
     const bool is_chain = f_.order == TileOrder::Chain, as_it_lies = slab.lies_well;
+    const bool may_turn = turns() && columns % f_.unit == 0;
     char* const copy = as_it_lies ? nullptr : room.panel.take(slab.depth * width * f_.element_size);
     for (std::int64_t k = 0; k == 0 || k < depth_;) {
       const std::int64_t chain_end = is_chain ? round_up(k + 1, kChainDepth) : depth_;
-      const std::int64_t end = std::min({k + slab.depth, chain_end, depth_});
-      if (!as_it_lies) copy_slab(k, end, column, columns, copy);
+      std::int64_t end = std::min({k + slab.depth, chain_end, depth_});
+      const bool turning = may_turn && end - k >= f_.unit;
+      if (turning) end -= (end - k) % f_.unit;
+      if (!as_it_lies && !turning) copy_slab(k, end, column, columns, copy);
       const bool starts = is_chain ? k % kChainDepth == 0 : k == 0, ends = end == std::min(chain_end, depth_);
       mode.multiply([&] {
         PelTileCall call{};
         call.depth = end - k;
         call.row = row;
+        const auto run = [&](codegen::PelTileFn* tile, std::int64_t r, std::int64_t height, std::int64_t c) {
+          const std::int64_t place = r * row + c * sum_size_;
+          point_at_rows(call, packed, 0, r, height, k);
+          call.chain = starts ? nullptr : chains + place;
+          call.added = ends && is_chain && chain_end > kChainDepth ? sums + place : nullptr;
+          call.out = (ends ? sums : chains) + place;
+          tile(&call);
+        };
+        const std::int64_t first_rows = std::min<std::int64_t>(f_.rows, p_.m);
+        for (std::int64_t c = 0; turning && c < columns; c += f_.unit) {
+          call.b = b_.at(k, column + c);
+          call.b_step = b_.matrix.column * f_.element_size;
+          call.next = c + f_.unit < columns ? b_.at(k, column + c + f_.unit)
+                      : end < p_.k          ? b_.at(end, column)
+                                            : b_.at(0, column + columns);
+          if (p_.m > f_.rows) {
+            const std::int64_t panel = c / f_.columns * f_.columns;
+            call.panel_step = b_step(f_.width_at(column + panel, p_.n));
+            call.panel = copy + panel * call.depth * f_.element_size + c % f_.columns * f_.element_size;
+          }
+          run(f_.turning[first_rows], 0, first_rows, c);
+        }
         for (std::int64_t c = 0; c < width; c += f_.columns) {
           const int panel = f_.width_at(column + c, p_.n);
           call.b_step = as_it_lies ? b_.matrix.row * f_.element_size : b_step(panel);
-          call.b = as_it_lies ? b_.at(k, column + c) : copy + c * (end - k) * f_.element_size;
-          for (std::int64_t r = 0; r < p_.m; r += f_.rows) {
-            const std::int64_t height = std::min<std::int64_t>(f_.rows, p_.m - r),
-                               place = r * row + c * sum_size_;
-            point_at_rows(call, packed, 0, r, height, k);
-            call.chain = starts ? nullptr : chains + place;
-            call.added = ends && is_chain && chain_end > kChainDepth ? sums + place : nullptr;
-            call.out = (ends ? sums : chains) + place;
-            f_.tile(height, panel)(&call);
+          call.b = as_it_lies ? b_.at(k, column + c) : copy + c * call.depth * f_.element_size;
+          for (std::int64_t r = turning ? f_.rows : 0; r < p_.m; r += f_.rows) {
+            const std::int64_t height = std::min<std::int64_t>(f_.rows, p_.m - r);
+            run(f_.tile(height, panel), r, height, c);
           }
         }
       });
@@ -285,6 +267,8 @@ class Product {
     }
     finish(0, p_.m, column, width, sums, row, room);
   }
+  // Whether b goes through turning tiles, which read it as it lies.
+  bool turns() const { return f_.turning[1] != nullptr && p_.dtype == f_.type && b_.matrix.row == 1; }
 
   // Panels beside each other, each of `end` - `k`.
   void copy_slab(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns,

@@ -69,6 +69,12 @@ codegen::PelLoopFn* function_of(const std::string& kernel, codegen::Isa isa) {
   return prebuilt == nullptr ? nullptr : prebuilt->function[static_cast<int>(isa)];
 }
 
+// Which inputs a loop reads.
+std::uint64_t reads_of(const std::string& kernel) {
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
+  return prebuilt == nullptr ? 0 : prebuilt->reads;
+}
+
 void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<Kernel>& list) {
   const RowProgram& facts = op.rows()->programs[program];
   for (const DType dtype : kOrder) {
@@ -87,13 +93,17 @@ void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<
     code.keeps = facts.keeps;
     for (std::size_t f = 0; f < facts.folds.size(); ++f) {
       const FoldKind kind = facts.folds[f].kind;
+      const bool folds = facts.folds[f].element != nullptr;
       code.folds.push_back({loop(kFoldLoop, f), loop(kAccumulateLoop, f), loop(kElementLoop, f),
                             loop(kFinishLoop, f), function_of(fold_name(kind, code.value), isa),
-                            function_of(combine_name(kind, code.value), isa),
-                            initial_bits(kind, code.value)});
+                            folds ? function_of(combine_name(kind, code.value), isa) : nullptr,
+                            initial_bits(kind, code.value),
+                            reads_of(row_loop_name(op, program, dtype, kFoldLoop, f)) |
+                                reads_of(row_loop_name(op, program, dtype, kElementLoop, f))});
     }
     for (std::size_t o = 0; o < facts.outputs.size(); ++o)
-      code.outputs.push_back({facts.outputs[o].kind, facts.stored_output(o, dtype), loop(kOutputLoop, o)});
+      code.outputs.push_back({facts.outputs[o].kind, facts.stored_output(o, dtype), loop(kOutputLoop, o),
+                              reads_of(row_loop_name(op, program, dtype, kOutputLoop, o))});
     list.push_back(
         {code.name, supports_any, run_rows, DTypeSet{dtype}, static_cast<std::uint8_t>(program), &code});
   }

@@ -61,6 +61,7 @@ struct Write {
 };
 
 struct Sum {
+  static constexpr bool kHasLanes = true;
   template <class V>
   static V of_lanes(V a, V b) {
     return a + b;
@@ -79,6 +80,7 @@ struct Sum {
   }
 };
 struct Product {
+  static constexpr bool kHasLanes = true;
   template <class V>
   static V of_lanes(V a, V b) {
     return a * b;
@@ -93,6 +95,20 @@ struct Product {
       return T(static_cast<float>(a) * static_cast<float>(b));
     } else {
       return a * b;
+    }
+  }
+};
+// The greater or the lesser; NaN where one is.
+template <bool IsGreater>
+struct Extreme {
+  static constexpr bool kHasLanes = false;  // integers of lanes have no sign
+  template <class T>
+  static T of(T a, T b) {
+    if constexpr (kIsHalf<T>) {
+      const auto x = static_cast<float>(a), y = static_cast<float>(b);
+      return (IsGreater ? y > x : y < x) || y != y ? b : a;
+    } else {
+      return (IsGreater ? b > a : b < a) || b != b ? b : a;
     }
   }
 };
@@ -116,7 +132,7 @@ struct Update {
   static void run(char* plain, char* place, const WalkAxis& axis) {
     constexpr std::int64_t kStep = sizeof(T);
     std::int64_t i = 0;
-    if constexpr (Lanes<T>::kExist) {
+    if constexpr (Lanes<T>::kExist && Fold::kHasLanes) {
       using Vector = typename Lanes<T>::Vector;
       constexpr std::int64_t kLanes = 16 / kStep;
       if (axis.plain_step == kStep && axis.indexed_step == kStep) {
@@ -315,8 +331,12 @@ void place(const IndexedWalk& walk, std::uint8_t dtype, std::int64_t reduce) {
       return move_by_width<Write>(walk, dtype);
     case 1:
       return update_by_type<Sum>(walk, dtype);
-    default:
+    case 2:
       return update_by_type<Product>(walk, dtype);
+    case 3:
+      return update_by_type<Extreme<true>>(walk, dtype);
+    default:
+      return update_by_type<Extreme<false>>(walk, dtype);
   }
 }
 
@@ -328,7 +348,7 @@ void run_gather(Stream&, const KernelArgs& args) {
        dst);
 }
 
-// scatter: dst; index, src; dim, how it is combined (0 written, 1 added, 2 multiplied).
+// scatter: dst; index, src; dim, how it is combined (0 written, 1 added, 2 multiplied, 3 greatest, 4 least).
 void run_scatter(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   place(make_gather_walk(input(args, 1), dst, input(args, 0), args.scalars[0].as_int, false), dst.dtype,
@@ -363,6 +383,7 @@ KernelLists index_kernels() {
   static const auto kLists = std::to_array<BackendKernels>({{"gather", kGather},
                                                             {"scatter", kScatter},
                                                             {"scatter_add", kScatter},
+                                                            {"scatter_reduce", kScatter},
                                                             {"index", kIndex},
                                                             {"index_select", kIndex},
                                                             {"embedding", kIndex},

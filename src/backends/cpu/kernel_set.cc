@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cpu/attention_loops.h"
 #include "backends/cpu/gemm_loops.h"
 #include "dispatch/op_table.h"
 
@@ -44,6 +45,9 @@ void add_row_loops(const Op& op, std::size_t program, Add&& add) {
     const DType type = rows.value_type(dtype);
     for (std::size_t f = 0; f < rows.folds.size(); ++f) {
       const FoldKind kind = rows.folds[f].kind;
+      if (rows.folds[f].finish)
+        add(row_loop_name(op, program, dtype, kFinishLoop, f), finish_expr(rows, f, dtype));
+      if (!rows.folds[f].element) continue;
       if (static_cast<int>(f) == rows.keeps) {
         add(row_loop_name(op, program, dtype, kElementLoop, f), element_expr(rows, f, dtype));
       } else {
@@ -51,8 +55,6 @@ void add_row_loops(const Op& op, std::size_t program, Add&& add) {
             codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)};
         add(row_loop_name(op, program, dtype, kAccumulateLoop, f), accumulate_expr(rows, f, dtype));
       }
-      if (rows.folds[f].finish)
-        add(row_loop_name(op, program, dtype, kFinishLoop, f), finish_expr(rows, f, dtype));
       add(combine_name(kind, type), combine_expr(kind, type));
       add(fold_name(kind, type), value_expr(type)).fold =
           codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)};
@@ -90,6 +92,14 @@ void share_code(std::map<std::string, KernelSpec>& specs) {
 }
 
 }  // namespace
+
+std::uint64_t KernelSpec::reads() const {
+  std::uint64_t inputs = 0;
+  for (const scalar::ScalarNode& node : body.nodes) {
+    if (node.op == scalar::ScalarOp::Input) inputs |= std::uint64_t{1} << node.bits;
+  }
+  return inputs;
+}
 
 codegen::LoopKernel KernelSpec::lower(codegen::Isa isa) const {
   return fold ? codegen::lower_fold(symbol(name, isa), body, *fold)
@@ -144,6 +154,8 @@ std::vector<KernelSpec> kernel_set() {
     const auto dtype = static_cast<DType>(d);
     add(gemm_finish_name(dtype), gemm_finish_expr(dtype));
   }
+  for (AttentionLoop& loop : attention_loops())
+    add(loop.name, std::move(loop.body)).fold = std::move(loop.fold);
   for (int from = 0; from < kDTypeCount; ++from) {
     for (int to = 0; to < kDTypeCount; ++to) {
       const auto a = static_cast<DType>(from), b = static_cast<DType>(to);

@@ -21,6 +21,7 @@ struct KernelSpec {
   scalar::ScalarExpr body;
   std::optional<codegen::Fold> fold;
 
+  std::uint64_t reads() const;  // inputs that the code reads, a bit each
   codegen::LoopKernel lower(codegen::Isa isa) const;
 };
 // The name of a kernel's function.
@@ -55,6 +56,7 @@ struct PrebuiltKernel {
   const char* name;
   float cost[codegen::kIsaCount];  // cycles an element, roughly
   codegen::PelLoopFn* function[codegen::kIsaCount];
+  std::uint64_t reads;  // inputs, a bit each; the others may be anything
 };
 // Generated: sorted by name.
 extern const PrebuiltKernel kPrebuiltKernels[];

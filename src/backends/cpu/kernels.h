@@ -9,18 +9,22 @@ namespace pel::cpu {
 
 // In kernel lists the first kernel that supports the call wins. They are static.
 using KernelLists = ArrayView<BackendKernels>;
+KernelLists attention_kernels();
+KernelLists convolution_kernels();
 KernelLists copy_kernels();
 KernelLists fill_kernels();
 KernelLists gemm_kernels();
 KernelLists index_kernels();
 KernelLists move_kernels();
 KernelLists pad_kernels();
+KernelLists pool_kernels();
 KernelLists random_kernels();
 KernelLists sampling_kernels();
 KernelLists scan_kernels();
 KernelLists search_kernels();
 KernelLists select_kernels();
 KernelLists sort_kernels();
+KernelLists upsample_kernels();
 
 inline Support supports_any(const KernelArgs&) { return Support::yes(); }
 

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/float_mode.h"
 #include "backends/cpu/pointwise.h"
+#include "backends/cpu/row_arguments.h"
 #include "backends/cpu/stream_store.h"
 #include "backends/cpu/tile.h"
 #include "base/check.h"
@@ -19,8 +20,6 @@ using codegen::PelLoopFn;
 
 constexpr std::int64_t kBlock = 1024;  // elements that are folded at once
 constexpr std::int64_t kLanes = codegen::Fold::kLanes;
-constexpr int kMaxOutputs = 3, kMaxFolds = 3;
-constexpr int kMaxOperands = kMaxOutputs + kMaxRowInputs;
 // Rows that are taken through all folds together stay in L2 between them.
 constexpr std::int64_t kChunkBytes = 256 << 10;
 constexpr std::int64_t kMostRows = 32, kMostColumns = 512;
@@ -31,29 +30,9 @@ constexpr std::int64_t kShares = 8, kFewestInChunk = 256;
 constexpr std::int64_t kFetchRows = 8;  // by columns, rows that are fetched ahead
 // Neighbouring columns that are worth walking across rows for.
 constexpr std::int64_t kFewestColumns = 8;
-constexpr std::int64_t kGrain = 16 << 10;  // elements worth a thread
-
-struct Axis {
-  std::int64_t size;
-  std::int64_t step[kMaxOperands];  // in bytes
-};
-using Axes = SmallVector<Axis, 6>;
-
-std::int64_t count_of(const Axes& axes) {
-  std::int64_t count = 1;
-  for (const Axis& axis : axes) count *= axis.size;
-  return count;
-}
-// Offset of element `index` of the sequence over `axes`, the first axis fastest.
-std::int64_t offset_of(const Axes& axes, int operand, std::int64_t index) {
-  if (axes.size() == 1) return index * axes[0].step[operand];
-  std::int64_t offset = 0;
-  for (const Axis& axis : axes) {
-    offset += index % axis.size * axis.step[operand];
-    index /= axis.size;
-  }
-  return offset;
-}
+constexpr std::int64_t kMostInGroup = 256;  // columns of rows that are taken several at once
+constexpr std::int64_t kGrain = 16 << 10;   // elements worth a thread
+constexpr std::int64_t kFewestInRun = 16;   // of a row that is written run by run
 
 // A value that can be compared; f16 and bf16 are no values.
 template <class T>
@@ -65,30 +44,11 @@ auto load_number(const char* from) {
   }
 }
 
-// What a loop reads: dense elements, or one that repeats.
-struct View {
-  char* data;
-  std::int64_t stride;
-};
-
 void cast_elements(char* to, DType to_type, char* from, DType from_type, std::int64_t count) {
   void* data[2] = {to, from};
   constexpr std::int64_t kDense[2] = {1, 1};
   cast_loop(from_type, to_type)->function(count, data, kDense, nullptr);
 }
-
-// The arguments of a loop, one by one: the output, then the inputs.
-struct LoopCall {
-  void* data[1 + kMaxRowInputs + 1 + kMaxFolds];
-  std::int64_t strides[1 + kMaxRowInputs + 1 + kMaxFolds];
-  int count = 0;
-
-  void add(void* pointer, std::int64_t stride) {
-    data[count] = pointer;
-    strides[count++] = stride;
-  }
-  void add(const View& view) { add(view.data, view.stride); }
-};
 
 class RowRun {
  public:
@@ -155,13 +115,25 @@ class RowRun {
     const int first = outputs_;
     by_columns_ = !kept_.empty() && !reduced_.empty() && kept_[0].size >= kFewestColumns &&
                   kept_[0].step[first] < reduced_[0].step[first] && kept_[0].step[first] != 0;
+    for (int k = 0; k < operand_count(); ++k) {
+      repeats_[k] = is_dense_[k] = true;
+      std::int64_t dense = size_bytes(stored_[k]);
+      for (const Axis& axis : reduced_) {
+        repeats_[k] = repeats_[k] && axis.step[k] == 0;
+        is_dense_[k] = is_dense_[k] && axis.step[k] == dense;
+        dense *= axis.size;
+      }
+    }
+    is_grouped_ = by_columns_ && reduced_.size() == 1 && kept_[0].size <= kMostInGroup && code_.keeps < 0;
+    for (int k = first; is_grouped_ && k < operand_count(); ++k)
+      is_grouped_ = repeats_[k] || (follows(k) && stored_[k] == wanted(k));
     const std::int64_t row_bytes = std::max<std::int64_t>(1, length_ * size_bytes(stored_[first]));
     if (by_columns_) {
       const bool once = code_.folds.size() == 1 && !has_row_output();
       const std::int64_t fits =
           once ? kMostColumns : std::clamp<std::int64_t>(2 * kChunkBytes / row_bytes, 16, kMostColumns);
       const std::int64_t shared = std::max(kFewestInChunk, (kept_[0].size + kShares - 1) / kShares);
-      chunk_width_ = std::min({fits, shared, kept_[0].size});
+      chunk_width_ = is_grouped_ ? kept_[0].size : std::min({fits, shared, kept_[0].size});
       chunks_inside_ = (kept_[0].size + chunk_width_ - 1) / chunk_width_;
       chunks_ = rows_ / kept_[0].size * chunks_inside_;
     } else {
@@ -174,16 +146,29 @@ class RowRun {
       is_direct_ =
           stored_[k] == wanted(k) && (kept_[0].step[k] == size_bytes(stored_[k]) || kept_[0].step[k] == 0);
     }
-    for (int k = 0; k < operand_count(); ++k) {
-      repeats_[k] = true;
-      for (const Axis& axis : reduced_) repeats_[k] = repeats_[k] && axis.step[k] == 0;
-    }
     // A large result that is not written in place goes past the caches.
     for (int o = 0; o < outputs_; ++o) {
       streams_[o] = code_.outputs[static_cast<std::size_t>(o)].kind == RowOutput::Kind::Row &&
                     rows_ * length_ * size_bytes(stored_[o]) >= kStreamBytes;
       for (int k = outputs_; k < operand_count(); ++k) streams_[o] = streams_[o] && base_[k] != base_[o];
     }
+  }
+  // By rows: the inner axis is dense or repeats, in all that the output reads, and nothing is converted.
+  bool is_plain(int o) const {
+    const RowCode::Output& code = code_.outputs[static_cast<std::size_t>(o)];
+    bool is_plain = chunks_ >= kShares && !streams_[o] && code_.keeps < 0 && reduced_.size() >= 1 &&
+                    reduced_.size() <= 2 && reduced_[0].step[o] == size_bytes(stored_[o]);
+    for (int k = outputs_; is_plain && k < operand_count(); ++k) {
+      const std::int64_t step = reduced_[0].step[k];
+      is_plain = (code.reads >> (k - outputs_) & 1) == 0 ||
+                 (stored_[k] == wanted(k) && (step == 0 || step == size_bytes(stored_[k])));
+    }
+    return is_plain;
+  }
+  // By columns: each row of them begins where the one before ends.
+  bool follows(int k) const {
+    const std::int64_t width = size_bytes(stored_[k]);
+    return kept_[0].step[k] == width && reduced_[0].step[k] == kept_[0].size * width;
   }
   bool has_row_output() const {
     return std::any_of(code_.outputs.begin(), code_.outputs.end(),
@@ -200,6 +185,7 @@ class RowRun {
       partial_.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, run.blocks_) * width * bytes));
       values_.resize(run.code_.folds.size() * static_cast<std::size_t>(width * bytes));
       results_.resize(static_cast<std::size_t>(width) * 8);
+      rows_.resize(static_cast<std::size_t>(width * run.operand_count()));
       const std::int64_t kept_bytes = width * run.length_ * bytes;
       if (run.code_.keeps >= 0 && kept_bytes <= kMostKeptBytes)
         kept_.resize(static_cast<std::size_t>(kept_bytes));
@@ -232,8 +218,35 @@ class RowRun {
         first_ = number * run_.chunk_width_;
         count_ = std::min(run_.chunk_width_, run_.rows_ - first_);
       }
+      find_rows();
     }
-    char* row(int k, std::int64_t w) const { return run_.base_[k] + offset_of(run_.kept_, k, first_ + w); }
+    // Where each row of each operand begins: counted up, since to divide for each costs more than a short
+    // row.
+    void find_rows() {
+      const int operands = run_.operand_count();
+      SmallVector<std::int64_t, 6> at(run_.kept_.size());
+      std::int64_t left = first_;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        at[i] = left % run_.kept_[i].size;
+        left /= run_.kept_[i].size;
+      }
+      char** next = rows_.data();
+      for (int k = 0; k < operands; ++k) next[k] = run_.base_[k] + offset_of(run_.kept_, k, first_);
+      for (std::int64_t w = 1; w < count_; ++w, next += operands) {
+        std::copy(next, next + operands, next + operands);
+        for (std::size_t i = 0; i < at.size(); ++i) {
+          const Axis& axis = run_.kept_[i];
+          const bool ends = ++at[i] == axis.size;
+          const std::int64_t move = ends ? 1 - axis.size : 1;
+          for (int k = 0; k < operands; ++k) next[operands + k] += move * axis.step[k];
+          if (!ends) break;
+          at[i] = 0;
+        }
+      }
+    }
+    char* row(int k, std::int64_t w) const {
+      return rows_[static_cast<std::size_t>(w * run_.operand_count() + k)];
+    }
     char* value(std::size_t f, std::int64_t w = 0) {
       return values_.data() + (static_cast<std::int64_t>(f) * run_.chunk_width_ + w) * run_.width_;
     }
@@ -271,9 +284,13 @@ class RowRun {
 
     void fold(std::size_t f) {
       const RowCode::Fold& code = run_.code_.folds[f];
-      if (run_.by_columns_) {
+      if (code.combine == nullptr) {
+        // Nothing is folded.
+      } else if (run_.by_columns_) {
+        const bool grouped = run_.is_grouped_;
+        if (grouped) make_tiles(code.reads, f);
         for_blocks([&](std::int64_t begin, std::int64_t length, std::int64_t b) {
-          fold_columns(f, begin, length, partial(b));
+          grouped ? fold_groups(f, begin, length, partial(b)) : fold_columns(f, begin, length, partial(b));
         });
         join_columns(code, value(f));
       } else {
@@ -298,7 +315,7 @@ class RowRun {
         return;
       }
       call.add(to, 1);
-      for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_row(k, w, begin, length));
+      add_row(call, run_.code_.folds[f].reads, w, begin, length);
       for (std::size_t v = 0; v < f; ++v) call.add(value(v, w), 0);
       run_.code_.folds[f].fold(length, call.data, call.strides, numbers());
     }
@@ -315,7 +332,7 @@ class RowRun {
       const auto f = static_cast<std::size_t>(run_.code_.keeps);
       LoopCall call;
       call.add(kept_row(w, begin), 1);
-      for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_row(k, w, begin, length));
+      add_row(call, run_.code_.folds[f].reads, w, begin, length);
       for (std::size_t v = 0; v < f; ++v) call.add(value(v, w), 0);
       run_.code_.folds[f].element(length, call.data, call.strides, numbers());
       return static_cast<char*>(call.data[0]);
@@ -324,7 +341,7 @@ class RowRun {
       const auto f = static_cast<std::size_t>(run_.code_.keeps);
       LoopCall call;
       call.add(kept_columns(at), 1);
-      for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_columns(k, at));
+      add_columns(call, run_.code_.folds[f].reads, at);
       for (std::size_t v = 0; v < f; ++v) call.add(value(v), 1);
       run_.code_.folds[f].element(count_, call.data, call.strides, numbers());
       return static_cast<char*>(call.data[0]);
@@ -350,13 +367,14 @@ class RowRun {
           if (code.element != nullptr) {
             call.add(keep_columns(begin + r), 1);
           } else {
-            for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_columns(k, begin + r));
+            add_columns(call, code.reads, begin + r);
             for (std::size_t v = 0; v < f; ++v) call.add(value(v), 1);
           }
         } else {
-          for (int i = 0; i < run_.code_.input_count; ++i)
-            call.data[2 + i] =
-                static_cast<char*>(call.data[2 + i]) + run_.reduced_[0].step[run_.outputs_ + i];
+          for (int i = 0; i < run_.code_.input_count; ++i) {
+            const std::int64_t step = code.reads >> i & 1 ? run_.reduced_[0].step[run_.outputs_ + i] : 0;
+            call.data[2 + i] = static_cast<char*>(call.data[2 + i]) + step;
+          }
         }
         if (f == 0 && run_.is_direct_) {
           const std::int64_t ahead = kFetchRows * run_.reduced_[0].step[run_.outputs_];
@@ -376,6 +394,53 @@ class RowRun {
       }
       join_lanes(code, lanes.data(), length, to);
     }
+    // Where the columns of neighbouring rows are neighbours, kLanes rows are one call: row r of them is lane
+    // r. What is the same for all rows stands there as often as there are rows.
+    void make_tiles(std::uint64_t reads, std::size_t values) {
+      tiles_.clear();
+      // Views into `tiles_` are made when it no longer moves.
+      SmallVector<std::int64_t, 8> begins;
+      SmallVector<std::int64_t, 8> strides;
+      const auto add = [&](const View& view, std::int64_t width) {
+        begins.push_back(static_cast<std::int64_t>(tiles_.size()));
+        strides.push_back(view.stride);
+        const std::int64_t bytes = view.stride == 0 ? width : count_ * width;
+        for (std::int64_t i = 0; i < (view.stride == 0 ? 1 : kLanes); ++i)
+          tiles_.insert(tiles_.end(), view.data, view.data + bytes);
+        tiles_.resize((tiles_.size() + 63) / 64 * 64);
+      };
+      for (int i = 0; i < run_.code_.input_count; ++i) {
+        const int k = run_.outputs_ + i;
+        const bool is_tile = (reads >> i & 1) != 0 && !run_.follows(k);
+        add(is_tile ? read_columns(k, 0) : View{unread, 0}, size_bytes(run_.wanted(k)));
+      }
+      for (std::size_t v = 0; v < values; ++v) add({value(v), 1}, run_.width_);
+      views_.clear();
+      for (std::size_t i = 0; i < begins.size(); ++i)
+        views_.push_back({tiles_.data() + begins[i], strides[i]});
+    }
+    void add_groups(LoopCall& call, std::uint64_t reads, std::int64_t at) const {
+      for (std::size_t i = 0; i < views_.size(); ++i) {
+        const int k = run_.outputs_ + static_cast<int>(i);
+        const bool is_input = static_cast<int>(i) < run_.code_.input_count;
+        const bool follows = is_input && (reads >> i & 1) != 0 && run_.follows(k);
+        call.add(follows ? View{row(k, 0) + at * run_.reduced_[0].step[k], 1} : views_[i]);
+      }
+    }
+    void fold_groups(std::size_t f, std::int64_t begin, std::int64_t length, char* to) {
+      const RowCode::Fold& code = run_.code_.folds[f];
+      std::vector<char> lanes(static_cast<std::size_t>(std::min(kLanes, length) * count_ * run_.width_));
+      std::uint64_t initial = code.initial_bits;
+      for (std::int64_t r = 0; r < length; r += kLanes) {
+        LoopCall call;
+        call.add(lanes.data(), 1);
+        call.add(r == 0 ? View{reinterpret_cast<char*>(&initial), 0} : View{lanes.data(), 1});
+        add_groups(call, code.reads, begin + r);
+        code.accumulate(std::min(kLanes, length - r) * count_, call.data, call.strides, numbers());
+      }
+      join_lanes(code, lanes.data(), length, to);
+    }
+
     // Lanes that no element came to hold the initial value, which changes nothing.
     void join_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to) {
       const std::int64_t bytes = count_ * run_.width_;
@@ -450,6 +515,17 @@ class RowRun {
       std::memcpy(to, from, static_cast<std::size_t>(bytes));
     }
 
+    // The inputs that a loop reads.
+    void add_row(LoopCall& call, std::uint64_t reads, std::int64_t w, std::int64_t begin,
+                 std::int64_t length) {
+      for (int i = 0; i < run_.code_.input_count; ++i)
+        call.add(reads >> i & 1 ? read_row(run_.outputs_ + i, w, begin, length) : View{unread, 0});
+    }
+    void add_columns(LoopCall& call, std::uint64_t reads, std::int64_t at) {
+      for (int i = 0; i < run_.code_.input_count; ++i)
+        call.add(reads >> i & 1 ? read_columns(run_.outputs_ + i, at) : View{unread, 0});
+    }
+
     // Elements [begin, begin + length) of row w, for a loop to read.
     View read_row(int k, std::int64_t w, std::int64_t begin, std::int64_t length) {
       const DType stored = run_.stored_[k], wanted = run_.wanted(k);
@@ -457,15 +533,21 @@ class RowRun {
       if (run_.repeats_[k]) return one(k, base);
       const Axes& axes = run_.reduced_;
       const std::int64_t width = size_bytes(stored);
+      if (run_.is_dense_[k]) return in_dtype(k, base + begin * width, length);
       const bool is_run = axes.size() == 1 || begin % axes[0].size + length <= axes[0].size;
       char* from = base + offset_of(axes, k, begin);
+      if (is_run && axes[0].step[k] == 0) return one(k, from);
       if (!is_run || axes[0].step[k] != width) {
         char* to = stored == wanted ? room().packed[k] : room().raw;
-        for (std::int64_t done = 0; done < length;) {
-          const std::int64_t at = begin + done;
-          const std::int64_t run = std::min(axes[0].size - at % axes[0].size, length - done);
-          copy_tile({to + done * width, 0, width}, {base + offset_of(axes, k, at), 0, axes[0].step[k]}, 1,
-                    run, width);
+        std::int64_t inside = begin % axes[0].size;
+        for (std::int64_t done = 0; done < length; inside = 0) {
+          const std::int64_t run = std::min(axes[0].size - inside, length - done);
+          if (done > 0 && axes.size() == 2) {
+            from += axes[1].step[k];
+          } else {
+            from = base + offset_of(axes, k, begin + done - inside);
+          }
+          gather_run(to + done * width, from + inside * axes[0].step[k], axes[0].step[k], run, width);
           done += run;
         }
         from = to;
@@ -519,9 +601,47 @@ class RowRun {
         std::memcpy(row(o, w), results_.data() + w * width, static_cast<std::size_t>(width));
     }
 
+    // A row is runs of its inner axis, each a call or more: nothing to pack, and little to compute for each.
+    void write_plain(int o) {
+      const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
+      const Axis& inner = run_.reduced_[0];
+      const Axis outer = run_.reduced_.size() > 1 ? run_.reduced_[1] : Axis{1, {}};
+      SmallVector<int, kMaxOperands> moving = {o};  // the operand behind each argument
+      LoopCall call;
+      call.add(nullptr, 1);
+      for (int i = 0; i < run_.code_.input_count; ++i) {
+        const int k = run_.outputs_ + i;
+        const bool is_read = (code.reads >> i & 1) != 0;
+        moving.push_back(is_read ? k : -1);
+        call.add(unread, is_read && inner.step[k] != 0 ? 1 : 0);
+      }
+      for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(nullptr, 0);
+      for (std::int64_t w = 0; w < count_; ++w) {
+        for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.data[moving.size() + v] = value(v, w);
+        for (std::int64_t q = 0; q < outer.size; ++q) {
+          for (std::int64_t at = 0; at < inner.size; at += kBlock) {
+            for (std::size_t i = 0; i < moving.size(); ++i) {
+              if (const int k = moving[i]; k >= 0)
+                call.data[i] = row(k, w) + q * outer.step[k] + at * inner.step[k];
+            }
+            code.function(std::min(kBlock, inner.size - at), call.data, call.strides, numbers());
+          }
+        }
+      }
+    }
     void write_rows(int o) {
+      if (run_.is_plain(o)) return write_plain(o);
+      // By runs of the inner axis: there the result is dense, and what repeats along it is one element.
+      const Axes& axes = run_.reduced_;
+      const bool by_runs = axes.size() > 1 && axes[0].size >= kFewestInRun;
       for_rows([&](std::int64_t w, std::int64_t begin, std::int64_t length, std::int64_t) {
-        write_row(o, w, begin, length);
+        if (!by_runs) return write_row(o, w, begin, length);
+        for (std::int64_t done = 0; done < length;) {
+          const std::int64_t at = begin + done;
+          const std::int64_t run = std::min(axes[0].size - at % axes[0].size, length - done);
+          write_row(o, w, at, run);
+          done += run;
+        }
       });
     }
     void write_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length) {
@@ -535,7 +655,7 @@ class RowRun {
       const bool is_direct = is_dense && !run_.streams_[o];
       LoopCall call;
       call.add(is_direct ? to : room().packed[o], 1);
-      for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_row(k, w, begin, length));
+      add_row(call, run_.code_.outputs[static_cast<std::size_t>(o)].reads, w, begin, length);
       if (run_.code_.keeps >= 0) call.add(read_kept_row(w, begin, length));
       for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v, w), 0);
       run_.code_.outputs[static_cast<std::size_t>(o)].function(length, call.data, call.strides, numbers());
@@ -552,17 +672,25 @@ class RowRun {
     void write_columns(int o) {
       const std::int64_t width = size_bytes(run_.stored_[o]), step = run_.kept_[0].step[o];
       const std::int64_t grain = std::max<std::int64_t>(1, kGrain / count_);
+      const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
+      const bool grouped = run_.is_grouped_ && run_.follows(o);
+      if (grouped) make_tiles(code.reads, run_.code_.folds.size());
       parallel_for(run_.length_, grain, [&](std::int64_t begin, std::int64_t end) {
         const DefaultFloatMode mode;
-        for (std::int64_t at = begin; at < end; ++at) {
+        for (std::int64_t at = begin; grouped && at < end; at += kLanes) {
+          LoopCall call;
+          call.add(row(o, 0) + at * run_.reduced_[0].step[o], 1);
+          add_groups(call, code.reads, at);
+          code.function(std::min(kLanes, end - at) * count_, call.data, call.strides, numbers());
+        }
+        for (std::int64_t at = begin; !grouped && at < end; ++at) {
           char* to = row(o, 0) + offset_of(run_.reduced_, o, at);
           LoopCall call;
           call.add(step == width ? to : room().packed[o], 1);
-          for (int k = run_.outputs_; k < run_.operand_count(); ++k) call.add(read_columns(k, at));
+          add_columns(call, code.reads, at);
           if (run_.code_.keeps >= 0) call.add(read_kept_columns(at));
           for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v), 1);
-          run_.code_.outputs[static_cast<std::size_t>(o)].function(count_, call.data, call.strides,
-                                                                   numbers());
+          code.function(count_, call.data, call.strides, numbers());
           if (step != width) copy_tile({to, 0, step}, {room().packed[o], 0, width}, 1, count_, width);
         }
       });
@@ -607,6 +735,9 @@ class RowRun {
 
     const RowRun& run_;
     std::int64_t first_ = 0, count_ = 0;  // rows of the chunk
+    std::vector<char*> rows_;             // where each begins, operand by operand
+    std::vector<char> tiles_;
+    SmallVector<View, 8> views_;  // into tiles_: inputs, then values
     std::vector<char> partial_, values_, results_, kept_;
   };
 
@@ -615,7 +746,9 @@ class RowRun {
   std::int64_t width_;  // of a value
   char* base_[kMaxOperands];
   DType stored_[kMaxOperands];
-  bool repeats_[kMaxOperands] = {};  // along the row
+  bool repeats_[kMaxOperands] = {};   // along the row
+  bool is_dense_[kMaxOperands] = {};  // along the row, across all of its axes
+  bool is_grouped_ = false;           // by columns, many rows can be one call
   bool streams_[kMaxOutputs] = {};
   bool is_direct_ = false;  // by columns, all inputs are read where they are
   Axes reduced_, kept_;

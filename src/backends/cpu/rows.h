@@ -20,13 +20,15 @@ struct RowCode {
     codegen::PelLoopFn* element;     // elements of a row to what is folded; null: `fold` does both
     codegen::PelLoopFn* finish;      // null: nothing to do
     codegen::PelLoopFn* fold_values;
-    codegen::PelLoopFn* combine;
-    std::uint64_t initial_bits;  // of no elements
+    codegen::PelLoopFn* combine;  // null: nothing is folded, `finish` alone gives the value
+    std::uint64_t initial_bits;   // of no elements
+    std::uint64_t reads;          // inputs, a bit each
   };
   struct Output {
     RowOutput::Kind kind;
     DType dtype;
     codegen::PelLoopFn* function;  // null for an Index
+    std::uint64_t reads;           // inputs of a Row, a bit each
   };
   const char* name = nullptr;
   DType value{};

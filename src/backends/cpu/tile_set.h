@@ -28,6 +28,8 @@ struct TileFamily {
   int unit;                   // the last panel has a multiple of this many columns
   std::int64_t element_size;  // bytes, in panels
   codegen::PelTileFn* tiles[3][33];
+  codegen::PelTileFn*
+      turning[9];  // `unit` columns that are dense along k, by rows; null where there are none
 
   bool is_amx() const { return order == codegen::TileOrder::Amx; }
   // Depth is padded to a multiple of this.

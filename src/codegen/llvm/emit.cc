@@ -355,18 +355,17 @@ class KernelEmitter {
 
     std::vector<Value*> inputs;
     for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i) inputs.push_back(load(i + outputs_.size()));
-    if (kernel_.fold) fetch_ahead(operands_[outputs_.size()]);
+    if (kernel_.fold && outputs_.size() == 1) fetch_ahead(operands_[outputs_.size()]);
     const std::vector<Value*> values = expr_.values(kernel_.body, inputs, params_);
     Value* next_folded = nullptr;
     if (kernel_.fold) {
       Value* value = values[static_cast<std::size_t>(kernel_.body.results[0])];
       next_folded = b_.CreateSelect(lane_mask(), combined(folded, value, kernel_.lanes), folded);
-    } else {
-      for (std::size_t i = 0; i < outputs_.size(); ++i)
-        store(i, values[static_cast<std::size_t>(kernel_.body.results[i])]);
     }
+    for (std::size_t i = kernel_.fold ? 1 : 0; i < outputs_.size(); ++i)
+      store(i, values[static_cast<std::size_t>(kernel_.body.results[i])]);
     Value* next_status = status ? status_after(status) : nullptr;
-    if (isa_ == Isa::Avx2 && !kernel_.fold) write_back_tail();
+    if (isa_ == Isa::Avx2 && (!kernel_.fold || outputs_.size() > 1)) write_back_tail();
 
     Value* next = b_.CreateAdd(at_, b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes)));
     llvm::BasicBlock* end = b_.GetInsertBlock();
@@ -388,7 +387,7 @@ class KernelEmitter {
  private:
   struct Operand {
     DType dtype{};
-    bool steps = true;              // the output of a fold does not
+    bool steps = true;              // the folded output does not
     Value* start = nullptr;         // first element
     Value* step = nullptr;          // bytes an iteration
     llvm::PHINode* here = nullptr;  // of this iteration
@@ -422,7 +421,7 @@ class KernelEmitter {
     if (i < outputs_.size()) {
       operand.start = data;
       operand.step = moves;
-      operand.steps = !kernel_.fold;
+      operand.steps = !kernel_.fold || i > 0;
     } else {
       Value* copies = copies_[i - outputs_.size()];
       Value* repeats = b_.CreateICmpEQ(element_of(function_->getArg(2), i, b_.getInt64Ty()), b_.getInt64(0));
@@ -515,8 +514,9 @@ class KernelEmitter {
     llvm::BasicBlock* done = block("next");
     b_.CreateCondBr(is_tail_, tail, done);
     b_.SetInsertPoint(tail);
-    for (std::size_t i = 0; i < outputs_.size(); ++i)
-      copy(operands_[i].here, operands_[i].padded, operands_[i].dtype);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (operands_[i].steps) copy(operands_[i].here, operands_[i].padded, operands_[i].dtype);
+    }
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
   }

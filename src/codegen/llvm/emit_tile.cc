@@ -33,7 +33,7 @@ class TileEmitter {
     b_.SetInsertPoint(block("entry"));
     switch (tile_.order) {
       case TileOrder::Chain:
-        return emit_chain();
+        return tile_.turns ? emit_turning() : emit_chain();
       case TileOrder::Pairs:
         return emit_pairs();
       case TileOrder::Amx:
@@ -141,16 +141,19 @@ class TileEmitter {
     return {at, b, values};
   }
 
+  // Element `at` + `ahead` of a row, in all lanes.
+  Value* element(Value* row, Value* at, std::int64_t ahead) {
+    Value* place = moved(b_.CreateGEP(element_, row, at), ahead * size_bytes(tile_.type));
+    return b_.CreateVectorSplat(static_cast<unsigned>(lanes_),
+                                b_.CreateAlignedLoad(element_, place, llvm::Align(1)));
+  }
   // The products of one k, added to `sums` from `first` on.
   void multiply_add(const std::vector<Value*>& rows, Value* at, std::int64_t ahead, Value* b, Vectors& sums,
                     std::size_t first = 0) {
     Vectors columns;
     for (int v = 0; v < tile_.columns; ++v) columns.push_back(load(moved(b, v * vector_size())));
     for (int r = 0; r < tile_.rows; ++r) {
-      Value* place = moved(b_.CreateGEP(element_, rows[static_cast<std::size_t>(r)], at),
-                           ahead * size_bytes(tile_.type));
-      Value* x = b_.CreateVectorSplat(static_cast<unsigned>(lanes_),
-                                      b_.CreateAlignedLoad(element_, place, llvm::Align(1)));
+      Value* x = element(rows[static_cast<std::size_t>(r)], at, ahead);
       for (int v = 0; v < tile_.columns; ++v) {
         Value*& sum = sums[first + static_cast<std::size_t>(r * tile_.columns + v)];
         sum = multiplied(x, columns[static_cast<std::size_t>(v)], sum);
@@ -177,30 +180,37 @@ class TileEmitter {
     Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
           *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row));
     Value *steps = b_.CreateMul(b_step, constant(kUnroll)), *ahead = b_.CreateMul(b_step, constant(kAhead));
-    Value* chain = pointer(offsetof(PelTileCall, chain));
-    const Vectors begun = where_given(chain, Vectors(sums(), zero()), [&] {
-      Vectors loaded;
-      each([&](int r, int v, std::size_t) { loaded.push_back(load(place(chain, row, r, v))); });
-      return loaded;
-    });
-    const Looped many =
-        loop({constant(0), b, begun}, depth, kUnroll, steps, [&](Value* at, Value* here, Vectors values) {
-          for (std::int64_t u = 0; u < kUnroll; ++u) {
-            fetch_ahead(here, ahead);
-            multiply_add(rows, at, u, here, values);
-            here = moved(here, b_step);
-          }
-          return values;
-        });
+    const Looped many = loop({constant(0), b, sums_so_far(row)}, depth, kUnroll, steps,
+                             [&](Value* at, Value* here, Vectors values) {
+                               for (std::int64_t u = 0; u < kUnroll; ++u) {
+                                 fetch_ahead(here, ahead);
+                                 multiply_add(rows, at, u, here, values);
+                                 here = moved(here, b_step);
+                               }
+                               return values;
+                             });
     const Looped all = loop(many, depth, 1, b_step, [&](Value* at, Value* here, Vectors values) {
       multiply_add(rows, at, 0, here, values);
       return values;
     });
+    end_chain(all.values, row);
+  }
+
+  // Where the chains begin: at zero, or where they were left.
+  Vectors sums_so_far(Value* row) {
+    Value* chain = pointer(offsetof(PelTileCall, chain));
+    return where_given(chain, Vectors(sums(), zero()), [&] {
+      Vectors loaded;
+      each([&](int r, int v, std::size_t) { loaded.push_back(load(place(chain, row, r, v))); });
+      return loaded;
+    });
+  }
+  void end_chain(const Vectors& values, Value* row) {
     Value* added = pointer(offsetof(PelTileCall, added));
-    const Vectors results = where_given(added, all.values, [&] {
+    const Vectors results = where_given(added, values, [&] {
       Vectors totals;
       each([&](int r, int v, std::size_t i) {
-        totals.push_back(plus(load(place(added, row, r, v)), all.values[i]));
+        totals.push_back(plus(load(place(added, row, r, v)), values[i]));
       });
       return totals;
     });
@@ -209,19 +219,104 @@ class TileEmitter {
     b_.CreateRetVoid();
   }
 
+  void emit_turning() {
+    constexpr std::int64_t kSize = 4, kAhead = 64;  // of k
+    const std::vector<Value*> rows = row_places();
+    Value *b_step = number(offsetof(PelTileCall, b_step)), *depth = number(offsetof(PelTileCall, depth)),
+          *row = number(offsetof(PelTileCall, row)), *next = pointer(offsetof(PelTileCall, next)),
+          *panel = pointer(offsetof(PelTileCall, panel)),
+          *panel_step = number(offsetof(PelTileCall, panel_step));
+    Value* group_step = b_.CreateMul(b_step, constant(4));
+    const Looped all =
+        loop({constant(0), pointer(offsetof(PelTileCall, b)), sums_so_far(row)}, depth, lanes_,
+             constant(lanes_ * kSize), [&](Value* at, Value* here, Vectors values) {
+               Value *far = b_.CreateAdd(at, constant(kAhead)), *over = b_.CreateSub(far, depth);
+               Value* ahead = b_.CreateSelect(b_.CreateICmpSLT(far, depth), moved(here, kAhead * kSize),
+                                              moved(next, b_.CreateMul(over, constant(kSize))));
+               for (Value* column : columns_from(ahead, b_step, group_step)) fetch(column);
+               const std::vector<Value*> columns = columns_from(here, b_step, group_step);
+               const std::int64_t half = lanes_ / 2;
+               for (std::int64_t first = 0; first < lanes_; first += half) {
+                 const Vectors turned = turn(columns, first);
+                 where_given(panel, {}, [&] {
+                   for (std::int64_t i = 0; i < half; ++i)
+                     store(turned[static_cast<std::size_t>(i)],
+                           moved(panel, b_.CreateMul(b_.CreateAdd(at, constant(first + i)), panel_step)));
+                   return Vectors{};
+                 });
+                 for (std::int64_t i = 0; i < half; ++i) {
+                   for (int r = 0; r < tile_.rows; ++r) {
+                     Value*& sum = values[static_cast<std::size_t>(r)];
+                     sum = multiplied(element(rows[static_cast<std::size_t>(r)], at, first + i),
+                                      turned[static_cast<std::size_t>(i)], sum);
+                   }
+                 }
+               }
+               return values;
+             });
+    end_chain(all.values, row);
+  }
+  // In groups of four, which one address with a scaled index reaches.
+  std::vector<Value*> columns_from(Value* first, Value* step, Value* group_step) {
+    std::vector<Value*> columns;
+    for (std::int64_t c = 0; c < lanes_; ++c) {
+      if (c > 0 && c % 4 == 0) first = moved(first, group_step);
+      columns.push_back(c % 4 == 0 ? first : moved(first, b_.CreateMul(step, constant(c % 4))));
+    }
+    return columns;
+  }
+  // For half a vector's elements of k from `first` on, that k of all columns. Columns come in with loads of
+  // half a vector; the shuffles of 4 by 4 stay within 128 bits.
+  Vectors turn(const std::vector<Value*>& columns, std::int64_t first) {
+    const std::int64_t half = lanes_ / 2;
+    auto* half_vector = llvm::FixedVectorType::get(element_, static_cast<unsigned>(half));
+    const auto part = [&](std::int64_t c) {
+      return b_.CreateAlignedLoad(half_vector, moved(columns[static_cast<std::size_t>(c)], first * 4),
+                                  llvm::Align(1));
+    };
+    std::vector<int> both;
+    for (int i = 0; i < lanes_; ++i) both.push_back(i);
+    // Within each 128 bits: the elements of x and y that `picked` names, 0 to 3 of x and 4 to 7 of y.
+    const auto mixed = [&](Value* x, Value* y, std::initializer_list<int> picked) {
+      std::vector<int> mask;
+      for (int quad = 0; quad < lanes_; quad += 4) {
+        for (const int p : picked) mask.push_back(quad + p % 4 + (p < 4 ? 0 : static_cast<int>(lanes_)));
+      }
+      return b_.CreateShuffleVector(x, y, mask);
+    };
+    const auto turn_quads = [&](std::int64_t column, std::int64_t beside) {
+      Value* x[4];
+      for (std::int64_t i = 0; i < 4; ++i)
+        x[i] = b_.CreateShuffleVector(part(column + i), part(column + i + beside), both);
+      Value *a = mixed(x[0], x[1], {0, 4, 1, 5}), *b = mixed(x[0], x[1], {2, 6, 3, 7}),
+            *c = mixed(x[2], x[3], {0, 4, 1, 5}), *d = mixed(x[2], x[3], {2, 6, 3, 7});
+      return Vectors{mixed(a, c, {0, 1, 4, 5}), mixed(a, c, {2, 3, 6, 7}), mixed(b, d, {0, 1, 4, 5}),
+                     mixed(b, d, {2, 3, 6, 7})};
+    };
+    if (lanes_ == 8) return turn_quads(0, 4);
+    // Quads of columns 0 and 4, and of 8 and 12; in each, k 0 to 3 beside k 4 to 7.
+    const Vectors low = turn_quads(0, 4), high = turn_quads(8, 4);
+    Vectors turned;
+    for (const int odd : {0, 1}) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        std::vector<int> mask;
+        for (const int quad : {0, 2, 4, 6}) {
+          for (int e = 0; e < 4; ++e) mask.push_back((quad + odd) * 4 + e);
+        }
+        turned.push_back(b_.CreateShuffleVector(low[i], high[i], mask));
+      }
+    }
+    return turned;
+  }
+
   void emit_pairs() {
     constexpr std::int64_t kUnroll = 4;
     const std::vector<Value*> rows = row_places();
     Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
           *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row)),
           *out = pointer(offsetof(PelTileCall, out));
-    Value* chain = pointer(offsetof(PelTileCall, chain));
     // The elements stay in memory, since twice their number of chains fills the registers.
-    const Vectors begun = where_given(chain, Vectors(sums(), zero()), [&] {
-      Vectors loaded;
-      each([&](int r, int v, std::size_t) { loaded.push_back(load(place(chain, row, r, v))); });
-      return loaded;
-    });
+    const Vectors begun = sums_so_far(row);
     each([&](int r, int v, std::size_t i) { store(begun[i], place(out, row, r, v)); });
     Value *steps = b_.CreateMul(b_step, constant(kUnroll)),
           *block_step = b_.CreateMul(b_step, constant(kPairDepth));

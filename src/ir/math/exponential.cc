@@ -108,6 +108,13 @@ Term exp(Term x) {
   return polynomial(r, exp_coefficients(type)) * first * second;
 }
 
+Term exp_term(Term x) {
+  const DType type = x.type();
+  const Term y = max(x.constant(type == kF64 ? -708.0 : -87.0), x);
+  const auto [significand, power] = detail::reduce_exp(y, 1, 0);
+  return significand * power;
+}
+
 Term exp2(Term x) {
   const DType type = x.type();
   const Term y = type == kF64 ? clamp(x, -1076, 1025) : clamp(x, -151, 129);

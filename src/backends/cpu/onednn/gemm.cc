@@ -11,53 +11,17 @@
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/isa.h"
+#include "backends/cpu/onednn/engine.h"
 #include "backends/cpu/tile.h"
 #include "base/check.h"
 #include "base/thread_pool.h"
-
-extern "C" {  // of the OpenMP library that oneDNN runs on
-int omp_get_max_threads();
-void omp_set_num_threads(int count);
-}
 
 namespace pel::cpu::onednn {
 namespace {
 
 using dnnl::memory;
 
-// The engine runs on the thread that calls it; the library's own pool is what shares out the work.
-class OneOmpThread {
- public:
-  OneOmpThread() : before_(omp_get_max_threads()) {
-    if (before_ != 1) omp_set_num_threads(1);
-  }
-  ~OneOmpThread() {
-    if (before_ != 1) omp_set_num_threads(before_);
-  }
-  OneOmpThread(const OneOmpThread&) = delete;
-  OneOmpThread& operator=(const OneOmpThread&) = delete;
-
- private:
-  int before_;
-};
-
-struct Engine {
-  Engine() {
-    if (active_isa() == codegen::Isa::Avx2) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
-    engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
-  }
-  dnnl::engine engine;
-};
-const dnnl::engine& engine() {
-  static const Engine* const instance = new Engine;  // outlives every thread
-  return instance->engine;
-}
-
-memory::data_type type_of(DType dtype) {
-  return dtype == kF32    ? memory::data_type::f32
-         : dtype == kBF16 ? memory::data_type::bf16
-                          : memory::data_type::f16;
-}
+memory::data_type type_of(DType dtype) { return static_cast<memory::data_type>(type_number(dtype)); }
 
 // Part of a call: some matrices of the batch, some rows and some columns of the result.
 struct Piece {
@@ -77,14 +41,6 @@ Adds how_adds(const GemmCall& c) {
 struct Key {
   std::array<std::int64_t, 20> words;
   bool operator==(const Key&) const = default;
-};
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t hash = 0;
-    for (const std::int64_t word : key.words)
-      hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 32;
-  }
 };
 std::int64_t bits_of(double value) {
   std::int64_t bits = 0;
@@ -148,18 +104,6 @@ dnnl::primitive_attr attributes(const GemmCall& c, const Piece& p, Adds adds) {
   return attr;
 }
 
-// oneDNN 3.2 steps to no other implementation of what stands in its own cache.
-class WithoutItsCache {
- public:
-  WithoutItsCache() : before_(dnnl::get_primitive_cache_capacity()) { dnnl::set_primitive_cache_capacity(0); }
-  ~WithoutItsCache() { dnnl::set_primitive_cache_capacity(before_); }
-  WithoutItsCache(const WithoutItsCache&) = delete;
-  WithoutItsCache& operator=(const WithoutItsCache&) = delete;
-
- private:
-  int before_;
-};
-
 dnnl::matmul::primitive_desc make_description(const GemmCall& c, const Piece& p, std::size_t implementation) {
   const Adds adds = how_adds(c);
   const memory::desc a = describe(c.a, {p.batch, p.rows, c.k}, c.dtype),
@@ -182,7 +126,6 @@ dnnl::matmul::primitive_desc make_description(const GemmCall& c, const Piece& p,
   return made;
 }
 
-// A primitive and the memory objects that its operands are set in. Belongs to one thread.
 class Prepared {
  public:
   Prepared(const GemmCall& c, const Piece& p, std::size_t implementation) {
@@ -191,50 +134,32 @@ class Prepared {
     const auto made = make_description(c, p, implementation);
     PEL_CHECK(made.get(true) != nullptr, NoKernelError, "oneDNN has no implementation for this product");
     name_ = made.impl_info_str();
-    scratch_bytes_ = made.scratchpad_desc().get_size();
-    primitive_ = dnnl::matmul(made);
-    add(DNNL_ARG_SRC, made.src_desc());
-    add(DNNL_ARG_WEIGHTS, made.weights_desc());
-    add(DNNL_ARG_DST, made.dst_desc());
-    add(DNNL_ARG_SCRATCHPAD, made.scratchpad_desc());
+    bound_ = BoundPrimitive(dnnl::matmul(made), made.scratchpad_desc().get());
+    bound_.add(DNNL_ARG_SRC, made.src_desc().get());
+    bound_.add(DNNL_ARG_WEIGHTS, made.weights_desc().get());
+    bound_.add(DNNL_ARG_DST, made.dst_desc().get());
     const Adds adds = how_adds(c);
     if (adds == Adds::Row && c.alpha.as_float == 1) {
-      add(DNNL_ARG_BIAS, made.bias_desc());
+      bound_.add(DNNL_ARG_BIAS, made.bias_desc().get());
     } else if (adds == Adds::Row || adds == Adds::Matrix) {
       const int place = c.alpha.as_float != 1 ? 1 : 0;
       const dnnl::post_ops after = made.get_primitive_attr().get_post_ops();
       dnnl::algorithm algorithm{};
       memory::desc added;
       after.get_params_binary(place, algorithm, added);
-      add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, added);
+      bound_.add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, added.get());
     }
   }
 
   const std::string& name() const { return name_; }
 
-  void run(char* a, char* b, char* out, char* added, dnnl::stream& stream, std::vector<char>& scratch) {
-    if (scratch.size() < scratch_bytes_ + kLine) scratch.resize(scratch_bytes_ + kLine);
-    char* const aligned = scratch.data() + (-reinterpret_cast<std::uintptr_t>(scratch.data()) & (kLine - 1));
-    char* const data[] = {a, b, out, aligned, added};
-    for (std::size_t i = 0; i < memories_.size(); ++i) memories_[i].set_data_handle(data[i]);
-    const dnnl_status_t status = dnnl_primitive_execute(
-        primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
-    PEL_ASSERT(status == dnnl_success, "oneDNN takes what its description was made for");
+  void run(char* a, char* b, char* out, char* added, dnnl::stream& stream, EngineScratch& scratch) {
+    bound_.run({a, b, out, added}, stream, scratch);
   }
 
  private:
-  static constexpr std::size_t kLine = 64;
-
-  void add(int argument, const memory::desc& desc) {
-    memories_.emplace_back(desc, engine(), nullptr);
-    arguments_.push_back({argument, memories_.back().get()});
-  }
-
   std::string name_;
-  dnnl::matmul primitive_;
-  std::size_t scratch_bytes_ = 0;
-  std::vector<memory> memories_;
-  std::vector<dnnl_exec_arg_t> arguments_;
+  BoundPrimitive bound_;
 };
 
 // What one thread has prepared. Bounded: when it is full it is emptied.
@@ -260,10 +185,10 @@ class Cache {
   }
 
   dnnl::stream stream{engine()};
-  std::vector<char> scratch;
+  EngineScratch scratch;
 
  private:
-  std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash> prepared_;
+  std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash<Key>> prepared_;
   Key last_key_{};
   Prepared* last_ = nullptr;
 };
@@ -449,11 +374,8 @@ void run(Stream&, const KernelArgs& args) { run_with(GemmCall(args), 0); }
 
 // "brg:avx512_core_amx" becomes "onednn_avx512_core_amx_bf16_tn_brg_bias".
 std::string full_name(const GemmCall& c, const std::string& implementation) {
-  const std::size_t colon = implementation.find(':');
-  const std::string kind = implementation.substr(0, colon);
-  std::string isa = colon == std::string::npos ? "" : implementation.substr(colon + 1);
-  std::replace(isa.begin(), isa.end(), ':', '_');
-  return fmt::format("onednn_{}_{}_{}_{}{}", isa, name(c.dtype), c.layout(), kind, c.epilogue());
+  const ImplementationName parts(implementation);
+  return fmt::format("onednn_{}_{}_{}_{}{}", parts.isa, name(c.dtype), c.layout(), parts.kind, c.epilogue());
 }
 
 std::string describe_call(const KernelArgs& args) {

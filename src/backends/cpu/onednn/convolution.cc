@@ -1,0 +1,480 @@
+// Convolutions on oneDNN. It is given images whose channels lie side by side, which all its fast
+// implementations take; others are turned on the way in and out, a piece at a time. A piece is some images,
+// or some rows of one: by the sizes alone. Weights are brought into the engine's order once a call.
+#include "backends/cpu/onednn/convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <unordered_map>
+
+#include <dnnl.hpp>
+#include <fmt/format.h>
+
+#include "backends/cpu/convolution.h"
+#include "backends/cpu/isa.h"
+#include "backends/cpu/onednn/engine.h"
+#include "backends/cpu/tile.h"
+#include "base/thread_pool.h"
+#include "tensor/make.h"
+
+namespace pel::cpu::onednn {
+namespace {
+
+using dnnl::memory;
+
+memory::data_type type_of(DType dtype) { return static_cast<memory::data_type>(type_number(dtype)); }
+
+// Some images and some rows of the result, along the first spatial axis; and the rows of the input that they
+// see, with what is padded before and after.
+struct Piece {
+  std::int64_t first_image, images, first_row, rows;
+  std::int64_t first_in, in_rows, before, after;
+  // Pieces that one primitive serves.
+  bool looks_like(const Piece& other) const {
+    return images == other.images && rows == other.rows && in_rows == other.in_rows &&
+           before == other.before && after == other.after;
+  }
+};
+
+int first_axis(const ConvCall& c) { return kSpatialAxes - c.spatial_rank; }
+
+// Nanoseconds on one core. Operations a nanosecond are those of large images on a server core of 2023.
+constexpr double kCallNs = 4000;
+double rate_of(DType dtype) {
+  const bool wide = active_isa() == codegen::Isa::Avx512;
+  if (dtype == kF32) return wide ? 165 : 80;
+  return wide ? (dtype == kBF16 ? 1000 : 165) : 20;
+}
+double arithmetic_ns(const ConvCall& c) {
+  // Of one channel at a time: as fast as memory.
+  return c.is_depthwise() ? c.flops() / 40 : c.flops() / rate_of(c.dtype);
+}
+
+class Split {
+ public:
+  explicit Split(const ConvCall& c, bool by_rows = true) : c_(c) {
+    constexpr double kPieceNs = 60'000;
+    constexpr std::int64_t kMost = 16, kFewestRows = 3;
+    const double image_ns = arithmetic_ns(c) / static_cast<double>(c.batch);
+    images_ =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(kPieceNs / std::max(image_ns, 1.0)), 1, c.batch);
+    rows_ = axis().out;
+    if (images_ > 1 || !by_rows || c.transposed) return;
+    const std::int64_t wanted =
+        std::min({kMost / std::min(kMost, c.batch), static_cast<std::int64_t>(image_ns / kPieceNs),
+                  rows_ / kFewestRows});
+    if (wanted > 1) rows_ = parts(rows_, wanted);
+  }
+  bool by_rows() const { return rows_ < axis().out; }
+  std::int64_t count() const { return parts(c_.batch, images_) * parts(axis().out, rows_); }
+  Piece operator[](std::int64_t i) const {
+    const ConvAxis& a = axis();
+    const std::int64_t slabs = parts(a.out, rows_);
+    Piece p{};
+    p.first_image = i / slabs * images_;
+    p.images = std::min(images_, c_.batch - p.first_image);
+    p.first_row = i % slabs * rows_;
+    p.rows = std::min(rows_, a.out - p.first_row);
+    if (!by_rows()) {
+      p.in_rows = a.in;
+      p.before = p.after = a.given_padding;
+      return p;
+    }
+    const std::int64_t low = p.first_row * a.stride - a.before,
+                       high = (p.first_row + p.rows - 1) * a.stride - a.before + (a.kernel - 1) * a.dilation;
+    p.first_in = std::clamp<std::int64_t>(low, 0, a.in - 1);
+    p.in_rows = std::clamp<std::int64_t>(high, 0, a.in - 1) - p.first_in + 1;
+    p.before = p.first_in - low;
+    p.after = high - (p.first_in + p.in_rows - 1);
+    return p;
+  }
+
+ private:
+  const ConvAxis& axis() const { return c_.axes[first_axis(c_)]; }
+  static std::int64_t parts(std::int64_t size, std::int64_t step) { return (size + step - 1) / step; }
+  const ConvCall& c_;
+  std::int64_t images_, rows_;
+};
+
+struct Key {
+  std::array<std::int64_t, 32> words{};
+  bool operator==(const Key&) const = default;
+};
+Key key_of(const ConvCall& c) {
+  Key key;
+  std::size_t next = 0;
+  for (const std::int64_t word :
+       {static_cast<std::int64_t>(c.dtype), static_cast<std::int64_t>(c.transposed), c.batch, c.groups,
+        c.in_channels, c.out_channels, static_cast<std::int64_t>(c.bias != nullptr),
+        static_cast<std::int64_t>(c.spatial_rank), c.weight.batch, c.weight.channel, c.weight_in})
+    key.words[next++] = word;
+  for (int i = 0; i < kSpatialAxes; ++i) {
+    const ConvAxis& a = c.axes[i];
+    for (const std::int64_t word :
+         {a.in, a.out, a.kernel, a.given_stride, a.given_padding, a.dilation, c.weight.axis[i]})
+      key.words[next++] = word;
+  }
+  return key;
+}
+
+// [images, channels, rows, …], channels last.
+memory::desc image_desc(const ConvCall& c, std::int64_t images, std::int64_t channels, std::int64_t rows,
+                        bool is_input) {
+  memory::dims sizes = {images, channels};
+  for (int i = first_axis(c); i < kSpatialAxes; ++i)
+    sizes.push_back(i == first_axis(c) ? rows : is_input ? c.axes[i].in : c.axes[i].out);
+  const memory::format_tag tag = c.spatial_rank == 1   ? memory::format_tag::nwc
+                                 : c.spatial_rank == 2 ? memory::format_tag::nhwc
+                                                       : memory::format_tag::ndhwc;
+  return {sizes, type_of(c.dtype), tag};
+}
+
+memory::dims weight_sizes(const ConvCall& c) {
+  memory::dims sizes = {c.out_channels, c.in_channels};
+  if (c.groups > 1) sizes.insert(sizes.begin(), c.groups);
+  for (int i = first_axis(c); i < kSpatialAxes; ++i) sizes.push_back(c.axes[i].kernel);
+  return sizes;
+}
+// As they lie. Those of a transposed convolution were turned for our own kernels (convolution.h).
+memory::desc weights_as_given(const ConvCall& c) {
+  memory::dims strides = {c.weight.channel, c.weight_in};
+  if (c.groups > 1) strides.insert(strides.begin(), c.weight.batch);
+  for (int i = first_axis(c); i < kSpatialAxes; ++i)
+    strides.push_back(c.transposed ? -c.weight.axis[i] : c.weight.axis[i]);
+  const memory::dims sizes = weight_sizes(c);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) strides[i] = 1;  // may have been anything
+  }
+  return {sizes, type_of(c.dtype), strides};
+}
+char* weights_begin(const ConvCall& c) {
+  std::int64_t at = 0;
+  for (int i = 0; c.transposed && i < kSpatialAxes; ++i) at += (c.axes[i].kernel - 1) * c.weight.axis[i];
+  return c.weight.data + at * size_bytes(c.dtype);
+}
+
+struct Description {
+  dnnl::primitive_desc_base made;
+  dnnl::primitive primitive;
+};
+
+// Nothing where oneDNN has no implementation. `weights` may be of any format.
+std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, const memory::desc& weights) {
+  memory::dims strides, dilates, before, after;
+  for (int i = first_axis(c); i < kSpatialAxes; ++i) {
+    const ConvAxis& a = c.axes[i];
+    strides.push_back(a.given_stride);
+    dilates.push_back(a.dilation - 1);
+    before.push_back(i == first_axis(c) ? p.before : a.given_padding);
+    std::int64_t behind = i == first_axis(c) ? p.after : a.given_padding;
+    if (c.transposed)
+      behind = (a.in - 1) * a.given_stride + (a.kernel - 1) * a.dilation + 1 - a.out - a.given_padding;
+    after.push_back(behind);
+  }
+  const memory::desc src = image_desc(c, p.images, c.groups * c.in_channels, p.in_rows, true),
+                     dst = image_desc(c, p.images, c.groups * c.out_channels, p.rows, false);
+  memory::desc bias;
+  if (c.bias != nullptr) bias = {{c.groups * c.out_channels}, type_of(c.dtype), memory::format_tag::a};
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  constexpr bool kMayFail = true;
+  constexpr auto kKind = dnnl::prop_kind::forward_inference;
+  if (c.transposed) {
+    const dnnl::deconvolution_forward::primitive_desc made(
+        engine(), kKind, dnnl::algorithm::deconvolution_direct, src, weights, bias, dst, strides, dilates,
+        before, after, attr, kMayFail);
+    if (made.get(true) == nullptr) return std::nullopt;
+    return Description{made, dnnl::deconvolution_forward(made)};
+  }
+  const dnnl::convolution_forward::primitive_desc made(engine(), kKind, dnnl::algorithm::convolution_direct,
+                                                       src, weights, bias, dst, strides, dilates, before,
+                                                       after, attr, kMayFail);
+  if (made.get(true) == nullptr) return std::nullopt;
+  return Description{made, dnnl::convolution_forward(made)};
+}
+
+// oneDNN 3.2 crashes while it prepares bf16 for a window that sees nothing of the input, or forgets the bias.
+bool every_window_sees_the_input(const ConvCall& c) {
+  for (const ConvAxis& a : c.axes) {
+    for (std::int64_t o = 0; o < a.out; ++o) {
+      bool sees = false;
+      for (std::int64_t k = 0; k < a.kernel && !sees; ++k) {
+        const std::int64_t at = o * a.stride + k * a.dilation - a.before;
+        sees = at >= 0 && at % a.spread == 0 && at / a.spread < a.in;
+      }
+      if (!sees) return false;
+    }
+  }
+  return true;
+}
+
+// The primitives of a call: one for each kind of piece. Belongs to one thread.
+class Prepared {
+ public:
+  explicit Prepared(const ConvCall& c) {
+    if (!every_window_sees_the_input(c)) return;
+    if (!prepare(c, Split(c))) prepare(c, Split(c, false));
+  }
+  bool is_usable() const { return !kinds_.empty() && !name_.starts_with("ref"); }
+  bool by_rows() const { return by_rows_; }
+  const std::string& name() const { return name_; }
+  std::size_t weight_bytes() const { return weights_.get_size(); }
+  bool reorders() const { return reorders_; }
+
+  void reorder(char* from, char* to, dnnl::stream& stream, EngineScratch& scratch) {
+    reorder_.run({from, to}, stream, scratch);
+  }
+  void run(const Piece& p, char* src, char* weights, char* dst, char* bias, dnnl::stream& stream,
+           EngineScratch& scratch) {
+    for (Kind& kind : kinds_) {
+      if (kind.piece.looks_like(p)) return kind.bound.run({src, weights, dst, bias}, stream, scratch);
+    }
+  }
+
+ private:
+  struct Kind {
+    Piece piece;
+    BoundPrimitive bound;
+  };
+
+  bool prepare(const ConvCall& c, const Split& split) {
+    kinds_.clear();
+    by_rows_ = split.by_rows();
+    // A piece from the middle: most look like it.
+    if (!add(c, split[split.count() / 2], {weight_sizes(c), type_of(c.dtype), memory::format_tag::any}))
+      return false;
+    for (std::int64_t i = 0; i < split.count(); ++i) {
+      const Piece p = split[i];
+      const bool known =
+          std::any_of(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.piece.looks_like(p); });
+      if (!known && !add(c, p, weights_)) return false;
+    }
+    const memory::desc given = weights_as_given(c);
+    reorders_ = given != weights_;
+    if (reorders_) {
+      dnnl::primitive_attr attr;
+      attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+      const dnnl::reorder::primitive_desc made(engine(), given, engine(), weights_, attr, true);
+      if (made.get(true) == nullptr) {
+        kinds_.clear();
+        return false;
+      }
+      reorder_ = BoundPrimitive(dnnl::reorder(made), made.scratchpad_desc().get());
+      reorder_.add(DNNL_ARG_FROM, given.get());
+      reorder_.add(DNNL_ARG_TO, weights_.get());
+    }
+    return true;
+  }
+  bool add(const ConvCall& c, const Piece& p, const memory::desc& weights) {
+    const std::optional<Description> described = describe_piece(c, p, weights);
+    if (!described) {
+      kinds_.clear();
+      return false;
+    }
+    const dnnl::primitive_desc_base& made = described->made;
+    if (kinds_.empty()) {
+      name_ = made.impl_info_str();
+      weights_ = made.query_md(dnnl::query::weights_md, 0);
+    } else if (name_ != made.impl_info_str()) {  // these weights suit no fast one
+      kinds_.clear();
+      return false;
+    }
+    Kind kind{p, BoundPrimitive(described->primitive, made.query_md(dnnl::query::scratchpad_md).get())};
+    kind.bound.add(DNNL_ARG_SRC, made.query_md(dnnl::query::src_md, 0).get());
+    kind.bound.add(DNNL_ARG_WEIGHTS, weights_.get());
+    kind.bound.add(DNNL_ARG_DST, made.query_md(dnnl::query::dst_md, 0).get());
+    if (c.bias != nullptr) kind.bound.add(DNNL_ARG_BIAS, made.query_md(dnnl::query::weights_md, 1).get());
+    kinds_.push_back(std::move(kind));
+    return true;
+  }
+
+  std::string name_;
+  std::vector<Kind> kinds_;
+  memory::desc weights_;
+  bool by_rows_ = false, reorders_ = false;
+  BoundPrimitive reorder_;
+};
+
+// What one thread has prepared. Bounded: when it is full it is emptied.
+class Cache {
+ public:
+  static constexpr std::size_t kMost = 256;
+
+  static Cache& of_thread() {
+    thread_local Cache cache;
+    return cache;
+  }
+  Prepared& get(const ConvCall& c) {
+    const Key key = key_of(c);
+    if (last_ != nullptr && key == last_key_) return *last_;
+    auto found = prepared_.find(key);
+    if (found == prepared_.end()) {
+      if (prepared_.size() == kMost) prepared_.clear();
+      const OneOmpThread one;
+      found = prepared_.emplace(key, std::make_unique<Prepared>(c)).first;
+    }
+    last_key_ = key;
+    last_ = found->second.get();
+    return *last_;
+  }
+
+  dnnl::stream stream{engine()};
+  EngineScratch scratch, in, out;
+
+ private:
+  std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash<Key>> prepared_;
+  Key last_key_;
+  Prepared* last_ = nullptr;
+};
+
+// Rows of an image, dense with channels last, from or to where they lie.
+class Rows {
+ public:
+  Rows(const ConvCall& c, bool is_input)
+      : c_(c), image_(is_input ? c.src : c.dst), size_(size_bytes(c.dtype)) {
+    channels_ = c.groups * (is_input ? c.in_channels : c.out_channels);
+    for (int i = 0; i < kSpatialAxes; ++i) sizes_[i] = is_input ? c.axes[i].in : c.axes[i].out;
+    std::int64_t next = channels_;
+    is_dense_ = image_.channel == 1 || channels_ == 1;
+    for (int i = kSpatialAxes; i-- > 0; next *= sizes_[i])
+      is_dense_ = is_dense_ && (sizes_[i] == 1 || image_.axis[i] == next);
+    image_elements_ = next;
+    is_dense_ = is_dense_ && (c.batch == 1 || image_.batch == next);
+  }
+  bool is_dense() const { return is_dense_; }
+  std::int64_t row_elements() const { return image_elements_ / sizes_[first_axis(c_)]; }
+  char* at(std::int64_t image, std::int64_t row) const {
+    return image_.data + (image * image_.batch + row * image_.axis[first_axis(c_)]) * size_;
+  }
+  std::size_t bytes(std::int64_t images, std::int64_t rows) const {
+    return static_cast<std::size_t>(images * rows * row_elements() * size_);
+  }
+
+  template <bool kToBlock>
+  void copy(char* block, std::int64_t first_image, std::int64_t images, std::int64_t first_row,
+            std::int64_t rows) const {
+    const int axis = first_axis(c_);
+    std::int64_t sizes[kSpatialAxes] = {sizes_[0], sizes_[1], sizes_[2]};
+    sizes[axis] = rows;
+    const std::int64_t step = flat_step(image_, sizes);
+    // All positions at once where their strides allow, else row by row.
+    const std::int64_t run = step != 0 ? sizes[0] * sizes[1] * sizes[2] : sizes[2];
+    for (std::int64_t n = 0; n < images; ++n) {
+      char* const begin = at(first_image + n, first_row);
+      for (std::int64_t done = 0; done < sizes[0] * sizes[1] * sizes[2]; done += run) {
+        const std::int64_t h = done / sizes[2] % sizes[1], d = done / sizes[2] / sizes[1];
+        char* const there = begin + (step != 0 ? 0 : d * image_.axis[0] + h * image_.axis[1]) * size_;
+        const Tile outside{there, (step != 0 ? step : image_.axis[2]) * size_, image_.channel * size_};
+        const Tile inside{block, channels_ * size_, size_};
+        if constexpr (kToBlock) {
+          copy_tile(inside, outside, run, channels_, size_);
+        } else {
+          copy_tile(outside, inside, run, channels_, size_);
+        }
+        block += run * channels_ * size_;
+      }
+    }
+  }
+
+ private:
+  const ConvCall& c_;
+  Image image_;
+  std::int64_t size_, channels_, image_elements_;
+  std::int64_t sizes_[kSpatialAxes];
+  bool is_dense_;
+};
+
+void run_piece(const ConvCall& c, const Piece& p, const Rows& src, const Rows& dst, char* weights,
+               char* bias) {
+  Cache& cache = Cache::of_thread();
+  Prepared& prepared = cache.get(c);
+  char *from = src.at(p.first_image, p.first_in), *to = dst.at(p.first_image, p.first_row);
+  if (!src.is_dense()) {
+    from = cache.in.take(src.bytes(p.images, p.in_rows));
+    src.copy<true>(from, p.first_image, p.images, p.first_in, p.in_rows);
+  }
+  if (!dst.is_dense()) to = cache.out.take(dst.bytes(p.images, p.rows));
+  {
+    const OneOmpThread one;
+    prepared.run(p, from, weights, to, bias, cache.stream, cache.scratch);
+  }
+  if (!dst.is_dense()) dst.copy<false>(to, p.first_image, p.images, p.first_row, p.rows);
+}
+
+void run(Stream&, const KernelArgs& args) {
+  const ConvCall c(args);
+  Cache& cache = Cache::of_thread();
+  Prepared& prepared = cache.get(c);
+  char* weights = weights_begin(c);
+  Tensor ordered, dense_bias;
+  if (prepared.reorders()) {
+    ordered = make_dense({static_cast<std::int64_t>(prepared.weight_bytes())}, kU8, kCpu);
+    char* const from = weights;
+    weights = static_cast<char*>(ordered.raw_data());
+    const OneOmpThread one;
+    prepared.reorder(from, weights, cache.stream, cache.scratch);
+  }
+  char* bias = const_cast<char*>(c.bias);
+  const std::int64_t channels = c.groups * c.out_channels, size = size_bytes(c.dtype);
+  if (bias != nullptr && c.bias_step != 1 && channels > 1) {
+    dense_bias = make_dense({channels}, c.dtype, kCpu);
+    char* const to = static_cast<char*>(dense_bias.raw_data());
+    copy_tile({to, 0, size}, {bias, 0, c.bias_step * size}, 1, channels, size);
+    bias = to;
+  }
+  const Rows src(c, true), dst(c, false);
+  const Split split(c, prepared.by_rows());
+  parallel_for(split.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) run_piece(c, split[i], src, dst, weights, bias);
+  });
+}
+
+// Whether no two indices of the weights meet in one element.
+bool weights_lie_apart(const ConvCall& c) {
+  for (int i = 0; i < kSpatialAxes; ++i) {
+    if (c.axes[i].kernel > 1 && c.weight.axis[i] == 0) return false;
+  }
+  return (c.weight.channel > 0 || c.out_channels == 1) && (c.weight_in > 0 || c.in_channels == 1) &&
+         (c.weight.batch > 0 || c.groups == 1);
+}
+
+Support supports(const KernelArgs& args) {
+  const ConvCall c(args);
+  if (c.dtype != kF32 && c.dtype != kBF16 && c.dtype != kF16)
+    return Support::no("oneDNN convolves f32, bf16 and f16");
+  if (c.depth() == 0) return Support::no("there is nothing to multiply");
+  if (!weights_lie_apart(c)) return Support::no("the weights repeat elements");
+  if (!Cache::of_thread().get(c).is_usable())
+    return Support::no("oneDNN has no fast implementation for this dtype and window on this processor");
+  return Support::yes();
+}
+
+double predict(const KernelArgs& args) {
+  const ConvCall c(args);
+  constexpr double kBytesPerNs = 16, kWeightBytesPerNs = 8, kTurnedBytesPerNs = 6;
+  const double weight_bytes =
+      static_cast<double>(c.groups * c.out_channels * c.depth() * size_bytes(c.dtype));
+  double ns = kCallNs + arithmetic_ns(c) + c.bytes() / kBytesPerNs + weight_bytes / kWeightBytesPerNs;
+  if (!c.channels_last()) ns += (c.bytes() - weight_bytes) / kTurnedBytesPerNs;
+  return ns;
+}
+
+// "brgconv:avx512_core_amx" becomes "onednn_avx512_core_amx_bf16_nhwc_conv_3x3_bias_brgconv".
+std::string describe_call(const KernelArgs& args) {
+  const ConvCall c(args);
+  const ImplementationName parts(Cache::of_thread().get(c).name());
+  return fmt::format("onednn_{}_{}_{}_conv_{}_{}", parts.isa, name(c.dtype), c.layout(), c.shape(),
+                     parts.kind);
+}
+
+}  // namespace
+
+std::optional<Kernel> convolution_kernel() {
+  Kernel kernel{"onednn_convolution", supports, run};
+  kernel.predict = predict;
+  kernel.describe = describe_call;
+  return kernel;
+}
+
+}  // namespace pel::cpu::onednn

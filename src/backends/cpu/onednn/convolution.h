@@ -1,0 +1,13 @@
+// oneDNN's convolutions.
+#pragma once
+
+#include <optional>
+
+#include "pellucid/op.h"
+
+namespace pel::cpu::onednn {
+
+// None where the library is built without oneDNN.
+std::optional<Kernel> convolution_kernel();
+
+}  // namespace pel::cpu::onednn

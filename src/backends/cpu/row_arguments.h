@@ -1,0 +1,68 @@
+// What the driver of rows hands to its loops: operands as axes and steps, and the arguments of one call.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/rows.h"
+#include "backends/cpu/tile.h"
+#include "base/small_vector.h"
+
+namespace pel::cpu {
+
+inline constexpr int kMaxOutputs = 4, kMaxFolds = 4;
+inline constexpr int kMaxOperands = kMaxOutputs + kMaxRowInputs;
+
+struct Axis {
+  std::int64_t size;
+  std::int64_t step[kMaxOperands];  // in bytes
+};
+using Axes = SmallVector<Axis, 6>;
+
+inline std::int64_t count_of(const Axes& axes) {
+  std::int64_t count = 1;
+  for (const Axis& axis : axes) count *= axis.size;
+  return count;
+}
+// Offset of element `index` of the sequence over `axes`, the first axis fastest.
+inline std::int64_t offset_of(const Axes& axes, int operand, std::int64_t index) {
+  if (axes.size() == 1) return index * axes[0].step[operand];
+  std::int64_t offset = 0;
+  for (const Axis& axis : axes) {
+    offset += index % axis.size * axis.step[operand];
+    index /= axis.size;
+  }
+  return offset;
+}
+
+// What a loop reads: dense elements, or one that repeats.
+struct View {
+  char* data;
+  std::int64_t stride;
+};
+// For an input that a loop does not read.
+alignas(64) inline char unread[64] = {};
+
+// One run of elements to dense ones.
+inline void gather_run(char* to, char* from, std::int64_t step, std::int64_t count, std::int64_t width) {
+  if (step == width) {
+    std::memcpy(to, from, static_cast<std::size_t>(count * width));
+  } else {
+    copy_tile({to, 0, width}, {from, 0, step}, 1, count, width);
+  }
+}
+
+// The arguments of a loop, one by one: the output, then the inputs.
+struct LoopCall {
+  void* data[1 + kMaxRowInputs + 1 + kMaxFolds];
+  std::int64_t strides[1 + kMaxRowInputs + 1 + kMaxFolds];
+  int count = 0;
+
+  void add(void* pointer, std::int64_t stride) {
+    data[count] = pointer;
+    strides[count++] = stride;
+  }
+  void add(const View& view) { add(view.data, view.stride); }
+};
+
+}  // namespace pel::cpu

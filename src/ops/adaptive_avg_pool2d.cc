@@ -1,0 +1,25 @@
+// Means of windows such that the result has the sizes asked for, over two spatial axes.
+#include "ops/family_pool.h"
+
+namespace pel {
+namespace {
+
+Tensor adaptive_avg_pool2d_body(const Op& op, const Tensor& self, Dims output_size) {
+  return run_adaptive_avg_pool(op, self, 2, output_size);
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_adaptive_avg_pool2d() {
+  return define_op<adaptive_avg_pool2d_body>(OpKind::Kernel,
+                                             "adaptive_avg_pool2d(Tensor self, Dim[] output_size) -> Tensor")
+      .dtypes(kFloating);
+}
+}  // namespace ops
+
+Tensor adaptive_avg_pool2d(const Tensor& self, Dims output_size, Site site) {
+  return call<"adaptive_avg_pool2d", adaptive_avg_pool2d_body>(site, self, output_size);
+}
+
+}  // namespace pel

@@ -1,0 +1,27 @@
+// What flows back through adaptive_avg_pool2d: each window's gradient, shared out evenly.
+#include "ops/family_pool.h"
+
+namespace pel {
+namespace {
+
+Tensor adaptive_avg_pool2d_backward_body(const Op& op, const Tensor& grad_output, const Tensor& self) {
+  const Tensor grad = with_batch(grad_output, 2), batched = with_batch(self, 2);
+  const DimVector wanted = adaptive_sizes(batched, {grad.sizes()[2], grad.sizes()[3]});
+  return run_pool_backward(op, grad_output, self, nullptr, wanted, {});
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_adaptive_avg_pool2d_backward() {
+  return define_op<adaptive_avg_pool2d_backward_body>(
+             OpKind::Kernel, "adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
+      .dtypes(kFloating);
+}
+}  // namespace ops
+
+Tensor adaptive_avg_pool2d_backward(const Tensor& grad_output, const Tensor& self, Site site) {
+  return call<"adaptive_avg_pool2d_backward", adaptive_avg_pool2d_backward_body>(site, grad_output, self);
+}
+
+}  // namespace pel

@@ -1,0 +1,35 @@
+// What flows back through avg_pool2d: each window's gradient, shared out evenly.
+#include "ops/family_pool.h"
+
+namespace pel {
+namespace {
+
+Tensor avg_pool2d_backward_body(const Op& op, const Tensor& grad_output, const Tensor& self, Axes kernel_size,
+                                Axes stride, Axes padding, CeilMode ceil_mode,
+                                CountIncludePad count_include_pad,
+                                std::optional<std::int64_t> divisor_override) {
+  PoolWindow window(with_batch(self, 2), {kernel_size, stride, padding, {1}, ceil_mode});
+  AverageNumbers{count_include_pad, divisor_override}.append_to(window.scalars);
+  return run_pool_backward(op, grad_output, self, nullptr, window.sizes, window.scalars);
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_avg_pool2d_backward() {
+  return define_op<avg_pool2d_backward_body>(
+             OpKind::Kernel,
+             "avg_pool2d_backward(Tensor grad_output, Tensor self, int[] kernel_size, int[] stride, int[] "
+             "padding, bool ceil_mode, bool count_include_pad, int? divisor_override=None) -> Tensor")
+      .dtypes(kFloating);
+}
+}  // namespace ops
+
+Tensor avg_pool2d_backward(const Tensor& grad_output, const Tensor& self, Axes kernel_size, Axes stride,
+                           Axes padding, CeilMode ceil_mode, CountIncludePad count_include_pad,
+                           std::optional<std::int64_t> divisor_override, Site site) {
+  return call<"avg_pool2d_backward", avg_pool2d_backward_body>(
+      site, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+}
+
+}  // namespace pel

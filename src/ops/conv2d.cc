@@ -1,0 +1,27 @@
+// A convolution over two spatial axes.
+#include "ops/family_convolution.h"
+
+namespace pel {
+namespace {
+
+Tensor conv2d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
+                   Axes padding, Axes dilation, std::int64_t groups) {
+  return convolve(input, weight, bias, 2, {stride, padding, dilation, Transposed::No, {0}, groups});
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_conv2d() {
+  return define_op<conv2d_body>(OpKind::Composite,
+                                "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], "
+                                "int[] padding=[0], int[] dilation=[1], int groups=1) -> Tensor");
+}
+}  // namespace ops
+
+Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
+              Axes padding, Axes dilation, std::int64_t groups, Site site) {
+  return call<"conv2d", conv2d_body>(site, input, weight, bias, stride, padding, dilation, groups);
+}
+
+}  // namespace pel

@@ -1,0 +1,32 @@
+// A transposed convolution over one spatial axis.
+#include "ops/family_convolution.h"
+
+namespace pel {
+namespace {
+
+Tensor conv_transpose1d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                             Axes stride, Axes padding, Axes output_padding, std::int64_t groups,
+                             Axes dilation) {
+  return convolve(input, weight, bias, 1,
+                  {stride, padding, dilation, Transposed::Yes, output_padding, groups});
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_conv_transpose1d() {
+  return define_op<conv_transpose1d_body>(
+      OpKind::Composite,
+      "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], int[] padding=[0], "
+      "int[] output_padding=[0], int groups=1, int[] dilation=[1]) -> Tensor");
+}
+}  // namespace ops
+
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                        Axes stride, Axes padding, Axes output_padding, std::int64_t groups, Axes dilation,
+                        Site site) {
+  return call<"conv_transpose1d", conv_transpose1d_body>(site, input, weight, bias, stride, padding,
+                                                         output_padding, groups, dilation);
+}
+
+}  // namespace pel

@@ -1,0 +1,56 @@
+// target (log target - self), 0 where the target is 0; with log target given, e^target (target - self).
+#include "base/check.h"
+#include "ops/family_loss.h"
+#include "tensor/make.h"
+
+namespace pel {
+namespace {
+
+enum Pair : std::size_t { kTarget, kLogTarget };
+
+Tensor kl_div_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction,
+                   LogTarget log_target) {
+  LossCall call{Reduction::Sum, log_target == LogTarget::Yes ? kLogTarget : kTarget};
+  if (reduction == "batchmean") {
+    PEL_CHECK(self.dim() > 0, ShapeError, "batchmean divides by the first size; {} has none", describe(self));
+    call.divisor = self.sizes()[0];
+  } else {
+    call.reduction = reduction_of(reduction);
+  }
+  return run_loss(op, {self, target}, call);
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_kl_div() {
+  return further_loss(
+      elementwise_loss(
+          rows_op<kl_div_body>("kl_div(Tensor self, Tensor target, str reduction='mean', bool "
+                               "log_target=False) -> Tensor")
+              .inputs(2)
+              .params({7})
+              .domain(0, 4),
+          [](const RowTerms& t) {
+            const Term x = t.in[0], y = t.in[1];
+            return select(y == 0.0, y.constant(0.0), y * log(y)) - y * x;
+          },
+          [](const RowData& in, const RowParams&, std::size_t place) {
+            const long double x = in[0][place], y = in[1][place];
+            const long double logarithm = y == 0 ? 0 : y * std::log(y);
+            return RowProgram::Wanted{logarithm - y * x, std::abs(logarithm) + std::abs(y * x)};
+          }),
+      "log_target", 2, [](const RowTerms& t) { return exp(t.in[1]) * (t.in[1] - t.in[0]); },
+      [](const RowData& in, const RowParams&, std::size_t place) {
+        const long double x = in[0][place], y = in[1][place];
+        return RowProgram::Wanted{std::exp(y) * (y - x), 0};
+      });
+}
+}  // namespace ops
+
+Tensor kl_div(const Tensor& self, const Tensor& target, std::string_view reduction, LogTarget log_target,
+              Site site) {
+  return call<"kl_div", kl_div_body>(site, self, target, reduction, log_target);
+}
+
+}  // namespace pel

@@ -1,0 +1,30 @@
+// |self - target|.
+#include "ops/family_loss.h"
+
+namespace pel {
+namespace {
+
+Tensor l1_loss_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction) {
+  return run_loss(op, {self, target}, {reduction_of(reduction)});
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_l1_loss() {
+  return elementwise_loss(
+      rows_op<l1_loss_body>("l1_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor")
+          .inputs(2)
+          .params({7}),
+      [](const RowTerms& t) { return abs(t.in[0] - t.in[1]); },
+      [](const RowData& in, const RowParams&, std::size_t place) {
+        return RowProgram::Wanted{std::abs(in[0][place] - in[1][place]), 0};
+      });
+}
+}  // namespace ops
+
+Tensor l1_loss(const Tensor& self, const Tensor& target, std::string_view reduction, Site site) {
+  return call<"l1_loss", l1_loss_body>(site, self, target, reduction);
+}
+
+}  // namespace pel

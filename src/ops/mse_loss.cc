@@ -1,0 +1,34 @@
+// (self - target)^2.
+#include "ops/family_loss.h"
+
+namespace pel {
+namespace {
+
+Tensor mse_loss_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction) {
+  return run_loss(op, {self, target}, {reduction_of(reduction)});
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_mse_loss() {
+  return elementwise_loss(
+      rows_op<mse_loss_body>("mse_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor")
+          .inputs(2)
+          .params({7}),
+      [](const RowTerms& t) {
+        const Term difference = t.in[0] - t.in[1];
+        return difference * difference;
+      },
+      [](const RowData& in, const RowParams&, std::size_t place) {
+        const long double difference = in[0][place] - in[1][place];
+        return RowProgram::Wanted{difference * difference, 0};
+      });
+}
+}  // namespace ops
+
+Tensor mse_loss(const Tensor& self, const Tensor& target, std::string_view reduction, Site site) {
+  return call<"mse_loss", mse_loss_body>(site, self, target, reduction);
+}
+
+}  // namespace pel

@@ -1,0 +1,46 @@
+// Each group of channels of each sample shifted and scaled by its mean and variance, with both.
+#include "pellucid/normalization.h"
+
+#include "ops/family_group_norm.h"
+
+namespace pel {
+namespace {
+
+enum Program : std::size_t { kPlain, kAffine };
+
+std::tuple<Tensor, Tensor, Tensor> native_group_norm_body(const Op& op, const Tensor& self,
+                                                          const std::optional<Tensor>& weight,
+                                                          const std::optional<Tensor>& bias, Dim samples,
+                                                          Dim channels, Dim size, std::int64_t groups,
+                                                          double eps) {
+  const Groups view(self, samples, channels, size, groups);
+  const RowsCall call{check_floating(self), Groups::kRows, KeepDims::No, weight || bias ? kAffine : kPlain};
+  std::vector<Tensor> results;
+  if (call.program == kPlain) {
+    results = run_rows(op, {view.of(self)}, call, {eps});
+  } else {
+    results = run_rows(op, {view.of(self), view.parameter(weight, 1), view.parameter(bias, 0)}, call, {eps});
+  }
+  return {view.back(results[0]), results[1], results[2]};
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_native_group_norm() {
+  RowsDef def = norm_program(rows_op<native_group_norm_body>(
+      "native_group_norm(Tensor self, Tensor? weight, Tensor? bias, Dim N, Dim C, Dim HxW, int group, float "
+      "eps=1e-05) -> (Tensor, Tensor, Tensor)"));
+  return norm_program(std::move(def).program("affine").inputs(3, 1));
+}
+}  // namespace ops
+
+std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& self, const std::optional<Tensor>& weight,
+                                                     const std::optional<Tensor>& bias, Dim samples,
+                                                     Dim channels, Dim size, std::int64_t groups, double eps,
+                                                     Site site) {
+  return call<"native_group_norm", native_group_norm_body>(site, self, weight, bias, samples, channels, size,
+                                                           groups, eps);
+}
+
+}  // namespace pel

@@ -1,0 +1,29 @@
+// An image of another size: each pixel is made of the nearest one to its left and above.
+#include "ops/family_upsample.h"
+
+namespace pel {
+namespace {
+
+Tensor upsample_nearest2d_body(const Op& op, const Tensor& self, Dims output_size,
+                               std::optional<double> scales_h, std::optional<double> scales_w) {
+  return run_upsample(op, self, output_size, {Resampling::Nearest, AlignCorners::No, scales_h, scales_w});
+}
+
+}  // namespace
+
+namespace ops {
+OpDef define_upsample_nearest2d() {
+  return define_op<upsample_nearest2d_body>(
+             OpKind::Kernel,
+             "upsample_nearest2d(Tensor self, Dim[] output_size, float? scales_h=None, float? "
+             "scales_w=None) -> Tensor")
+      .dtypes(kFloating | DTypeSet{kU8});
+}
+}  // namespace ops
+
+Tensor upsample_nearest2d(const Tensor& self, Dims output_size, std::optional<double> scales_h,
+                          std::optional<double> scales_w, Site site) {
+  return call<"upsample_nearest2d", upsample_nearest2d_body>(site, self, output_size, scales_h, scales_w);
+}
+
+}  // namespace pel

@@ -27,13 +27,9 @@ std::vector<Case> attention_cases() {
       const Lazy query([shape, dtype = dtype] { return Api::heads(shape.queries, dtype); });
       const Lazy key([shape, dtype = dtype] { return Api::heads(shape.keys, dtype); });
       const Lazy value([shape, dtype = dtype] { return Api::heads(shape.keys, dtype); });
-      for (const int threads : {1, 2}) {
-        cases.emplace_back(std::string(shape.name) + "_" + dtype_name + "_" + std::to_string(threads) + "t",
-                           [query, key, value, shape, threads] {
-                             Api::set_threads(threads);
-                             return Api::attention(query(), key(), value(), shape.is_causal);
-                           });
-      }
+      add_by_threads<Api>(cases, std::string(shape.name) + "_" + dtype_name, [query, key, value, shape] {
+        return Api::attention(query(), key(), value(), shape.is_causal);
+      });
     }
   }
   return cases;

@@ -45,14 +45,8 @@ std::vector<Case> gemm_cases() {
             return Api::prepare(a, b);
           }
         });
-        for (const int threads : {1, 2}) {
-          cases.emplace_back(
-              shape.name + "_" + dtype_name + "_" + std::string(layout) + "_" + std::to_string(threads) + "t",
-              [call, threads] {
-                Api::set_threads(threads);
-                return call()();
-              });
-        }
+        add_by_threads<Api>(cases, shape.name + "_" + dtype_name + "_" + std::string(layout),
+                            [call] { return call()(); });
       }
     }
   }

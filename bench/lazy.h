@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -24,5 +25,16 @@ class Lazy {
   };
   std::shared_ptr<State> state_;
 };
+
+// Adds a case on one thread and on two.
+template <class Api, class Cases, class Call>
+void add_by_threads(Cases& cases, const std::string& name, Call call) {
+  for (const int threads : {1, 2}) {
+    cases.emplace_back(name + (threads == 1 ? "_1t" : "_2t"), [call, threads] {
+      Api::set_threads(threads);
+      return call();
+    });
+  }
+}
 
 }  // namespace bench

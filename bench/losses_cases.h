@@ -13,15 +13,7 @@ template <class Api>
 std::vector<Case> losses_cases() {
   constexpr std::int64_t kRows = 256, kBatch = 8;
   std::vector<Case> cases;
-  // On one thread and on two.
-  const auto add = [&](const std::string& name, auto call) {
-    for (const int threads : {1, 2}) {
-      cases.emplace_back(name + (threads == 1 ? "_1t" : "_2t"), [call, threads] {
-        Api::set_threads(threads);
-        return call();
-      });
-    }
-  };
+  const auto add = [&](const std::string& name, auto call) { add_by_threads<Api>(cases, name, call); };
   for (const auto& [suffix, dtype] : {std::pair{"f32", Api::kFloat}, std::pair{"bf16", Api::kBfloat}}) {
     for (const std::int64_t classes : {32000, 128000}) {
       const std::string at = "_" + std::to_string(classes) + "_" + suffix;

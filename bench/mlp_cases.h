@@ -19,15 +19,9 @@ std::vector<Case> mlp_cases() {
     const Lazy down([dtype = dtype] { return Api::noise(kWidth, kHidden, dtype); });
     for (const std::int64_t rows : {8192, 512}) {
       const Lazy x([rows, dtype = dtype] { return Api::noise(rows, kWidth, dtype); });
-      for (const int threads : {1, 2}) {
-        cases.emplace_back(std::to_string(rows) + "_" + dtype_name + "_" + std::to_string(threads) + "t",
-                           [x, gate, up, down, threads] {
-                             Api::set_threads(threads);
-                             const auto gated =
-                                 Api::mul(Api::gelu(Api::linear(x(), gate())), Api::linear(x(), up()));
-                             return Api::linear(gated, down());
-                           });
-      }
+      add_by_threads<Api>(cases, std::to_string(rows) + "_" + dtype_name, [x, gate, up, down] {
+        return Api::linear(Api::mul(Api::gelu(Api::linear(x(), gate())), Api::linear(x(), up())), down());
+      });
     }
   }
   return cases;

@@ -44,12 +44,7 @@ class NnCases {
 
   template <class Call>
   void add(const std::string& name, Call call) {
-    for (const int threads : {1, 2}) {
-      cases_.emplace_back(name + (threads == 1 ? "_1t" : "_2t"), [call, threads] {
-        Api::set_threads(threads);
-        return call();
-      });
-    }
+    add_by_threads<Api>(cases_, name, call);
   }
 
  private:

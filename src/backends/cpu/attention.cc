@@ -18,9 +18,9 @@
 #include "backends/cpu/attention_loops.h"
 #include "backends/cpu/gemm_pack.h"
 #include "backends/cpu/gemm_tiles.h"
-#include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/pointwise.h"
+#include "backends/cpu/rounding.h"
 #include "backends/cpu/scratch.h"
 #include "backends/cpu/tile.h"
 #include "backends/cpu/tile_mode.h"
@@ -32,14 +32,10 @@ namespace {
 
 using codegen::kAmxSide;
 using codegen::PelTileCall;
-using codegen::TileOrder;
 
 constexpr std::int64_t kKeys = 1024;    // of a tile
 constexpr std::int64_t kMostRows = 64;  // that go through the tiles of keys together
 constexpr std::int64_t kLine = 64;      // beside rows, so that they do not fall into one set of L1
-
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
-std::int64_t pieces(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 
 // [batch, head, row, column]; strides are in elements.
 struct Heads {
@@ -103,7 +99,7 @@ class Attention {
     score_row_ = kKeys * kSize + kLine;
     weight_row_ = f_.is_amx() ? kKeys * f_.element_size + kLine : score_row_;
     sum_row_ = round_up(value_width_, f_.columns) * kSize + kLine;
-    key_panel_ = depth_ * f_.columns * f_.element_size;
+    key_panel_ = f_.panel_bytes(width_);
   }
 
   void run() {
@@ -158,11 +154,7 @@ class Attention {
     pack_panels(f_, {keys.matrix.turned(), keys.dtype}, {0, width_, first, count}, to, key_panel_);
   }
   void pack_values(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t count, char* to) const {
-    pack_panels(f_, value_.matrix(b, h), {first, count, 0, value_width_}, to, value_panel(count));
-  }
-  std::int64_t value_panel(std::int64_t keys) const { return f_.padded(keys) * f_.columns * f_.element_size; }
-  std::int64_t b_step(int columns) const {
-    return columns * f_.element_size * (f_.is_amx() ? codegen::kPairDepth : 1);
+    pack_panels(f_, value_.matrix(b, h), {first, count, 0, value_width_}, to, f_.panel_bytes(count));
   }
 
   // What makes powers of 2 of scores, which were scaled before where there is a mask.
@@ -300,7 +292,7 @@ class Attention {
         for (std::int64_t c = 0; c < depth_ - turned_; c += f_.columns) {
           const int columns = f_.width_at(c, packed);
           call.b = keys_ + c / f_.columns * a_.key_panel_;
-          call.b_step = a_.b_step(columns);
+          call.b_step = f_.panel_step(columns);
           call.out = scores_ + (turned_ + c) * kSize;
           f_.tile(height, columns)(&call);
         }
@@ -331,7 +323,7 @@ class Attention {
                   panel, a_.key_panel_);
       PelTileCall call{};
       call.b = panel;
-      call.b_step = a_.b_step(columns);
+      call.b_step = f_.panel_step(columns);
       call.b_tile = kRegister;
       call.depth = a_.depth_;
       call.row = columns * kSize;
@@ -396,9 +388,8 @@ class Attention {
     }
 
     void make_weights(std::int64_t r, std::int64_t i, const Seen& here, T greatest, T decay) {
-      char *const scores = scores_ + i * a_.score_row_ + here.first * kSize, *const weights =
-                                                                                 weights_ +
-                                                                                 i * a_.weight_row_;
+      char* const scores = scores_ + i * a_.score_row_ + here.first * kSize;
+      char* const weights = weights_ + i * a_.weight_row_;
       const std::int64_t count = here.end - here.first;
       const PelScalar numbers[2] = {number(a_.power_scale()), number(static_cast<double>(greatest))};
       T sum = 0;
@@ -432,8 +423,8 @@ class Attention {
         for (std::int64_t c = 0; c < a_.value_width_; c += f_.columns) {
           const int columns = f_.width_at(c, a_.value_width_);
           if (values_ != nullptr) {
-            call.b = values_ + c / f_.columns * a_.value_panel(packed_count_);
-            call.b_step = a_.b_step(columns);
+            call.b = values_ + c / f_.columns * f_.panel_bytes(packed_count_);
+            call.b_step = f_.panel_step(columns);
           } else {
             call.b = v.at(batch_, key_head_, first_key_, c);
             call.b_step = v.row * kSize;
@@ -497,13 +488,12 @@ class Attention {
 
   // Whether tiles for few rows read keys and values as they lie.
   bool keys_lie_well() const {
-    if (key_.column != 1) return false;
-    if (f_.is_amx()) return width_ % codegen::kPairDepth == 0;
-    return f_.turning[1] != nullptr && key_.dtype == f_.type && width_ % f_.unit == 0;
+    if (f_.is_amx()) return key_.column == 1 && width_ % codegen::kPairDepth == 0;
+    const PackSource keys = key_.matrix(0, 0);
+    return may_turn(f_, {keys.matrix.turned(), keys.dtype}) && width_ % f_.unit == 0;
   }
   bool values_lie_well() const {
-    return f_.order == TileOrder::Chain && value_.dtype == f_.type && value_.column == 1 &&
-           value_width_ % f_.unit == 0;
+    return !needs_packing(f_, value_.matrix(0, 0)) && value_width_ % f_.unit == 0;
   }
 
   Heads out_, logsumexp_, query_, key_, value_, mask_;
@@ -530,8 +520,7 @@ void run_attention(Stream&, const KernelArgs& args) {
 std::string describe(const KernelArgs& args) {
   const auto dtype = static_cast<DType>(input(args, 0).dtype);
   const TileFamily& family = tiles_for(dtype);
-  return fmt::format("pellucid_{}_{}_attention_{}x{}", family.is_amx() ? "amx" : codegen::name(*active_isa()),
-                     name(dtype), family.rows, kKeys);
+  return fmt::format("pellucid_{}_{}_attention_{}x{}", isa_name(family), name(dtype), family.rows, kKeys);
 }
 
 }  // namespace

@@ -87,12 +87,6 @@ scalar::ScalarExpr decay(DType type) {
     return std::vector{small_power(before - now, type)};
   });
 }
-scalar::ScalarExpr product(DType type) {
-  return build([&](ScalarBuilder& b) {
-    const Term x = b.input(type), y = b.input(type);
-    return std::vector{x * y};
-  });
-}
 // A zero is added, since a chain of products may end in -0 or 0 by how many weights of zero follow.
 scalar::ScalarExpr finish(DType dtype) {
   return build([&](ScalarBuilder& b) {
@@ -120,7 +114,6 @@ std::vector<AttentionLoop> attention_loops() {
     if (type != dtype) continue;
     loops.push_back({loop_name("choose", type), choose(type), {}});
     loops.push_back({loop_name("decay", type), decay(type), {}});
-    loops.push_back({loop_name("scale", type), product(type), {}});
     loops.push_back({loop_name("logsumexp", type), logsumexp(type), {}});
   }
   return loops;
@@ -141,7 +134,7 @@ const AttentionCode& attention_code(DType dtype) {
           .least = find(fold_name(FoldKind::Min, type)),
           .weights = find(loop_name("weights", d)),
           .decay = find(loop_name("decay", type)),
-          .scale = find(loop_name("scale", type)),
+          .scale = find(kernel_name(op<"mul">(), 0, type)),
           .finish = find(loop_name("finish", d)),
           .logsumexp = find(loop_name("logsumexp", type)),
       };

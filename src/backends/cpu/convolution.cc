@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn/convolution.h"
 #include "backends/cpu/tile_set.h"
@@ -118,8 +117,7 @@ std::string describe_depthwise(const KernelArgs& args) {
 std::string describe_tiles(const KernelArgs& args) {
   const ConvCall c(args);
   const TileFamily& family = tiles_for(c.dtype);
-  return fmt::format("pellucid_{}_{}_{}_conv_{}_{}x{}",
-                     family.is_amx() ? "amx" : codegen::name(*active_isa()), name(c.dtype), c.layout(),
+  return fmt::format("pellucid_{}_{}_{}_conv_{}_{}x{}", isa_name(family), name(c.dtype), c.layout(),
                      c.shape(), family.rows, family.columns);
 }
 

@@ -260,8 +260,7 @@ std::string describe_tiles(const KernelArgs& args) {
   const TileFamily& family = tiles_for(c.dtype);
   std::string layout = c.layout();
   if (packed_form(c)) layout[0] = 'p';
-  return full_name(c, family.is_amx() ? "amx" : codegen::name(*active_isa()), layout,
-                   fmt::format("{}x{}", family.rows, family.columns));
+  return full_name(c, isa_name(family), layout, fmt::format("{}x{}", family.rows, family.columns));
 }
 
 }  // namespace

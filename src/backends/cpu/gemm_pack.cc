@@ -181,6 +181,10 @@ void pack_panels(const TileFamily& family, const PackSource& b, const PackRange&
                panels + c / family.columns * panel_bytes, family.width_at(c, range.count));
 }
 
+bool may_turn(const TileFamily& family, const PackSource& b) {
+  return family.turning[1] != nullptr && b.dtype == family.type && b.matrix.row == 1;
+}
+
 bool needs_packing(const TileFamily& family, const PackSource& a) {
   return family.order != codegen::TileOrder::Chain || a.dtype != family.type || a.matrix.column != 1;
 }

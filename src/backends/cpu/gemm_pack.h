@@ -32,7 +32,9 @@ struct PackRange {
 // Panels of b, `panel_bytes` apart. The last may have fewer columns than family.columns (width_at).
 void pack_panels(const TileFamily& family, const PackSource& b, const PackRange& range, char* panels,
                  std::int64_t panel_bytes);
-// Rows of a.
+// Whether tiles can turn b in registers, where it lies.
+bool may_turn(const TileFamily& family, const PackSource& b);
+// Rows of a, and panels of b: whether tiles cannot read them where they lie.
 bool needs_packing(const TileFamily& family, const PackSource& a);
 void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows);
 std::int64_t packed_rows_bytes(const TileFamily& family, std::int64_t rows, std::int64_t depth);

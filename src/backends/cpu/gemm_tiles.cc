@@ -7,6 +7,7 @@
 
 #include "backends/cpu/amx.h"
 #include "backends/cpu/pointwise.h"
+#include "backends/cpu/rounding.h"
 #include "backends/cpu/scratch.h"
 #include "backends/cpu/tile.h"
 #include "backends/cpu/tile_mode.h"
@@ -21,9 +22,6 @@ using codegen::kAmxSide;
 using codegen::kPairDepth;
 using codegen::PelTileCall;
 using codegen::TileOrder;
-
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
-std::int64_t pieces(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 
 struct Room {
   Scratch rows, panel, sums, chains, line;
@@ -65,7 +63,6 @@ class Product {
   // Beside rows of sums, so that they do not fall into one set of L1.
   static constexpr std::int64_t kLine = 64;
 
-  std::int64_t panel_bytes() const { return depth_ * f_.columns * f_.element_size; }
   std::int64_t depth_block() const { return f_.order == TileOrder::Chain ? kChainDepth : 8192; }
 
   // Where the rows of a are for a tile: in their place, or packed from `first` on.
@@ -86,7 +83,6 @@ class Product {
       call.a = a_.at(row, k);
     }
   }
-  std::int64_t b_step(int width) const { return width * f_.element_size * (f_.is_amx() ? kPairDepth : 1); }
 
   // Rows by blocks of columns over packed panels. A block of panels stays in L2 while the rows pass by.
   void run_blocks(const char* panels) {
@@ -148,9 +144,9 @@ class Product {
           for (std::int64_t panel = 0; panel < panel_count; ++panel) {
             const int columns = f_.width_at((first_panel + panel) * f_.columns, p_.n);
             codegen::PelTileFn* const tile = f_.tile(height, columns);
-            call.b_step = b_step(columns);
+            call.b_step = f_.panel_step(columns);
             for (int i = 0; i < matrices; ++i) {
-              call.b = panels + ((first_panel + panel) * matrices + i) * panel_bytes() +
+              call.b = panels + ((first_panel + panel) * matrices + i) * f_.panel_bytes(p_.k) +
                        k * columns * f_.element_size;
               call.out = here + (i * width + panel * f_.columns) * sum_size_;
               if (k > 0) (f_.order == TileOrder::Chain ? call.added : call.chain) = call.out;
@@ -174,10 +170,9 @@ class Product {
   void run_streamed() {
     constexpr std::int64_t kL1Copy = 12'288;
     const bool along_columns = b_.matrix.column == 1;
-    const bool lies_well =
-        f_.order == TileOrder::Chain && p_.dtype == f_.type && along_columns && p_.m <= f_.rows;
+    const bool lies_well = !needs_packing(f_, b_) && p_.m <= f_.rows;
     Slab slab{1, copied_depth(1, kL1Copy), false};
-    if (turns()) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
+    if (may_turn(f_, b_)) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
     if (lies_well) {
       constexpr std::int64_t kMostPanels = 64, kDepth = 32;
       slab = {std::clamp(pieces(p_.n / f_.columns, thread_count()), std::int64_t{1}, kMostPanels), kDepth,
@@ -218,12 +213,12 @@ class Product {
     char* const sums = room.sums.take(round_up(p_.m, f_.rows) * row);
     char* const chains = room.chains.take(round_up(p_.m, f_.rows) * row);
     const bool is_chain = f_.order == TileOrder::Chain, as_it_lies = slab.lies_well;
-    const bool may_turn = turns() && columns % f_.unit == 0;
+    const bool turns = may_turn(f_, b_) && columns % f_.unit == 0;
     char* const copy = as_it_lies ? nullptr : room.panel.take(slab.depth * width * f_.element_size);
     for (std::int64_t k = 0; k == 0 || k < depth_;) {
       const std::int64_t chain_end = is_chain ? round_up(k + 1, kChainDepth) : depth_;
       std::int64_t end = std::min({k + slab.depth, chain_end, depth_});
-      const bool turning = may_turn && end - k >= f_.unit;
+      const bool turning = turns && end - k >= f_.unit;
       if (turning) end -= (end - k) % f_.unit;
       if (!as_it_lies && !turning) copy_slab(k, end, column, columns, copy);
       const bool starts = is_chain ? k % kChainDepth == 0 : k == 0, ends = end == std::min(chain_end, depth_);
@@ -248,14 +243,14 @@ class Product {
                                             : b_.at(0, column + columns);
           if (p_.m > f_.rows) {
             const std::int64_t panel = c / f_.columns * f_.columns;
-            call.panel_step = b_step(f_.width_at(column + panel, p_.n));
+            call.panel_step = f_.panel_step(f_.width_at(column + panel, p_.n));
             call.panel = copy + panel * call.depth * f_.element_size + c % f_.columns * f_.element_size;
           }
           run(f_.turning[first_rows], 0, first_rows, c);
         }
         for (std::int64_t c = 0; c < width; c += f_.columns) {
           const int panel = f_.width_at(column + c, p_.n);
-          call.b_step = as_it_lies ? b_.matrix.row * f_.element_size : b_step(panel);
+          call.b_step = as_it_lies ? b_.matrix.row * f_.element_size : f_.panel_step(panel);
           call.b = as_it_lies ? b_.at(k, column + c) : copy + c * call.depth * f_.element_size;
           for (std::int64_t r = turning ? f_.rows : 0; r < p_.m; r += f_.rows) {
             const std::int64_t height = std::min<std::int64_t>(f_.rows, p_.m - r);
@@ -267,8 +262,6 @@ class Product {
     }
     finish(0, p_.m, column, width, sums, row, room);
   }
-  // Whether b goes through turning tiles, which read it as it lies.
-  bool turns() const { return f_.turning[1] != nullptr && p_.dtype == f_.type && b_.matrix.row == 1; }
 
   // Panels beside each other, each of `end` - `k`.
   void copy_slab(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns,
@@ -292,7 +285,7 @@ class Product {
   void run_turned() {
     const PackSource turned{a_.matrix.turned(), a_.dtype}, rows_of_b{b_.matrix.turned(), b_.dtype};
     char* const panels = Room::of_thread().panel.take(depth_ * round_up(p_.m, f_.columns) * f_.element_size);
-    pack_panels(f_, turned, {0, p_.k, 0, p_.m}, panels, panel_bytes());
+    pack_panels(f_, turned, {0, p_.k, 0, p_.m}, panels, f_.panel_bytes(p_.k));
     const std::int64_t whole = p_.k / kPairDepth * kPairDepth;
     parallel_for(pieces(p_.n, f_.rows), grain(f_.rows * round_up(p_.m, kAmxSide)),
                  [&](std::int64_t begin, std::int64_t end) {
@@ -315,7 +308,7 @@ class Product {
                        codegen::PelTileFn* const tile = f_.tile(height * kAmxSide, width);
                        PelTileCall call{};
                        call.b = panels + c * depth_ * f_.element_size;
-                       call.b_step = width * f_.element_size * kPairDepth;
+                       call.b_step = f_.panel_step(width);
                        call.b_tile = kRegister;
                        call.out = turned_sums;
                        call.row = width * sum_size_;
@@ -429,7 +422,7 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
                    char* panels) {
   const auto count = static_cast<std::int64_t>(matrices.size());
   constexpr std::int64_t kGroup = 4;  // panels that are packed together
-  const std::int64_t bytes = family.padded(k) * family.columns * family.element_size;
+  const std::int64_t bytes = family.panel_bytes(k);
   const std::int64_t width = kGroup * family.columns;
   parallel_for(pieces(n, width),
                std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, kGroup * bytes)),

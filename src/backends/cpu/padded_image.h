@@ -9,12 +9,11 @@
 #include <immintrin.h>
 
 #include "backends/cpu/convolution.h"
+#include "backends/cpu/rounding.h"
 #include "backends/cpu/tile.h"
 #include "tensor/make.h"
 
 namespace pel::cpu {
-
-inline std::int64_t pieces(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 
 inline constexpr std::int64_t kChunk = 32;  // bytes that are copied at once; may reach over the end of a run
 

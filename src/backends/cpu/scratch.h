@@ -16,7 +16,7 @@ class Scratch {
     if (bytes > size_) {
       memory_.reset(
           static_cast<char*>(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64))));
-      PEL_CHECK(memory_ != nullptr, MemoryError, "no memory for {} bytes of a product's panels", bytes);
+      PEL_CHECK(memory_ != nullptr, MemoryError, "no memory for {} bytes of working space", bytes);
       size_ = bytes;
     }
     return memory_.get();

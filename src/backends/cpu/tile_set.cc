@@ -116,4 +116,8 @@ const TileFamily& tiles_for(DType dtype) {
   return *kFamilies[static_cast<std::size_t>(dtype)];
 }
 
+std::string_view isa_name(const TileFamily& family) {
+  return family.is_amx() ? "amx" : codegen::name(*active_isa());
+}
+
 }  // namespace pel::cpu

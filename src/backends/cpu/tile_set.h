@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "pellucid/dtype.h"
@@ -37,6 +38,9 @@ struct TileFamily {
   std::int64_t padded(std::int64_t depth) const {
     return (depth + depth_unit() - 1) / depth_unit() * depth_unit();
   }
+  // Of a panel, in bytes: all of it, and from one k, or one block of k, to the next.
+  std::int64_t panel_bytes(std::int64_t depth) const { return padded(depth) * columns * element_size; }
+  std::int64_t panel_step(int width) const { return width * element_size * (is_amx() ? depth_unit() : 1); }
   // Columns of the panel that begins at `column`, of `n` in all.
   int width_at(std::int64_t column, std::int64_t n) const {
     return static_cast<int>(std::min<std::int64_t>(columns, (n - column + unit - 1) / unit * unit));
@@ -47,5 +51,7 @@ struct TileFamily {
 // For elements of this dtype, on the active ISA. All orders of bf16 give the same bits.
 const TileFamily& tiles_for(DType dtype);
 const TileFamily& tiles_for(DType dtype, codegen::Isa isa, bool with_amx);
+// "amx", or the active ISA.
+std::string_view isa_name(const TileFamily& family);
 
 }  // namespace pel::cpu

@@ -222,11 +222,11 @@ class Prepared {
   std::size_t weight_bytes() const { return weights_.get_size(); }
   bool reorders() const { return reorders_; }
 
-  void reorder(char* from, char* to, dnnl::stream& stream, EngineScratch& scratch) {
+  void reorder(char* from, char* to, dnnl::stream& stream, Scratch& scratch) {
     reorder_.run({from, to}, stream, scratch);
   }
   void run(const Piece& p, char* src, char* weights, char* dst, char* bias, dnnl::stream& stream,
-           EngineScratch& scratch) {
+           Scratch& scratch) {
     for (Kind& kind : kinds_) {
       if (kind.piece.looks_like(p)) return kind.bound.run({src, weights, dst, bias}, stream, scratch);
     }
@@ -296,36 +296,25 @@ class Prepared {
   BoundPrimitive reorder_;
 };
 
-// What one thread has prepared. Bounded: when it is full it is emptied.
+// What belongs to one thread.
 class Cache {
  public:
-  static constexpr std::size_t kMost = 256;
-
   static Cache& of_thread() {
     thread_local Cache cache;
     return cache;
   }
   Prepared& get(const ConvCall& c) {
-    const Key key = key_of(c);
-    if (last_ != nullptr && key == last_key_) return *last_;
-    auto found = prepared_.find(key);
-    if (found == prepared_.end()) {
-      if (prepared_.size() == kMost) prepared_.clear();
+    return prepared_.get(key_of(c), [&] {
       const OneOmpThread one;
-      found = prepared_.emplace(key, std::make_unique<Prepared>(c)).first;
-    }
-    last_key_ = key;
-    last_ = found->second.get();
-    return *last_;
+      return std::make_unique<Prepared>(c);
+    });
   }
 
   dnnl::stream stream{engine()};
-  EngineScratch scratch, in, out;
+  Scratch scratch, in, out;
 
  private:
-  std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash<Key>> prepared_;
-  Key last_key_;
-  Prepared* last_ = nullptr;
+  PreparedCache<Key, Prepared> prepared_;
 };
 
 // Rows of an image, dense with channels last, from or to where they lie.

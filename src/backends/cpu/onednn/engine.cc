@@ -72,10 +72,9 @@ void BoundPrimitive::add(int argument, const dnnl_memory_desc* desc) {
   state_->arguments.push_back({argument, state_->memories.back().get()});
 }
 
-void BoundPrimitive::run(std::initializer_list<char*> operands, dnnl::stream& stream,
-                         EngineScratch& scratch) {
+void BoundPrimitive::run(std::initializer_list<char*> operands, dnnl::stream& stream, Scratch& scratch) {
   State& s = *state_;
-  s.memories[0].set_data_handle(scratch.take(s.scratch_bytes));
+  s.memories[0].set_data_handle(scratch.take(static_cast<std::int64_t>(s.scratch_bytes)));
   const auto* operand = operands.begin();
   for (std::size_t i = 1; i < s.memories.size(); ++i) s.memories[i].set_data_handle(*operand++);
   const dnnl_status_t status = dnnl_primitive_execute(

@@ -5,9 +5,11 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
-#include <vector>
+#include <unordered_map>
 
 #include "pellucid/dtype.h"
+
+#include "backends/cpu/scratch.h"
 
 namespace dnnl {
 struct engine;
@@ -59,17 +61,28 @@ struct KeyHash {
   }
 };
 
-// Memory that grows and stays; 64-byte aligned. Belongs to one thread.
-class EngineScratch {
+// What one thread has prepared. Bounded: when it is full it is emptied.
+template <class Key, class Prepared>
+class PreparedCache {
  public:
-  char* take(std::size_t bytes) {
-    if (memory_.size() < bytes + kLine) memory_.resize(bytes + kLine);
-    return memory_.data() + (-reinterpret_cast<std::uintptr_t>(memory_.data()) & (kLine - 1));
+  template <class Make>
+  Prepared& get(const Key& key, Make&& make) {
+    if (last_ != nullptr && key == last_key_) return *last_;
+    auto found = prepared_.find(key);
+    if (found == prepared_.end()) {
+      if (prepared_.size() == kMost) prepared_.clear();
+      found = prepared_.emplace(key, make()).first;
+    }
+    last_key_ = key;
+    last_ = found->second.get();
+    return *last_;
   }
 
  private:
-  static constexpr std::size_t kLine = 64;
-  std::vector<char> memory_;
+  static constexpr std::size_t kMost = 256;
+  std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash<Key>> prepared_;
+  Key last_key_{};
+  Prepared* last_ = nullptr;
 };
 
 // A primitive and the memory objects that its operands are set in. Belongs to one thread.
@@ -82,7 +95,7 @@ class BoundPrimitive {
   ~BoundPrimitive();
   // Operands are given to run() in the order in which they are added.
   void add(int argument, const dnnl_memory_desc* desc);
-  void run(std::initializer_list<char*> operands, dnnl::stream& stream, EngineScratch& scratch);
+  void run(std::initializer_list<char*> operands, dnnl::stream& stream, Scratch& scratch);
 
  private:
   struct State;

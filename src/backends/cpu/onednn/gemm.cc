@@ -153,7 +153,7 @@ class Prepared {
 
   const std::string& name() const { return name_; }
 
-  void run(char* a, char* b, char* out, char* added, dnnl::stream& stream, EngineScratch& scratch) {
+  void run(char* a, char* b, char* out, char* added, dnnl::stream& stream, Scratch& scratch) {
     bound_.run({a, b, out, added}, stream, scratch);
   }
 
@@ -162,35 +162,23 @@ class Prepared {
   BoundPrimitive bound_;
 };
 
-// What one thread has prepared. Bounded: when it is full it is emptied.
+// What belongs to one thread.
 class Cache {
  public:
-  static constexpr std::size_t kMost = 256;
-
   static Cache& of_thread() {
     thread_local Cache cache;
     return cache;
   }
   Prepared& get(const GemmCall& c, const Piece& p, std::size_t implementation) {
-    const Key key = key_of(c, p, implementation);
-    if (last_ != nullptr && key == last_key_) return *last_;
-    auto found = prepared_.find(key);
-    if (found == prepared_.end()) {
-      if (prepared_.size() == kMost) prepared_.clear();
-      found = prepared_.emplace(key, std::make_unique<Prepared>(c, p, implementation)).first;
-    }
-    last_key_ = key;
-    last_ = found->second.get();
-    return *last_;
+    return prepared_.get(key_of(c, p, implementation),
+                         [&] { return std::make_unique<Prepared>(c, p, implementation); });
   }
 
   dnnl::stream stream{engine()};
-  EngineScratch scratch;
+  Scratch scratch;
 
  private:
-  std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash<Key>> prepared_;
-  Key last_key_{};
-  Prepared* last_ = nullptr;
+  PreparedCache<Key, Prepared> prepared_;
 };
 
 // Nanoseconds on one core: 1 µs for the call, then what is slower of arithmetic and memory. Floating-point

@@ -5,7 +5,12 @@ foreach(source IN LISTS examples)
   cmake_path(GET source STEM name)
   add_executable(example_${name} ${source})
   target_link_libraries(example_${name} PRIVATE pellucid_flags Pellucid::pellucid)
-  add_test(NAME example_${name} COMMAND example_${name})
+  target_compile_definitions(example_${name} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  set(arguments)
+  if(name STREQUAL "train_gpt")  # small enough for every test run
+    set(arguments --steps 20 --width 32 --layers 1)
+  endif()
+  add_test(NAME example_${name} COMMAND example_${name} ${arguments})
   set_tests_properties(example_${name} PROPERTIES TIMEOUT 300)
 endforeach()
 

@@ -40,6 +40,16 @@ PEL_API std::tuple<Tensor, Tensor> attention(const Tensor& query, const Tensor& 
                                              std::optional<std::int64_t> window = std::nullopt,
                                              Site site = Site::current());
 
+// What flows back through attention to query, key, value and an attn_mask that is added: those for which
+// output_mask has no 0. Scores are computed again, for some rows of queries at a time.
+PEL_API std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
+    const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& result,
+    const Tensor& logsumexp, const std::optional<Tensor>& attn_mask = std::nullopt,
+    Causal causal = Causal::No, std::optional<double> scale = std::nullopt,
+    std::optional<std::int64_t> window = std::nullopt,
+    const std::optional<Tensor>& grad_logsumexp = std::nullopt, Axes output_mask = {1, 1, 1, 0},
+    Site site = Site::current());
+
 // self cos + sign other sin, element by element: one coordinate of a point that turns.
 PEL_API Tensor rotate_pair(const Tensor& self, const Tensor& other, const Tensor& cos, const Tensor& sin,
                            const Scalar& sign = 1, Site site = Site::current());

@@ -27,7 +27,15 @@ PEL_API std::vector<Tensor> cross_entropy_rows(const Tensor& self, std::int64_t 
                                                const std::optional<Tensor>& target = std::nullopt,
                                                const std::optional<Tensor>& weight = std::nullopt,
                                                double label_smoothing = 0, Site site = Site::current());
-// The same from log softmax(x), which is given.
+// softmax(x) (grad_log + grad_loss sum(p)) - grad_loss p along an axis: what flows back through the logarithm
+// of the sum, and through the loss, whose p is that above. Gradients have the size 1 along the axis. They are
+// in f32 for f16 and bf16.
+PEL_API Tensor cross_entropy_rows_backward(const Tensor& grad_log, const std::optional<Tensor>& grad_loss,
+                                           const Tensor& self, std::int64_t axis,
+                                           const std::optional<Tensor>& target = std::nullopt,
+                                           const std::optional<Tensor>& weight = std::nullopt,
+                                           double label_smoothing = 0, Site site = Site::current());
+// cross_entropy from log softmax(x), which is given.
 PEL_API Tensor nll_loss(const Tensor& self, const Tensor& target,
                         const std::optional<Tensor>& weight = std::nullopt,
                         std::string_view reduction = "mean", std::int64_t ignore_index = -100,

@@ -18,6 +18,7 @@
 #include "pellucid/kernel_args.h"
 #include "pellucid/keys.h"
 #include "pellucid/value.h"
+#include "pellucid/vjp.h"
 
 namespace pel {
 
@@ -28,6 +29,9 @@ namespace pel {
 //   Sync       reads data back to the host.
 enum class OpKind : std::uint8_t { Metadata, Kernel, Composite, Sync };
 PEL_API std::string_view name(OpKind kind);
+
+// What Autocast does with floating arguments: nothing, f32 to the lower dtype, or f16 and bf16 to f32.
+enum class CastRule : std::uint8_t { None, Lower, Wide };
 
 // Whether a kernel takes a call; a refusal has its reason, a string literal.
 class Support {
@@ -85,9 +89,12 @@ struct OpDef {
   std::vector<ArgType> arg_types;  // of the body's parameters, held against the schema at registration
   DTypeSet dtype_set = kAllDTypes;
   bool repeats_writes = false;
+  CastRule cast_rule = CastRule::None;
   std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
   std::shared_ptr<const Pointwise> pointwise;  // null for other ops
   std::shared_ptr<const Rows> rows;
+  std::shared_ptr<Gradient> gradient;  // null: not known, and said so when one is asked for
+  std::function<SampleCalls(Sampler&)> sample_calls;
   std::vector<OpDef> forms;  // NAME_ and NAME.out, which share the op's file and kernels
 
   // Dtypes the tensor arguments may have when a kernel is launched.
@@ -99,6 +106,48 @@ struct OpDef {
   OpDef repeated_writes() && {
     repeats_writes = true;
     return std::move(*this);
+  }
+  // The gradients of the arguments `of`, from what is kept of the call: names, with spaces between them. The
+  // formula gives a Tensor, or a vector of them where `of` has several. See vjp.h.
+  template <class F>
+  OpDef vjp(std::string of, std::string keeps, F formula) && {
+    add_vjp(std::move(of), std::move(keeps), std::move(formula));
+    return std::move(*this);
+  }
+  // Nothing flows back to these arguments.
+  OpDef no_vjp(std::string of) && {
+    add_vjp(std::move(of), "", nullptr);
+    return std::move(*this);
+  }
+  // Nothing flows back at all: results are whole numbers, or steps.
+  OpDef not_differentiable() && {
+    gradient_facts().is_zero = true;
+    return std::move(*this);
+  }
+  OpDef autocast(CastRule rule) && {
+    cast_rule = rule;
+    return std::move(*this);
+  }
+  // For tests of gradients.
+  OpDef samples(std::function<SampleCalls(Sampler&)> calls) && {
+    sample_calls = std::move(calls);
+    return std::move(*this);
+  }
+  Gradient& gradient_facts() {
+    if (!gradient) gradient = std::make_shared<Gradient>();
+    return *gradient;
+  }
+  template <class F>
+  void add_vjp(std::string of, std::string keeps, F formula) {
+    Gradient::Named rule{std::move(of), std::move(keeps), nullptr};
+    if constexpr (!std::is_null_pointer_v<F>) {
+      if constexpr (std::is_convertible_v<std::invoke_result_t<F, const Vjp&>, Tensor>) {
+        rule.run = [formula](const Vjp& v) { return std::vector<Tensor>{formula(v)}; };
+      } else {
+        rule.run = formula;
+      }
+    }
+    gradient_facts().named.push_back(std::move(rule));
   }
   OpDef kernels(DeviceType device, std::vector<Kernel> list) && {
     kernel_lists[static_cast<int>(device)] = std::move(list);
@@ -121,6 +170,10 @@ class PEL_API Op {
   const OpRecord& record() const { return *record_; }
   const Pointwise* pointwise() const { return pointwise_; }  // null for other ops
   const Rows* rows() const { return rows_; }
+  // Null where no gradient is known, and for composite ops, whose parts have theirs.
+  const Gradient* gradient() const { return gradient_; }
+  CastRule cast_rule() const { return cast_rule_; }
+  bool is_recorded() const { return is_recorded_; }  // a call whose arguments require a gradient
   KernelList kernels(DeviceType device) const { return kernels_[static_cast<int>(device)]; }
 
  private:
@@ -130,8 +183,11 @@ class PEL_API Op {
   const OpRecord* record_ = nullptr;
   const Pointwise* pointwise_ = nullptr;
   const Rows* rows_ = nullptr;
+  const Gradient* gradient_ = nullptr;
   Handler body_ = nullptr;
   OpKind kind_ = OpKind::Kernel;
+  CastRule cast_rule_ = CastRule::None;
+  bool is_recorded_ = false;
   bool repeats_writes_ = false;
   DTypeSet dtypes_{};
   std::array<KernelList, kDeviceTypeCount> kernels_{};
@@ -146,11 +202,6 @@ PEL_API std::vector<const Op*> all_ops();          // built-in ones first, by na
 // A call by values, as Python will make it. Missing trailing arguments take the schema's defaults.
 PEL_API std::vector<Value> call_boxed(const Op& op, std::vector<Value> args, Site site = Site::current());
 
-// A tensor on its way into launch, without touching its reference count.
-struct TensorRef {
-  TensorRef(const Tensor& t) : tensor(&t) {}
-  const Tensor* tensor;
-};
 // What a pointwise call computes in, and by which of the op's formulas.
 struct Computation {
   DType dtype;
@@ -167,7 +218,11 @@ PEL_API void bump_version(const Tensor& written);
 
 namespace detail {
 
-inline std::uint16_t keys_of(const Tensor& t) { return t.defined() ? t.header()->keys : kUndefined; }
+// What a tensor carries, and what its memory does: a view that was made before a write which has a gradient.
+inline std::uint16_t keys_of(const Tensor& t) {
+  if (!t.defined()) return kUndefined;
+  return static_cast<std::uint16_t>(t.header()->keys | t.header()->storage->keys);
+}
 inline std::uint16_t keys_of(const std::optional<Tensor>& t) { return t ? keys_of(*t) : std::uint16_t{0}; }
 inline std::uint16_t keys_of(ArrayView<Tensor> list) {
   unsigned keys = 0;
@@ -190,6 +245,44 @@ const Tensor& first_tensor(const First& first, const Rest&... rest) {
 
 PEL_API void dispatch(const Op& op, BoxedCall& call);
 
+// An argument on its way into the record of a call: its tensors, and a way to keep it.
+struct ArgRef {
+  ArrayView<Tensor> tensors;
+  const void* value;
+  Value (*box)(const void* value);
+};
+template <class T>
+ArgRef arg_ref(const T& arg) {
+  ArgRef ref{{}, &arg, [](const void* value) { return Boxing<T>::box(*static_cast<const T*>(value)); }};
+  if constexpr (std::is_same_v<T, Tensor>) {
+    ref.tensors = ArrayView<Tensor>(&arg, 1);
+  } else if constexpr (std::is_same_v<T, std::optional<Tensor>>) {
+    if (arg) ref.tensors = ArrayView<Tensor>(&*arg, 1);
+  } else if constexpr (std::is_same_v<T, ArrayView<Tensor>>) {
+    ref.tensors = arg;
+  }
+  return ref;
+}
+
+// A call whose arguments require a gradient: made before the body runs, which may overwrite them; finished
+// with the results. Defined in src/autograd/.
+class PEL_API Recording {
+ public:
+  Recording(const Op& op, const Site& site, ArrayView<ArgRef> args);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  void finish(ArrayView<TensorRef> results);
+
+ private:
+  const Op& op_;
+  ArrayView<ArgRef> args_;
+  void* node_;  // null: nothing is recorded
+};
+
+// Someone keeps this memory for a gradient: who wrote to it is noted, for the error.
+PEL_API void note_write(const Tensor& written, const Op& op, const Site& site);
+
 template <auto Body, class R, bool TakesOp, class... P>
 struct BodyCall {
   static R invoke([[maybe_unused]] const Op& op, P... args) {
@@ -200,16 +293,48 @@ struct BodyCall {
     }
   }
 
+  static R invoke_at(const Op& op, const Site& site, P... args) {
+    if constexpr (std::is_reference_v<R>) {
+      R written = invoke(op, static_cast<P>(args)...);
+      if (written.header()->storage->is_watched.load(std::memory_order_relaxed)) [[unlikely]]
+        note_write(written, op, site);
+      return written;
+    } else {
+      return invoke(op, static_cast<P>(args)...);
+    }
+  }
+
   // One test when no key but Backend is on: then the body is called directly.
   static R run(const Op& op, const Site& site, P... args) {
     const KeySet keys = active_keys(static_cast<std::uint16_t>((0u | ... | keys_of(args))));
     try {
       if (keys.bits() <= KeySet(Key::Backend).bits()) [[likely]]
-        return invoke(op, static_cast<P>(args)...);
+        return invoke_at(op, site, static_cast<P>(args)...);
+      if (keys == (KeySet(Key::Autograd) | Key::Backend))
+        return run_recorded(op, site, static_cast<P>(args)...);
       return run_boxed(op, site, keys, static_cast<P>(args)...);
     } catch (Error& error) {
       error.leave_call(op.name(), site);
       throw;
+    }
+  }
+
+  // Autograd alone is on: what run_boxed would do, without boxing more than is kept.
+  [[gnu::noinline]] static R run_recorded(const Op& op, const Site& site, P... args) {
+    if (!op.is_recorded()) return invoke_at(op, site, static_cast<P>(args)...);
+    const std::array<ArgRef, sizeof...(P)> refs = {arg_ref<std::decay_t<P>>(args)...};
+    Recording recording(op, site, refs);
+    const KeyScope below({}, Key::Autograd);
+    if constexpr (std::is_void_v<R>) {
+      invoke(op, static_cast<P>(args)...);
+    } else if constexpr (std::is_reference_v<R>) {
+      R written = invoke_at(op, site, static_cast<P>(args)...);
+      recording.finish({written});
+      return written;
+    } else {
+      R result = invoke(op, static_cast<P>(args)...);
+      Returning<R>::with_tensors(result, [&](ArrayView<TensorRef> tensors) { recording.finish(tensors); });
+      return result;
     }
   }
 
@@ -230,8 +355,8 @@ struct BodyCall {
       if constexpr (std::is_void_v<R>) {
         invoke(op, Boxing<std::decay_t<P>>::unbox(call.args.at(I))...);
       } else {
-        Returning<std::decay_t<R>>::box(call.results,
-                                        invoke(op, Boxing<std::decay_t<P>>::unbox(call.args.at(I))...));
+        Returning<std::decay_t<R>>::box(
+            call.results, invoke_at(op, call.site, Boxing<std::decay_t<P>>::unbox(call.args.at(I))...));
       }
     }(std::index_sequence_for<P...>());
   }

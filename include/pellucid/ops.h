@@ -34,7 +34,9 @@ PEL_API Tensor eye(Dim rows, std::optional<Dim> columns = std::nullopt, TensorOp
 
 // Views: the result shares memory with `self`; no kernel runs. Negative axes count from the end.
 PEL_API Tensor alias(const Tensor& self, Site site = Site::current());  // the same under another header
-PEL_API Tensor t(const Tensor& self, Site site = Site::current());      // rank 2 or less
+// The same without history: no gradient flows back through it. A write to one shows in the other.
+PEL_API Tensor detach(const Tensor& self, Site site = Site::current());
+PEL_API Tensor t(const Tensor& self, Site site = Site::current());  // rank 2 or less
 PEL_API Tensor transpose(const Tensor& self, std::int64_t axis0, std::int64_t axis1,
                          Site site = Site::current());
 PEL_API Tensor permute(const Tensor& self, Axes axes, Site site = Site::current());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pellucid/attention.h"      // IWYU pragma: export
+#include "pellucid/autograd.h"       // IWYU pragma: export
 #include "pellucid/convolution.h"    // IWYU pragma: export
 #include "pellucid/determinism.h"    // IWYU pragma: export
 #include "pellucid/device.h"         // IWYU pragma: export
@@ -13,12 +14,17 @@
 #include "pellucid/images.h"         // IWYU pragma: export
 #include "pellucid/index.h"          // IWYU pragma: export
 #include "pellucid/indexing.h"       // IWYU pragma: export
+#include "pellucid/init.h"           // IWYU pragma: export
 #include "pellucid/linalg.h"         // IWYU pragma: export
 #include "pellucid/losses.h"         // IWYU pragma: export
 #include "pellucid/memory.h"         // IWYU pragma: export
+#include "pellucid/models.h"         // IWYU pragma: export
+#include "pellucid/nn.h"             // IWYU pragma: export
 #include "pellucid/normalization.h"  // IWYU pragma: export
 #include "pellucid/op.h"             // IWYU pragma: export
 #include "pellucid/ops.h"            // IWYU pragma: export
+#include "pellucid/optim.h"          // IWYU pragma: export
+#include "pellucid/optim_steps.h"    // IWYU pragma: export
 #include "pellucid/packing.h"        // IWYU pragma: export
 #include "pellucid/pointwise.h"      // IWYU pragma: export
 #include "pellucid/pooling.h"        // IWYU pragma: export
@@ -28,3 +34,4 @@
 #include "pellucid/sorting.h"        // IWYU pragma: export
 #include "pellucid/tensor.h"         // IWYU pragma: export
 #include "pellucid/threads.h"        // IWYU pragma: export
+#include "pellucid/vjp.h"            // IWYU pragma: export

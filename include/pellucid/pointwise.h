@@ -348,6 +348,16 @@ PEL_API Tensor softshrink(const Tensor& self, const Scalar& lambd = 0.5, Site si
 PEL_API const Tensor& softshrink_out(const Tensor& out, const Tensor& self, const Scalar& lambd = 0.5,
                                      Site site = Site::current());
 
+// What flows back through an activation, from its argument or its result.
+PEL_API Tensor gelu_backward(const Tensor& grad, const Tensor& self, std::string_view approximate = "none",
+                             Site site = Site::current());
+PEL_API Tensor silu_backward(const Tensor& grad, const Tensor& self, Site site = Site::current());
+PEL_API Tensor sigmoid_backward(const Tensor& grad, const Tensor& result, Site site = Site::current());
+PEL_API Tensor tanh_backward(const Tensor& grad, const Tensor& result, Site site = Site::current());
+// grad where self is above the threshold, 0 elsewhere.
+PEL_API Tensor threshold_backward(const Tensor& grad, const Tensor& self, const Scalar& threshold,
+                                  Site site = Site::current());
+
 // The left operand of an operator, with the place where it stands.
 struct Sited {
   Sited(const Tensor& t, Site at = Site::current()) : tensor(t), site(at) {}

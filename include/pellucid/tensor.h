@@ -35,6 +35,9 @@ struct TensorOptions {
   std::optional<Device> device;
 };
 
+struct BackwardOptions;  // autograd.h
+enum class RequiresGrad : bool { No, Yes };
+
 // What a copy does with the order of axes in memory: keep it where it is dense, or make it row-major.
 enum class Layout : bool { Keep, RowMajor };
 
@@ -134,6 +137,17 @@ class PEL_API Tensor {
   const Tensor& copy_(const Tensor& src, Site site = Site::current()) const;
   const Tensor& fill_(const Scalar& value, Site site = Site::current()) const;
   const Tensor& zero_(Site site = Site::current()) const;
+
+  // Gradients; more of them in autograd.h.
+  bool requires_grad() const;
+  const Tensor& requires_grad_(RequiresGrad on = RequiresGrad::Yes, Site site = Site::current()) const;
+  bool is_leaf() const;  // no result of a recorded call: gradients end here
+  Tensor grad() const;   // what backward left, of a leaf or after retain_grad; undefined before
+  void set_grad(const Tensor& grad, Site site = Site::current()) const;  // an undefined one clears it
+  void retain_grad(Site site = Site::current()) const;
+  void backward(Site site = Site::current()) const;
+  void backward(const BackwardOptions& options, Site site = Site::current()) const;
+  Tensor detach(Site site = Site::current()) const;
 
   // For the layers of the library.
   explicit Tensor(detail::TensorHeader* adopted) : p_(adopted) {}

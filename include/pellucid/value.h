@@ -22,6 +22,12 @@ using Value = std::variant<std::monostate, Tensor, std::vector<Tensor>, Dim, dou
                            Device, std::vector<Dim>, std::string>;
 PEL_API std::string to_string(const Value& value);  // tensors by dtype and sizes: "f32[2, 3]"
 
+// A tensor on its way into a call, without touching its reference count.
+struct TensorRef {
+  TensorRef(const Tensor& t) : tensor(&t) {}
+  const Tensor* tensor;
+};
+
 // A call on its way down through the keys.
 struct BoxedCall {
   Site site;
@@ -149,12 +155,20 @@ template <class R>
 struct Returning {
   static void box(std::vector<Value>& out, const R& r) { out.push_back(Boxing<R>::box(r)); }
   static R unbox(std::vector<Value>& values) { return Boxing<R>::unbox(values.at(0)); }
+  template <class F>
+  static void with_tensors(const R& r, F&& f) {
+    if constexpr (std::is_same_v<R, Tensor>) f({r});
+  }
 };
 template <>
 struct Returning<std::vector<Tensor>> {
   static void box(std::vector<Value>& out, std::vector<Tensor> r) { out.push_back(std::move(r)); }
   static std::vector<Tensor> unbox(std::vector<Value>& values) {
     return get<std::vector<Tensor>>(values.at(0), Boxing<ArrayView<Tensor>>::type);
+  }
+  template <class F>
+  static void with_tensors(const std::vector<Tensor>& r, F&& f) {
+    f(std::vector<TensorRef>(r.begin(), r.end()));
   }
 };
 template <class... Ts>
@@ -166,6 +180,10 @@ struct Returning<std::tuple<Ts...>> {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple<Ts...>(Boxing<Ts>::unbox(values.at(I))...);
     }(std::index_sequence_for<Ts...>());
+  }
+  template <class F>
+  static void with_tensors(const std::tuple<Ts...>& r, F&& f) {
+    std::apply([&](const Ts&... each) { f({TensorRef(each)...}); }, r);
   }
 };
 

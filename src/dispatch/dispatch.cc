@@ -46,8 +46,10 @@ void BoxedCall::redispatch(const Op& op) {
     const auto key = static_cast<Key>(std::bit_width(keys.bits()) - 1);
     keys = keys.without(key);
     Handler handler = Registry::handler(op, key);
-    if (!handler && !(op.kind() == OpKind::Composite && kThroughParts.contains(key)))
-      handler = Registry::fallback(key);
+    const bool has_rule = (key == Key::Autograd && op.gradient() != nullptr) ||
+                          (key == Key::Autocast && op.cast_rule() != CastRule::None);
+    const bool through_parts = op.kind() == OpKind::Composite && kThroughParts.contains(key) && !has_rule;
+    if (!handler && !through_parts) handler = Registry::fallback(key);
     if (handler) {
       visited = visited | key;
       return handler(op, *this);

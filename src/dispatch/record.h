@@ -18,6 +18,9 @@ struct OpRecord {
   std::array<std::vector<Kernel>, kDeviceTypeCount> own_kernels;
   std::shared_ptr<const Pointwise> pointwise;  // null for other ops
   std::shared_ptr<const Rows> rows;
+  std::shared_ptr<const Gradient> gradient;
+  std::vector<VjpRule> vjp_rules;
+  std::function<SampleCalls(Sampler&)> sample_calls;
 };
 
 }  // namespace pel

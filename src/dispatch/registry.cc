@@ -59,15 +59,23 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   record->own_kernels = std::move(def.kernel_lists);
   record->pointwise = std::move(def.pointwise);
   record->rows = std::move(def.rows);
+  record->gradient = std::move(def.gradient);
+  record->sample_calls = std::move(def.sample_calls);
+  if (record->gradient) record->vjp_rules = record->gradient->resolve(record->schema);
   check_types(record->schema, def.arg_types);
   op.name_ = record->schema.op_name.c_str();
   op.body_ = def.body;
   op.kind_ = def.kind;
   op.dtypes_ = def.dtype_set;
   op.repeats_writes_ = def.repeats_writes;
+  op.cast_rule_ = def.cast_rule;
   for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
   op.pointwise_ = record->pointwise.get();
   op.rows_ = record->rows.get();
+  op.gradient_ = record->gradient.get();
+  const bool has_gradient = record->gradient && !record->gradient->is_zero;
+  op.is_recorded_ =
+      record->gradient ? has_gradient : def.kind == OpKind::Kernel || def.kind == OpKind::Metadata;
   op.record_ = record.release();  // lives as long as the process
 }
 

@@ -20,7 +20,8 @@ class Registry {
   static const Op& register_user(OpDef def);
   static void register_backend(DeviceType device, ArrayView<BackendKernels> lists);
 
-  // For one op; wins over the key's fallback.
+  // For one op; wins over the key's fallback. Where Autograd is the only key beside Backend, a call goes to
+  // the recorder directly (op.h): handlers on that key are reached by boxed calls alone.
   static void set_handler(const Op& op, Key key, Handler handler);
   static Handler handler(const Op& op, Key key) {
     return op.handlers_[static_cast<int>(key)].load(std::memory_order_acquire);

@@ -53,5 +53,9 @@ Term gelu(Term x);       // 4, x ndtr(x)
 Term gelu_tanh(Term x);  // 3, x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))
 Term silu(Term x);       // 3, x sigmoid(x)
 Term mish(Term x);       // 3.5, x tanh(log(1 + e^x))
+// grad times their slopes. Where the terms of a slope cancel, the bound is of the terms.
+Term gelu_backward(Term grad, Term x);       // 4
+Term gelu_tanh_backward(Term grad, Term x);  // 7
+Term silu_backward(Term grad, Term x);       // 5
 
 }  // namespace pel::scalar

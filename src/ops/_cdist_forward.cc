@@ -1,7 +1,10 @@
 // The distance of every row of one matrix from every row of another, by the p-norm.
+#include "pellucid/ops.h"
+
 #include "base/check.h"
 #include "ops/family_operands.h"
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -45,6 +48,24 @@ Tensor cdist_forward_body(const Op& op, const Tensor& x1, const Tensor& x2, doub
                                               : kPower;
   const RowsCall call{x1.dtype(), axis_set(first, std::int64_t{-1}), KeepDims::No, program};
   return run_rows(op, {first, columns}, call, {program == kPower ? p : 1.0})[0];
+}
+
+// How a distance grows with each difference. Nothing grows where the distance is 0.
+Tensor slope(const Tensor& difference, const Tensor& distance, double p) {
+  if (p == 1) return sign(difference);
+  if (std::isinf(p)) return sign(difference) * eq(abs(difference), distance);
+  const Tensor over = masked_fill(distance, eq(distance, 0), 1);
+  if (p == 2) return difference / over;
+  const Tensor part = pow(abs(difference) / over, p - 1);
+  return sign(difference) * (p < 1 ? masked_fill(part, eq(difference, 0), 0) : part);
+}
+
+std::vector<Tensor> gradient(const Vjp& v) {
+  const double p = v.get<double>("p");
+  if (p == 0) return {zeros_like(v["x1"]), zeros_like(v["x2"])};
+  const Tensor difference = v["x1"].unsqueeze(-2) - v["x2"].unsqueeze(-3);
+  const Tensor each = v.grad().unsqueeze(-1) * slope(difference, v["result"].unsqueeze(-1), p);
+  return {sum(each, {-2}), neg(sum(each, {-3}))};
 }
 
 Term distance(const RowTerms& t) { return abs(t.in[0] - t.in[1]); }
@@ -113,6 +134,15 @@ OpDef define__cdist_forward() {
             },
             [](long double sum, double p) { return std::pow(sum, 1 / static_cast<long double>(p)); },
             params[0]);
+      })
+      .autocast(CastRule::Wide)
+      .vjp("x1 x2", "x1 x2 p result", gradient)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 2}), s({4, 2})},
+                           {s({2, 2, 3}), s({2, 3}), 1.0},
+                           {s({2, 3}), s({3, 3}), std::numeric_limits<double>::infinity()},
+                           {s({2, 3}), s({3, 3}), 3.0},
+                           {s({2, 3}), s({3, 3}), 1.5}};
       });
 }
 }  // namespace ops

@@ -84,11 +84,19 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_body(const Tensor& weig
 
 namespace ops {
 OpDef define__embedding_bag() {
-  return define_op<embedding_bag_body>(
-      OpKind::Composite,
-      "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int "
-      "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
-      "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)");
+  return define_op<embedding_bag_body>(OpKind::Composite,
+                                       "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
+                                       "scale_grad_by_freq=False, int "
+                                       "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
+                                       "include_last_offset=False, int "
+                                       "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)")
+      .samples([](Sampler& s) {
+        const Tensor offsets = from_data(std::vector<std::int64_t>{0, 2, 2}, {3});
+        return SampleCalls{
+            {s({4, 2}), s.indices(4, {5}), offsets, false, Dim(0), false, s({5})},
+            {s({4, 2}), s.indices(4, {5}), offsets, false, Dim(1), false, Value(), false, Dim(1)},
+            {s.apart({4, 2}), s.permuted(4), offsets, false, Dim(2)}};
+      });
 }
 }  // namespace ops
 

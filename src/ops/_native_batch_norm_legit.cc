@@ -35,7 +35,11 @@ OpDef define__native_batch_norm_legit() {
              "Tensor(b!)? running_var, bool training, float momentum=0.1, float eps=1e-05) -> (Tensor, "
              "Tensor, "
              "Tensor)")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 2, 3}), s({2}), s({2}), Value(), Value(), true},
+                           {s({2, 2, 3}), s({2}), s({2}), s({2}), s({2}, 0.5, 2), false}};
+      });
 }
 }  // namespace ops
 

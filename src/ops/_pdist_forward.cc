@@ -33,7 +33,8 @@ Tensor pdist_forward_body(const Tensor& self, double p) {
 namespace ops {
 OpDef define__pdist_forward() {
   return define_op<pdist_forward_body>(OpKind::Composite, "_pdist_forward(Tensor self, float p=2) -> Tensor")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .samples([](Sampler& s) { return SampleCalls{{s({4, 3})}, {s({3, 2}), 1.0}, {s({3, 2}), 3.0}}; });
 }
 }  // namespace ops
 

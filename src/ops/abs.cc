@@ -8,7 +8,8 @@ OpDef define_abs() {
   return unary("abs")
       .formula([](Term x) { return x.type() == kBool ? x : abs(x); })
       .reference([](auto x) { return std::abs(x); })
-      .reference_int([](WideInt x) { return x < 0 ? -x : x; });
+      .reference_int([](WideInt x) { return x < 0 ? -x : x; })
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * sgn(v["self"]); });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_acos() {
       .formula([](Term x) { return acos(x); })
       .reference([](auto x) { return std::acos(x); })
       .max_ulp(1.5)
-      .domain(-1, 1);
+      .domain(-1, 1)
+      .vjp("self", "self", [](const Vjp& v) { return -(v.grad() * rsqrt(1 - v["self"] * v["self"])); });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_acosh() {
       .formula([](Term x) { return acosh(x); })
       .reference([](auto x) { return std::acosh(x); })
       .max_ulp(2)
-      .domain(1, 1000);
+      .domain(1, 1000)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * rsqrt(v["self"] * v["self"] - 1); });
 }
 }  // namespace ops
 

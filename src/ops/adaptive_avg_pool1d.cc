@@ -19,7 +19,8 @@ Tensor adaptive_avg_pool1d_body(const Tensor& self, Dims output_size) {
 namespace ops {
 OpDef define_adaptive_avg_pool1d() {
   return define_op<adaptive_avg_pool1d_body>(OpKind::Composite,
-                                             "adaptive_avg_pool1d(Tensor self, Dim[] output_size) -> Tensor");
+                                             "adaptive_avg_pool1d(Tensor self, Dim[] output_size) -> Tensor")
+      .samples([](Sampler& s) { return SampleCalls{{s({2, 7}), std::vector<Dim>{3}}}; });
 }
 }  // namespace ops
 

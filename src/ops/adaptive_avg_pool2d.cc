@@ -14,7 +14,13 @@ namespace ops {
 OpDef define_adaptive_avg_pool2d() {
   return define_op<adaptive_avg_pool2d_body>(OpKind::Kernel,
                                              "adaptive_avg_pool2d(Tensor self, Dim[] output_size) -> Tensor")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .vjp("self", "",
+           [](const Vjp& v) { return adaptive_avg_pool2d_backward(v.grad(), stand_in_for_self(v)); })
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        return SampleCalls{{s({1, 2, 5, 3}), Numbers{2, 2}}, {s({2, 3, 4}), Numbers{1, 1}}};
+      });
 }
 }  // namespace ops
 

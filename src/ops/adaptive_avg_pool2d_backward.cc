@@ -16,7 +16,14 @@ namespace ops {
 OpDef define_adaptive_avg_pool2d_backward() {
   return define_op<adaptive_avg_pool2d_backward_body>(
              OpKind::Kernel, "adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .vjp("grad_output", "",
+           [](const Vjp& v) {
+             const Dims sizes = v.sizes("grad_output");
+             return adaptive_avg_pool2d(v.grad(), {sizes[sizes.size() - 2], sizes[sizes.size() - 1]});
+           })
+      .no_vjp("self")
+      .samples([](Sampler& s) { return SampleCalls{{s({1, 2, 2, 2}), s({1, 2, 5, 3})}}; });
 }
 }  // namespace ops
 

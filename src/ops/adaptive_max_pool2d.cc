@@ -19,7 +19,12 @@ namespace ops {
 OpDef define_adaptive_max_pool2d() {
   return define_op<adaptive_max_pool2d_body>(
              OpKind::Kernel, "adaptive_max_pool2d(Tensor self, Dim[] output_size) -> (Tensor, Tensor)")
-      .dtypes(kFloating | DTypeSet{kI64});
+      .dtypes(kFloating | DTypeSet{kI64})
+      .vjp("self", "result1", [](const Vjp& v) { return spread_by_indices(v, v["result1"], 2); })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({1, 2, 5, 3}), std::vector<Dim>{2, 2}},
+                           {s.apart({2, 4, 4}), std::vector<Dim>{3, 1}}};
+      });
 }
 }  // namespace ops
 

@@ -37,7 +37,9 @@ OpDef define_add() {
       .reference([](auto a, auto b, auto alpha) { return std::fma(alpha, b, a); })
       .reference_int([](WideInt a, WideInt b, WideInt alpha) { return a + alpha * b; })
       .reference_bool([](WideInt a, WideInt b, WideInt alpha) { return a != 0 || (alpha != 0 && b != 0); })
-      .params({3});
+      .params({3})
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .vjp("other", "alpha", scaled_gradient);
 }
 }  // namespace ops
 

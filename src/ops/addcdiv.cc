@@ -1,5 +1,6 @@
 // self + value * tensor1 / tensor2, from the left.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -21,7 +22,16 @@ OpDef define_addcdiv() {
         using T = Computed<decltype(a)>;
         return a + static_cast<T>(value * x) / static_cast<T>(y);
       })
-      .params({3});
+      .params({3})
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .vjp("tensor1", "tensor2 value",
+           [](const Vjp& v) { return scaled(v.grad() / v["tensor2"], v.get<Scalar>("value")); })
+      .vjp("tensor2", "tensor1 tensor2 value",
+           [](const Vjp& v) {
+             const Tensor ratio = v["tensor1"] / (v["tensor2"] * v["tensor2"]);
+             return -scaled(v.grad() * ratio, v.get<Scalar>("value"));
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({4}), s({3, 1}, 0.5, 2), Scalar(-1.5)}}; });
 }
 }  // namespace ops
 

@@ -1,5 +1,6 @@
 // self + value * tensor1 * tensor2, multiplied from the left.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -28,7 +29,13 @@ OpDef define_addcmul() {
       .reference_int([](WideInt a, WideInt x, WideInt y, WideInt value) {
         return a + static_cast<WideInt>(static_cast<std::int64_t>(value * x)) * y;
       })
-      .params({3});
+      .params({3})
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .vjp("tensor1", "tensor2 value",
+           [](const Vjp& v) { return scaled(v.grad() * v["tensor2"], v.get<Scalar>("value")); })
+      .vjp("tensor2", "tensor1 value",
+           [](const Vjp& v) { return scaled(v.grad() * v["tensor1"], v.get<Scalar>("value")); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({4}), s({3, 1}), Scalar(-1.5)}}; });
 }
 }  // namespace ops
 

@@ -12,7 +12,11 @@ Tensor alias_body(const Tensor& self) { return make_view(self, self.sizes(), sel
 }  // namespace
 
 namespace ops {
-OpDef define_alias() { return define_op<alias_body>(OpKind::Metadata, "alias(Tensor(a) self) -> Tensor(a)"); }
+OpDef define_alias() {
+  return define_op<alias_body>(OpKind::Metadata, "alias(Tensor(a) self) -> Tensor(a)")
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4})}}; });
+}
 }  // namespace ops
 
 Tensor alias(const Tensor& self, Site site) { return call<"alias", alias_body>(site, self); }

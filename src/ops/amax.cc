@@ -6,7 +6,9 @@ namespace pel {
 namespace ops {
 OpDef define_amax() {
   return extreme(rows_op<extreme_body>("amax(Tensor self, int[] dim=[], bool keepdim=False) -> Tensor"),
-                 FoldKind::Max, ExtremeGives::Value);
+                 FoldKind::Max, ExtremeGives::Value)
+      .vjp("self", "self result dim keepdim", extreme_gradient)
+      .samples(extreme_samples);
 }
 }  // namespace ops
 

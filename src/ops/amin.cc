@@ -6,7 +6,9 @@ namespace pel {
 namespace ops {
 OpDef define_amin() {
   return extreme(rows_op<extreme_body>("amin(Tensor self, int[] dim=[], bool keepdim=False) -> Tensor"),
-                 FoldKind::Min, ExtremeGives::Value);
+                 FoldKind::Min, ExtremeGives::Value)
+      .vjp("self", "self result dim keepdim", extreme_gradient)
+      .samples(extreme_samples);
 }
 }  // namespace ops
 

@@ -1,5 +1,6 @@
 // Least and greatest element over one axis or all.
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -27,6 +28,16 @@ OpDef define_aminmax() {
       .exact()
       .reference([](const RowData& in, const RowParams&, int output, std::size_t) {
         return RowProgram::Wanted{output == 0 ? std::ranges::min(in[0]) : std::ranges::max(in[0]), 0};
+      })
+      .vjp("self", "self result0 result1 dim keepdim",
+           [](const Vjp& v) {
+             const auto axes = axes_of(v.get<std::optional<std::int64_t>>("dim"));
+             const auto keep = v.get<KeepDims>("keepdim");
+             return shared_by_equals(v.grad(0), v["self"], v["result0"], axes, keep) +
+                    shared_by_equals(v.grad(1), v["self"], v["result1"], axes, keep);
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({3, 4})}, {s.apart({3, 4}), Dim(-1)}, {s.apart({3, 4}), Dim(0), true}};
       });
 }
 }  // namespace ops

@@ -21,7 +21,8 @@ OpDef define_any() {
       .reference([](const RowData& in, const RowParams&, int, std::size_t) {
         const bool holds = std::ranges::any_of(in[0], [](long double x) { return x != 0; });
         return RowProgram::Wanted{static_cast<long double>(holds), 0};
-      });
+      })
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -6,8 +6,9 @@ namespace pel {
 namespace ops {
 OpDef define_argmax() {
   return extreme(
-      rows_op<extreme_index_body>("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
-      FoldKind::Max, ExtremeGives::Index);
+             rows_op<extreme_index_body>("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
+             FoldKind::Max, ExtremeGives::Index)
+      .not_differentiable();
 }
 }  // namespace ops
 

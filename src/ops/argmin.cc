@@ -6,8 +6,9 @@ namespace pel {
 namespace ops {
 OpDef define_argmin() {
   return extreme(
-      rows_op<extreme_index_body>("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
-      FoldKind::Min, ExtremeGives::Index);
+             rows_op<extreme_index_body>("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
+             FoldKind::Min, ExtremeGives::Index)
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_window.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -32,8 +33,19 @@ Tensor as_strided_body(const Tensor& self, Dims size, Dims stride, std::optional
 namespace ops {
 OpDef define_as_strided() {
   return define_op<as_strided_body>(
-      OpKind::Metadata,
-      "as_strided(Tensor(a) self, Dim[] size, Dim[] stride, Dim? storage_offset=None) -> Tensor(a)");
+             OpKind::Metadata,
+             "as_strided(Tensor(a) self, Dim[] size, Dim[] stride, Dim? storage_offset=None) -> Tensor(a)")
+      .vjp("self", "self size stride storage_offset",  // of self, how it lies in memory
+           [](const Vjp& v) {
+             const Window base(v["self"]);
+             const Window view(v.get<Dims>("size"), v.get<Dims>("stride"),
+                               v.get<std::optional<Dim>>("storage_offset").value_or(base.offset));
+             return window_gradient(v.grad(), base, view);
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), std::vector<Dim>{2, 3}, std::vector<Dim>{2, 2}, Dim(2)},
+                           {s({5, 2}), std::vector<Dim>{2, 2}, std::vector<Dim>{4, 2}}};
+      });
 }
 }  // namespace ops
 

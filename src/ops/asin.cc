@@ -10,7 +10,8 @@ OpDef define_asin() {
       .formula([](Term x) { return asin(x); })
       .reference([](auto x) { return std::asin(x); })
       .max_ulp(1.5)
-      .domain(-1, 1);
+      .domain(-1, 1)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * rsqrt(1 - v["self"] * v["self"]); });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_asinh() {
       .formula([](Term x) { return asinh(x); })
       .reference([](auto x) { return std::asinh(x); })
       .max_ulp(2)
-      .domain(-1000, 1000);
+      .domain(-1000, 1000)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * rsqrt(v["self"] * v["self"] + 1); });
 }
 }  // namespace ops
 

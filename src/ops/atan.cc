@@ -10,7 +10,8 @@ OpDef define_atan() {
       .formula([](Term x) { return atan(x); })
       .reference([](auto x) { return std::atan(x); })
       .max_ulp(1.5)
-      .domain(-20, 20);
+      .domain(-20, 20)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() / (v["self"] * v["self"] + 1); });
 }
 }  // namespace ops
 

@@ -9,7 +9,13 @@ OpDef define_atan2() {
       .floating()
       .formula([](Term y, Term x) { return atan2(y, x); })
       .reference([](auto y, auto x) { return std::atan2(y, x); })
-      .max_ulp(1.5);
+      .max_ulp(1.5)
+      .vjp("self other", "self other", [](const Vjp& v) {
+        const Tensor &y = v["self"], &x = v["other"];
+        const Tensor share = v.grad() / (x * x + y * y);
+        return std::vector<Tensor>{v.wants("self") ? share * x : Tensor(),
+                                   v.wants("other") ? -(share * y) : Tensor()};
+      });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_atanh() {
       .formula([](Term x) { return atanh(x); })
       .reference([](auto x) { return std::atanh(x); })
       .max_ulp(2)
-      .domain(-1, 1);
+      .domain(-1, 1)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() / (1 - v["self"] * v["self"]); });
 }
 }  // namespace ops
 

@@ -1,11 +1,9 @@
 // softmax(query key^T scale + mask) value, and the logarithm of the sum of e^score.
-#include "pellucid/attention.h"
-
-#include <cmath>
-
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_attention.h"
 #include "ops/family_operands.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -53,13 +51,7 @@ std::tuple<Tensor, Tensor> attention_body(const Op& op, const Tensor& query, con
               name(query.dtype()), describe(*attn_mask));
     mask = broadcast_view(*attn_mask, {batch, heads, queries, keys});
   }
-  double factor = 1;
-  if (scale) {
-    factor = *scale;
-  } else if (!sizes[3].is_symbolic()) {
-    factor = 1 / std::sqrt(static_cast<double>(sizes[3].value()));
-  }
-  const Scalar list[] = {factor, causal == Causal::Yes ? 1 : 0, window.value_or(0)};
+  const Scalar list[] = {score_scale(scale, sizes[3]), causal == Causal::Yes ? 1 : 0, window.value_or(0)};
   const ArrayView<Scalar> numbers(list, std::size(list));
   if (mask) {
     launch(op, {out, logs}, {query, key, value, *mask}, numbers);
@@ -77,7 +69,30 @@ OpDef define_attention() {
                                    "attention(Tensor query, Tensor key, Tensor value, Tensor? "
                                    "attn_mask=None, bool is_causal=False, "
                                    "float? scale=None, int? window=None) -> (Tensor, Tensor)")
-      .dtypes(kFloating | DTypeSet{kBool});
+      .autocast(CastRule::Lower)
+      .dtypes(kFloating | DTypeSet{kBool})
+      .vjp("query key value attn_mask", "query key value attn_mask is_causal scale window result0 result1",
+           [](const Vjp& v) {
+             const auto grad_logs = v.has_grad(1) ? std::optional(v.grad(1)) : std::nullopt;
+             std::vector<std::int64_t> wanted;
+             for (const char* name : {"query", "key", "value", "attn_mask"}) wanted.push_back(v.wants(name));
+             const auto [query, key, value, mask] =
+                 attention_backward(v.grad(), v["query"], v["key"], v["value"], v["result0"], v["result1"],
+                                    v.get<std::optional<Tensor>>("attn_mask"), v.get<Causal>("is_causal"),
+                                    v.get<std::optional<double>>("scale"),
+                                    v.get<std::optional<std::int64_t>>("window"), grad_logs, wanted);
+             return std::vector<Tensor>{query, key, value, mask};
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{
+            {s({1, 2, 3, 2}), s({1, 2, 4, 2}), s({1, 2, 4, 3})},
+            {s({1, 2, 3, 2}), s({1, 1, 3, 2}), s({1, 1, 3, 2}), Value(), true, 0.5},
+            {s({1, 1, 4, 2}), s({1, 1, 4, 2}), s({1, 1, 4, 2}), Value(), true, Value(), Dim(2)},
+            {s({1, 1, 2, 2}), s({1, 1, 4, 2}), s({1, 1, 4, 2}), Value(), false, Value(), Dim(2)},
+            {s({1, 2, 2, 2}), s({1, 1, 3, 2}), s({1, 1, 3, 2}), s({2, 1, 3})},
+            {s({1, 1, 2, 2}), s({1, 1, 3, 2}), s({1, 1, 3, 2}), s({2, 3}), true},
+            {s({1, 1, 3, 2}), s({1, 1, 3, 2}), s({1, 1, 3, 2}), lt(arange(9).view({3, 3}), 7)}};
+      });
 }
 }  // namespace ops
 

@@ -22,10 +22,14 @@ Tensor avg_pool1d_body(const Tensor& self, Axes kernel_size, Axes stride, Axes p
 
 namespace ops {
 OpDef define_avg_pool1d() {
-  return define_op<avg_pool1d_body>(
-      OpKind::Composite,
-      "avg_pool1d(Tensor self, int[] kernel_size, int[] stride=[], int[] padding=[0], bool ceil_mode=False, "
-      "bool count_include_pad=True) -> Tensor");
+  return define_op<avg_pool1d_body>(OpKind::Composite,
+                                    "avg_pool1d(Tensor self, int[] kernel_size, int[] stride=[], int[] "
+                                    "padding=[0], bool ceil_mode=False, "
+                                    "bool count_include_pad=True) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{
+            {s({2, 7}), std::vector<Dim>{3}, std::vector<Dim>{2}, std::vector<Dim>{1}, true, false}};
+      });
 }
 }  // namespace ops
 

@@ -21,7 +21,20 @@ OpDef define_avg_pool2d_backward() {
              OpKind::Kernel,
              "avg_pool2d_backward(Tensor grad_output, Tensor self, int[] kernel_size, int[] stride, int[] "
              "padding, bool ceil_mode, bool count_include_pad, int? divisor_override=None) -> Tensor")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .vjp("grad_output", "kernel_size stride padding ceil_mode count_include_pad divisor_override",
+           [](const Vjp& v) {
+             return avg_pool2d(v.grad(), v.get<Axes>("kernel_size"), v.get<Axes>("stride"),
+                               v.get<Axes>("padding"), v.get<CeilMode>("ceil_mode"),
+                               v.get<CountIncludePad>("count_include_pad"),
+                               v.get<std::optional<std::int64_t>>("divisor_override"));
+           })
+      .no_vjp("self")
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        return SampleCalls{{s({1, 2, 2, 2}), s({1, 2, 4, 4}), Numbers{2}, Numbers{}, Numbers{0}, false, true},
+                           {s({1, 3, 3}), s({1, 4, 4}), Numbers{3}, Numbers{2}, Numbers{1}, true, false}};
+      });
 }
 }  // namespace ops
 

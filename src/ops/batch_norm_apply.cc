@@ -46,7 +46,23 @@ OpDef define_batch_norm_apply() {
       .gives_row([](const RowTerms& t) { return (t.in[0] - t.in[1]) * t.in[2]; })
       .program("bias")
       .inputs(4, 1)
-      .gives_row([](const RowTerms& t) { return fma(t.in[0] - t.in[1], t.in[2], t.in[3]); });
+      .gives_row([](const RowTerms& t) { return fma(t.in[0] - t.in[1], t.in[2], t.in[3]); })
+      .vjp("self mean", "scale",
+           [](const Vjp& v) {
+             const std::int64_t rank = v.grad().dim();
+             const Tensor to_self = v.grad() * along_channels(v["scale"], rank);
+             return std::vector<Tensor>{
+                 to_self, v.wants("mean") ? -sum(to_self, axes_beside_channels(rank)) : Tensor()};
+           })
+      .vjp("scale", "self mean",
+           [](const Vjp& v) {
+             const std::int64_t rank = v.grad().dim();
+             return sum(v.grad() * (v["self"] - along_channels(v["mean"], rank)), axes_beside_channels(rank));
+           })
+      .vjp("bias", "", [](const Vjp& v) { return sum(v.grad(), axes_beside_channels(v.grad().dim())); })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 2}), s({2}), s({2})}, {s({2, 2, 3}), s({2}), s({2}), s({2})}};
+      });
 }
 }  // namespace ops
 

@@ -44,6 +44,23 @@ RowProgram::Wanted reference(const RowData& in, const RowParams& params, int out
   return {mean_of_squares(differences), mean_of_squares(in[0]) / 16};
 }
 
+std::vector<Tensor> batch_norm_gradients(const Vjp& v) {
+  const Tensor& self = v["self"];
+  const std::int64_t rank = self.dim();
+  const auto axes = axes_beside_channels(rank);
+  const auto weight = v.get<std::optional<Tensor>>("weight");
+  const auto wide = [&](const Tensor& t) { return t.defined() ? along_channels(t, rank) : t; };
+  const NormBackwardCall call{v.grad(0), self - wide(v["result1"]), wide(v["result2"]),
+                              wide(weight.value_or(Tensor())), axes};
+  const Dim count = count_along(self.sizes(), axes);
+  const Tensor from_statistics =
+      statistics_gradient(wide(grad_or_none(v, 1)), wide(grad_or_none(v, 2)), call.centred, call.rstd, count);
+  Tensor to_self = sum_of_flows(call.self_gradient(), from_statistics);
+  if (v.has_grad(3)) to_self = to_self + wide(v.grad(3)) * call.centred * 2 / Scalar(count);
+  return {to_self, v.wants("weight") ? sum(call.grad * call.normalized(), axes) : Tensor(),
+          v.wants("bias") ? sum(call.grad, axes) : Tensor()};
+}
+
 }  // namespace
 
 namespace ops {
@@ -58,7 +75,12 @@ OpDef define_batch_norm_rows() {
                         .max_ulp(8)
                         .refuses_empty()
                         .reference(reference));
-  return batch_program(std::move(def).program("affine").inputs(3, 1));
+  return batch_program(std::move(def).program("affine").inputs(3, 1))
+      .vjp("self weight bias", "self weight result1 result2", batch_norm_gradients)
+      .samples([](Sampler& s) {
+        return SampleCalls{
+            {s({3, 2})}, {s({2, 2, 3}), s({2}), s({2}), 0.1}, {s({2, 2, 1, 2}), Value(), s({2})}};
+      });
 }
 }  // namespace ops
 

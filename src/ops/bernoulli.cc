@@ -19,7 +19,8 @@ Tensor bernoulli_body(const Tensor& self, const std::optional<Scalar>& seed,
 namespace ops {
 OpDef define_bernoulli() {
   return define_op<bernoulli_body>(OpKind::Kernel,
-                                   "bernoulli(Tensor self, *, " PEL_STREAM_SCHEMA ") -> Tensor");
+                                   "bernoulli(Tensor self, *, " PEL_STREAM_SCHEMA ") -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

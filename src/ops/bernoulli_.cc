@@ -18,8 +18,11 @@ const Tensor& bernoulli_in_place_body(const Op& op, const Tensor& self, double p
 
 namespace ops {
 OpDef define_bernoulli_() {
-  return define_op<bernoulli_in_place_body>(
-      OpKind::Kernel, "bernoulli_(Tensor(a!) self, float p=0.5, *, " PEL_STREAM_SCHEMA ") -> Tensor(a!)");
+  return define_op<bernoulli_in_place_body>(OpKind::Kernel,
+                                            "bernoulli_(Tensor(a!) self, float p=0.5, *, " PEL_STREAM_SCHEMA
+                                            ") -> Tensor(a!)")
+      .no_vjp("self")
+      .samples([](Sampler& s) { return SampleCalls{{s({3}), 0.4, Scalar(7), Scalar(0)}}; });
 }
 }  // namespace ops
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "ops/family_loss.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -32,6 +33,21 @@ Term weighted(const RowTerms& t) {
   return fma(1 - t.in[1], t.in[0], positive * softplus_of_minus(t.in[0])) * t.in[2];
 }
 
+// x and what it goes with, as gradients see them; weights that are not given are 1.
+struct Given {
+  explicit Given(const Vjp& v)
+      : x(v["self"]),
+        y(v["target"]),
+        grad(element_grad(v, x.sizes())),
+        weight(v.get<std::optional<Tensor>>("weight")),
+        pos_weight(v.get<std::optional<Tensor>>("pos_weight")) {}
+  Tensor weighted(const Tensor& t) const { return grad * (weight ? t * *weight : t); }
+  Tensor softplus_of_minus_x() const { return neg(log_sigmoid(x)); }
+  Tensor positive() const { return (*pos_weight - 1) * y + 1; }
+  Tensor x, y, grad;
+  std::optional<Tensor> weight, pos_weight;
+};
+
 RowProgram::Wanted reference(const RowData& in, const RowParams&, std::size_t place) {
   const long double x = in[0][place], y = in[1][place];
   const long double weight = in.size() > 2 ? in[2][place] : 1, positive = in.size() > 2 ? in[3][place] : 1;
@@ -52,7 +68,37 @@ OpDef define_binary_cross_entropy_with_logits() {
                                            .inputs(2)
                                            .params({7}),
                                        plain, reference),
-                      "weighted", 4, weighted, reference);
+                      "weighted", 4, weighted, reference)
+      .autocast(CastRule::Wide)
+      .vjp("self", "self target weight pos_weight reduction",
+           [](const Vjp& v) {
+             const Given of(v);
+             return of.weighted(of.pos_weight ? 1 - of.y - of.positive() * sigmoid(neg(of.x))
+                                              : sigmoid(of.x) - of.y);
+           })
+      .vjp("target", "self target weight pos_weight reduction",
+           [](const Vjp& v) {
+             const Given of(v);
+             return of.weighted(of.pos_weight ? (*of.pos_weight - 1) * of.softplus_of_minus_x() - of.x
+                                              : neg(of.x));
+           })
+      .vjp("weight", "self target weight pos_weight reduction",
+           [](const Vjp& v) {
+             const Given of(v);
+             const Tensor softplus = of.softplus_of_minus_x();
+             return of.grad * ((1 - of.y) * of.x + (of.pos_weight ? of.positive() * softplus : softplus));
+           })
+      .vjp("pos_weight", "self target weight pos_weight reduction",
+           [](const Vjp& v) {
+             const Given of(v);
+             return of.weighted(of.y * of.softplus_of_minus_x());
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s({3, 4}, 0, 1)},
+                           {s({3, 4}), s({3, 4}, 0, 1), s({4}), s({4}, 0.5, 2), std::string("none")},
+                           {s({3, 4}), s({3, 4}, 0, 1), s({3, 1}), Value(), std::string("sum")},
+                           {s({3, 4}), s({3, 4}, 0, 1), Value(), s({4}, 0.5, 2)}};
+      });
 }
 }  // namespace ops
 

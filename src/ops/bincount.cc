@@ -40,7 +40,8 @@ Tensor bincount_body(const Op& op, const Tensor& self, const std::optional<Tenso
 namespace ops {
 OpDef define_bincount() {
   return define_op<bincount_body>(OpKind::Sync,
-                                  "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor");
+                                  "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

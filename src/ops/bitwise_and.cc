@@ -8,7 +8,8 @@ OpDef define_bitwise_and() {
   return binary("bitwise_and")
       .computes(kIntegral | DTypeSet{kBool})
       .formula([](Term a, Term b) { return a & b; })
-      .reference_int([](WideInt a, WideInt b) { return ~(~a | ~b); });
+      .reference_int([](WideInt a, WideInt b) { return ~(~a | ~b); })
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -13,7 +13,8 @@ OpDef define_bitwise_left_shift() {
         return select((b >= 0) & (b < width), inside, 0);
       })
       // Beyond the width of a narrow type the bits are shifted out of it, too.
-      .reference_int([](WideInt a, WideInt b) { return b < 0 || b >= 64 ? 0 : a << static_cast<int>(b); });
+      .reference_int([](WideInt a, WideInt b) { return b < 0 || b >= 64 ? 0 : a << static_cast<int>(b); })
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -9,7 +9,8 @@ OpDef define_bitwise_not() {
       .computes(kIntegral | DTypeSet{kBool})
       .formula([](Term x) { return ~x; })
       .reference_int([](WideInt x) { return -1 - x; })
-      .reference_bool([](WideInt x) { return 1 - x; });
+      .reference_bool([](WideInt x) { return 1 - x; })
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -12,7 +12,8 @@ OpDef define_bitwise_right_shift() {
         if (a.type() == kU8) return select(b <= last, a >> (b & last), 0);
         return a >> select((b >= 0) & (b < last), b, last);
       })
-      .reference_int([](WideInt a, WideInt b) { return a >> (b < 0 || b >= 64 ? 64 : static_cast<int>(b)); });
+      .reference_int([](WideInt a, WideInt b) { return a >> (b < 0 || b >= 64 ? 64 : static_cast<int>(b)); })
+      .not_differentiable();
 }
 }  // namespace ops
 

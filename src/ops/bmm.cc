@@ -11,7 +11,13 @@ Tensor bmm_body(const Op& op, const Tensor& self, const Tensor& mat2) {
 }  // namespace
 
 namespace ops {
-OpDef define_bmm() { return define_op<bmm_body>(OpKind::Kernel, "bmm(Tensor self, Tensor mat2) -> Tensor"); }
+OpDef define_bmm() {
+  return define_op<bmm_body>(OpKind::Kernel, "bmm(Tensor self, Tensor mat2) -> Tensor")
+      .autocast(CastRule::Lower)
+      .vjp("self", "mat2", [](const Vjp& v) { return bmm(v.grad(), v["mat2"].transpose(1, 2)); })
+      .vjp("mat2", "self", [](const Vjp& v) { return bmm(v["self"].transpose(1, 2), v.grad()); })
+      .samples([](Sampler& s) { return SampleCalls{{s({2, 3, 4}), s({2, 4, 2})}}; });
+}
 }  // namespace ops
 
 Tensor bmm(const Tensor& self, const Tensor& mat2, Site site) {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -67,11 +68,34 @@ Tensor cat_body(const Op& op, ArrayView<Tensor> tensors, std::int64_t dim) {
   return result;
 }
 
+std::vector<Tensor> pieces_of_gradient(const Vjp& v) {
+  const auto axis = v.get<std::int64_t>("dim");
+  std::vector<Tensor> pieces;
+  Dim start = 0;
+  for (std::size_t i = 0; i < v.count("tensors"); ++i) {
+    const Dims sizes = v.sizes("tensors", i);
+    if (sizes.size() == 1 && is_literally(sizes[0], 0)) {
+      pieces.emplace_back();
+      continue;
+    }
+    const Dim length = count_along(sizes, {axis});
+    pieces.push_back(v.wants("tensors", i) ? narrow(v.grad(), axis, start, length) : Tensor());
+    start += length;
+  }
+  return pieces;
+}
+
 }  // namespace
 
 namespace ops {
 OpDef define_cat() {
-  return define_op<cat_body>(OpKind::Kernel, "cat(Tensor[] tensors, int dim=0) -> Tensor");
+  return define_op<cat_body>(OpKind::Kernel, "cat(Tensor[] tensors, int dim=0) -> Tensor")
+      .vjp("tensors", "dim", pieces_of_gradient)
+      .samples([](Sampler& s) {
+        using List = std::vector<Tensor>;
+        return SampleCalls{{List{s({2, 3}), s({1, 3})}},
+                           {List{s({2, 1}), s({0}), s.indices(3, {2, 2}), s({2, 3})}, Dim(-1)}};
+      });
 }
 }  // namespace ops
 

@@ -1,5 +1,6 @@
 // The least integer that is not below x. Integers stay as they are.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -9,7 +10,8 @@ OpDef define_ceil() {
       .computes(kFloating | kIntegral)
       .formula([](Term x) { return is_floating(x.type()) ? ceil(x) : x; })
       .reference([](auto x) { return std::ceil(x); })
-      .reference_int([](WideInt x) { return x; });
+      .reference_int([](WideInt x) { return x; })
+      .vjp("self", "", zero_gradient);
 }
 }  // namespace ops
 

@@ -1,6 +1,7 @@
 // x, below 0 alpha (e^(x / alpha) - 1).
 #include "base/check.h"
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -33,7 +34,11 @@ OpDef define_celu() {
       .reference([](auto x, auto alpha) { return x < 0 ? alpha * std::expm1(x / alpha) : x; })
       .max_ulp(3)
       .domain(-20, 20)
-      .params({1.5});
+      .params({1.5})
+      .vjp("self", "self alpha", [](const Vjp& v) {
+        const double alpha = v.get<Scalar>("alpha").to_double();
+        return elu_gradient(v.grad(), v["self"], {alpha, 1, 1 / alpha});
+      });
 }
 }  // namespace ops
 

@@ -41,6 +41,22 @@ Bound number(const Tensor& self, const std::optional<Scalar>& bound) {
   return bound ? Bound(number_beside(self, *bound)) : std::nullopt;
 }
 
+// Where the bounds cross, max wins.
+std::vector<Tensor> clamp_gradients(const Vjp& v) {
+  const Tensor& self = v["self"];
+  const auto min = v.get<Bound>("min"), max = v.get<Bound>("max");
+  const auto both = [](const Bound& a, const Bound& b) { return a && b ? logical_and(*a, *b) : a ? *a : *b; };
+  const auto flows = [&](std::string_view name, const auto& mask) {
+    return v.wants(name) ? where(mask(), v.grad(), 0) : Tensor();
+  };
+  return {flows("self",
+                [&] {
+                  return both(min ? Bound(ge(self, *min)) : Bound(), max ? Bound(le(self, *max)) : Bound());
+                }),
+          flows("min", [&] { return both(lt(self, *min), max ? Bound(lt(*min, *max)) : Bound()); }),
+          flows("max", [&] { return min ? logical_or(gt(self, *max), lt(*max, *min)) : gt(self, *max); })};
+}
+
 }  // namespace
 
 namespace ops {
@@ -56,6 +72,14 @@ OpDef define_clamp() {
       })
       .reference_int([](WideInt x, WideInt low, WideInt high) {
         return x > high || low > high ? high : x < low ? low : x;
+      })
+      .vjp("self min max", "self min max", clamp_gradients)
+      .samples([](Sampler& s) {
+        const std::monostate none;
+        return SampleCalls{{s({3, 4}), s({4}, -1, -0.5), s({3, 1}, 0.5, 1)},
+                           {s({3, 4}), none, s({4})},
+                           {s({3, 4}), s({3, 1})},
+                           {s({3, 4}), s({}, 0.5, 1), s({}, -1, -0.5)}};
       });
 }
 }  // namespace ops

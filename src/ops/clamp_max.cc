@@ -26,7 +26,9 @@ OpDef define_clamp_max() {
       .reference([](auto x, auto bound) {
         return x != x || bound != bound ? x + bound : x > bound ? bound : x;
       })
-      .reference_int([](WideInt x, WideInt bound) { return x > bound ? bound : x; });
+      .reference_int([](WideInt x, WideInt bound) { return x > bound ? bound : x; })
+      .vjp("self", "self max", [](const Vjp& v) { return where(le(v["self"], v["max"]), v.grad(), 0); })
+      .vjp("max", "self max", [](const Vjp& v) { return where(gt(v["self"], v["max"]), v.grad(), 0); });
 }
 }  // namespace ops
 

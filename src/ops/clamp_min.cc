@@ -26,7 +26,9 @@ OpDef define_clamp_min() {
       .reference([](auto x, auto bound) {
         return x != x || bound != bound ? x + bound : x < bound ? bound : x;
       })
-      .reference_int([](WideInt x, WideInt bound) { return x < bound ? bound : x; });
+      .reference_int([](WideInt x, WideInt bound) { return x < bound ? bound : x; })
+      .vjp("self", "self min", [](const Vjp& v) { return where(ge(v["self"], v["min"]), v.grad(), 0); })
+      .vjp("min", "self min", [](const Vjp& v) { return where(lt(v["self"], v["min"]), v.grad(), 0); });
 }
 }  // namespace ops
 

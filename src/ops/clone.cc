@@ -19,7 +19,9 @@ Tensor clone_body(const Tensor& self, Layout layout) {
 
 namespace ops {
 OpDef define_clone() {
-  return define_op<clone_body>(OpKind::Kernel, "clone(Tensor self, *, bool row_major=False) -> Tensor");
+  return define_op<clone_body>(OpKind::Kernel, "clone(Tensor self, *, bool row_major=False) -> Tensor")
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4})}}; });
 }
 }  // namespace ops
 

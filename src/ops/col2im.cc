@@ -64,7 +64,13 @@ namespace ops {
 OpDef define_col2im() {
   return define_op<col2im_body>(OpKind::Composite,
                                 "col2im(Tensor self, Dim[] output_size, Dim[] kernel_size, Dim[] dilation, "
-                                "Dim[] padding, Dim[] stride) -> Tensor");
+                                "Dim[] padding, Dim[] stride) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({1, 4, 6}), std::vector<Dim>{3, 4}, std::vector<Dim>{2, 2},
+                            std::vector<Dim>{1, 1}, std::vector<Dim>{0, 0}, std::vector<Dim>{1, 1}},
+                           {s({4, 4}), std::vector<Dim>{4, 4}, std::vector<Dim>{2, 2}, std::vector<Dim>{2, 1},
+                            std::vector<Dim>{1, 0}, std::vector<Dim>{2, 2}}};
+      });
 }
 }  // namespace ops
 

@@ -15,7 +15,12 @@ namespace ops {
 OpDef define_conv1d() {
   return define_op<conv1d_body>(OpKind::Composite,
                                 "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], "
-                                "int[] padding=[0], int[] dilation=[1], int groups=1) -> Tensor");
+                                "int[] padding=[0], int[] dilation=[1], int groups=1) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({1, 2, 5}), s({2, 2, 3}), s({2})},
+                           {s({2, 5}), s({2, 1, 2}), Value(), std::vector<Dim>{2}, std::vector<Dim>{1},
+                            std::vector<Dim>{2}, Dim(2)}};
+      });
 }
 }  // namespace ops
 

@@ -15,7 +15,12 @@ namespace ops {
 OpDef define_conv2d() {
   return define_op<conv2d_body>(OpKind::Composite,
                                 "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], "
-                                "int[] padding=[0], int[] dilation=[1], int groups=1) -> Tensor");
+                                "int[] padding=[0], int[] dilation=[1], int groups=1) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{
+            {s({1, 2, 3, 4}), s({2, 2, 2, 2}), s({2})},
+            {s({1, 4, 4}), s({1, 1, 3, 3}), Value(), std::vector<Dim>{2}, std::vector<Dim>{1}}};
+      });
 }
 }  // namespace ops
 

@@ -15,7 +15,8 @@ namespace ops {
 OpDef define_conv3d() {
   return define_op<conv3d_body>(OpKind::Composite,
                                 "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], "
-                                "int[] padding=[0], int[] dilation=[1], int groups=1) -> Tensor");
+                                "int[] padding=[0], int[] dilation=[1], int groups=1) -> Tensor")
+      .samples([](Sampler& s) { return SampleCalls{{s({1, 1, 3, 2, 3}), s({2, 1, 2, 2, 2}), s({2})}}; });
 }
 }  // namespace ops
 

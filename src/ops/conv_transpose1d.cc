@@ -16,9 +16,14 @@ Tensor conv_transpose1d_body(const Tensor& input, const Tensor& weight, const st
 namespace ops {
 OpDef define_conv_transpose1d() {
   return define_op<conv_transpose1d_body>(
-      OpKind::Composite,
-      "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], int[] padding=[0], "
-      "int[] output_padding=[0], int groups=1, int[] dilation=[1]) -> Tensor");
+             OpKind::Composite,
+             "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], int[] "
+             "padding=[0], "
+             "int[] output_padding=[0], int groups=1, int[] dilation=[1]) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({1, 2, 4}), s({2, 2, 3}), s({2}), std::vector<Dim>{2}, std::vector<Dim>{1},
+                            std::vector<Dim>{1}}};
+      });
 }
 }  // namespace ops
 

@@ -16,9 +16,11 @@ Tensor conv_transpose3d_body(const Tensor& input, const Tensor& weight, const st
 namespace ops {
 OpDef define_conv_transpose3d() {
   return define_op<conv_transpose3d_body>(
-      OpKind::Composite,
-      "conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], int[] padding=[0], "
-      "int[] output_padding=[0], int groups=1, int[] dilation=[1]) -> Tensor");
+             OpKind::Composite,
+             "conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], int[] "
+             "padding=[0], "
+             "int[] output_padding=[0], int groups=1, int[] dilation=[1]) -> Tensor")
+      .samples([](Sampler& s) { return SampleCalls{{s({1, 1, 2, 2, 2}), s({1, 1, 2, 2, 2}), s({1})}}; });
 }
 }  // namespace ops
 

@@ -20,7 +20,28 @@ OpDef define_convolution() {
              OpKind::Kernel,
              "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] "
              "dilation, bool transposed, int[] output_padding, int groups) -> Tensor")
-      .dtypes(kFloating | kIntegral);
+      .autocast(CastRule::Lower)
+      .dtypes(kFloating | kIntegral)
+      .vjp("input weight bias", "input weight stride padding dilation transposed output_padding groups",
+           [](const Vjp& v) {
+             const auto [input, weight, bias] = convolution_backward(
+                 v.grad(), v["input"], v["weight"], std::nullopt, v.get<Axes>("stride"),
+                 v.get<Axes>("padding"), v.get<Axes>("dilation"), v.get<Transposed>("transposed"),
+                 v.get<Axes>("output_padding"), v.get<std::int64_t>("groups"),
+                 {v.wants("input"), v.wants("weight"), v.wants("bias")});
+             return std::vector<Tensor>{input, weight, bias};
+           })
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        return SampleCalls{{s({1, 2, 5}), s({2, 2, 2}), s({2}), Numbers{2}, Numbers{1}, Numbers{1}, false,
+                            Numbers{0}, Dim(1)},
+                           {s({2, 2, 3, 3}), s({2, 1, 2, 2}), Value(), Numbers{1, 1}, Numbers{0, 1},
+                            Numbers{1, 2}, false, Numbers{0, 0}, Dim(2)},
+                           {s({1, 2, 2, 3}), s({2, 2, 2, 2}), s({2}), Numbers{2, 1}, Numbers{1, 0},
+                            Numbers{1, 1}, true, Numbers{1, 0}, Dim(1)},
+                           {s({1, 2, 3}), s({2, 1, 2}), s({2}), Numbers{1}, Numbers{0}, Numbers{2}, true,
+                            Numbers{0}, Dim(2)}};
+      });
 }
 }  // namespace ops
 

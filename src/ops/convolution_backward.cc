@@ -98,11 +98,18 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_body(const Tensor& grad_
 namespace ops {
 OpDef define_convolution_backward() {
   return define_op<convolution_backward_body>(
-      OpKind::Composite,
-      "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, Dim[]? bias_sizes, int[] "
-      "stride, "
-      "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, int[] "
-      "output_mask=[1, 1, 1]) -> (Tensor, Tensor, Tensor)");
+             OpKind::Composite,
+             "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, Dim[]? bias_sizes, int[] "
+             "stride, "
+             "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, int[] "
+             "output_mask=[1, 1, 1]) -> (Tensor, Tensor, Tensor)")
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        return SampleCalls{{s({1, 2, 3}), s({1, 2, 5}), s({2, 2, 2}), Value(), Numbers{2}, Numbers{1},
+                            Numbers{1}, false, Numbers{0}, Dim(1)},
+                           {s({1, 2, 3, 2}), s({1, 2, 2, 2}), s({2, 1, 2, 1}), Value(), Numbers{1},
+                            Numbers{0}, Numbers{1}, true, Numbers{0}, Dim(2)}};
+      });
 }
 }  // namespace ops
 

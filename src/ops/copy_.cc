@@ -22,7 +22,10 @@ const Tensor& copy_body(const Op& op, const Tensor& self, const Tensor& src) {
 
 namespace ops {
 OpDef define_copy_() {
-  return define_op<copy_body>(OpKind::Kernel, "copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)");
+  return define_op<copy_body>(OpKind::Kernel, "copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)")
+      .no_vjp("self")
+      .vjp("src", "", [](const Vjp& v) { return v.grad(); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({4})}}; });
 }
 }  // namespace ops
 

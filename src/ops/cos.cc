@@ -10,7 +10,8 @@ OpDef define_cos() {
       .formula([](Term x) { return cos(x); })
       .reference([](auto x) { return std::cos(x); })
       .max_ulp(1)
-      .domain(-100, 100);
+      .domain(-100, 100)
+      .vjp("self", "self", [](const Vjp& v) { return -(v.grad() * sin(v["self"])); });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_cosh() {
       .formula([](Term x) { return cosh(x); })
       .reference([](auto x) { return std::cosh(x); })
       .max_ulp(1.5)
-      .domain(-90, 90);
+      .domain(-90, 90)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * sinh(v["self"]); });
 }
 }  // namespace ops
 

@@ -37,7 +37,12 @@ OpDef define_cosine_embedding_loss() {
              OpKind::Composite,
              "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str "
              "reduction='mean') -> Tensor")
-      .dtypes(kFloating);
+      .autocast(CastRule::Wide)
+      .dtypes(kFloating)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s({3, 4}), to(s.indices(2, {3}) * 2 - 1, kI64), 0.2},
+                           {s({4}), s({4}), full({}, 1, kI64), 0.0, std::string("sum")}};
+      });
 }
 }  // namespace ops
 

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "ops/family_loss.h"
 #include "ops/family_operands.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -20,6 +21,23 @@ Tensor cosine_similarity_body(const Op& op, const Tensor& x1, const Tensor& x2, 
 }
 
 Term norm_of(Term squares, Term eps) { return max(sqrt(squares), eps); }
+
+// With n = max(|x|, eps): x2 / (n1 n2) - cosine x1 / n1^2, the second where |x1| is not below eps; and the
+// other way round.
+std::vector<Tensor> gradient(const Vjp& v) {
+  const std::int64_t axis = v.get<std::int64_t>("dim");
+  const double least = v.get<double>("eps") * v.get<double>("eps");
+  DimVector sizes(v["x1"].sizes());
+  broadcast_clash(sizes, v["x2"].sizes());
+  const Tensor x1 = expand(v["x1"], sizes), x2 = expand(v["x2"], sizes);
+  const auto square_of = [&](const Tensor& x) { return sum(x * x, {axis}, KeepDims::Yes); };
+  const Tensor square1 = square_of(x1), square2 = square_of(x2);
+  const Tensor over1 = clamp_min(square1, least), over2 = clamp_min(square2, least);
+  const Tensor grad = v.grad().unsqueeze(axis), cosine = v["result"].unsqueeze(axis);
+  const Tensor straight = grad * rsqrt(over1) * rsqrt(over2), back = grad * cosine;
+  return {straight * x2 - back * gt(square1, least) / over1 * x1,
+          straight * x1 - back * gt(square2, least) / over2 * x2};
+}
 
 }  // namespace
 
@@ -49,6 +67,12 @@ OpDef define_cosine_similarity() {
         const auto eps = static_cast<long double>(params[0]);
         const long double over = std::max(std::sqrt(a), eps) * std::max(std::sqrt(b), eps);
         return RowProgram::Wanted{product / over, 2 * size / over};
+      })
+      .vjp("x1 x2", "x1 x2 dim eps result", gradient)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s({3, 4})},
+                           {s({2, 3, 2}), s({3, 1}), Dim(-2)},
+                           {s({3, 4}), s({3, 4}, -0.1, 0.1), Dim(0), 0.5}};
       });
 }
 }  // namespace ops

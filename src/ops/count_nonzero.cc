@@ -20,7 +20,8 @@ OpDef define_count_nonzero() {
       .reference([](const RowData& in, const RowParams&, int, std::size_t) {
         const auto count = std::ranges::count_if(in[0], [](long double x) { return x != 0; });
         return RowProgram::Wanted{static_cast<long double>(count), 0};
-      });
+      })
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -1,10 +1,12 @@
 // -log softmax at the target's class, or against probabilities. One kernel reads the logits; what follows is
 // of the size of the target.
+#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
 #include "pellucid/pointwise.h"
 
 #include "base/check.h"
 #include "ops/family_loss.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -51,6 +53,77 @@ Tensor cross_entropy_body(const Tensor& self, const Tensor& target, const std::o
   return reduce_classes(losses, classes, reduction, self.dtype());
 }
 
+// What the gradients of logits, probabilities and weights have in common.
+struct Gradients {
+  explicit Gradients(const Vjp& v)
+      : self(v["self"]),
+        target(v["target"]),
+        axis(class_axis(self)),
+        smoothing(v.get<double>("label_smoothing")),
+        reduction(reduction_of(v.get<std::string_view>("reduction"))),
+        grad(to(v.grad(), value_type(self.dtype()))) {
+    const auto weight = v.get<std::optional<Tensor>>("weight");
+    if (weight) weights = class_weights(self, *weight);
+    if (is_floating(target.dtype())) {
+      rows = reduction == Reduction::None   ? grad.unsqueeze(axis)
+             : reduction == Reduction::Mean ? div(grad, Scalar(self.numel() / classes_count()))
+                                            : grad;
+      return;
+    }
+    classes = class_target(self, target, weight, v.get<std::int64_t>("ignore_index"));
+    if (reduction == Reduction::Mean) grad = div(grad, weight_of_targets(*classes));
+    rows = masked_fill(expand(grad, target.sizes()), classes->ignored, 0).unsqueeze(axis);
+    at_target = scaled(classes->weight ? mul(rows, classes->weight->unsqueeze(axis)) : rows, 1 - smoothing);
+    index = classes->index.unsqueeze(axis);
+  }
+
+  // One kernel writes softmax times what each row is worth; then the targets' places are put right.
+  Tensor of_logits() const {
+    const DType type = self.dtype();
+    if (!classes)
+      return cross_entropy_rows_backward(zeros({}, {grad.dtype(), self.device()}), rows, self, axis, target,
+                                         weights, smoothing);
+    const Tensor result = smoothing > 0 ? cross_entropy_rows_backward(at_target, rows, self, axis,
+                                                                      std::nullopt, weights, smoothing)
+                                        : cross_entropy_rows_backward(at_target, std::nullopt, self, axis);
+    scatter_add_(result, axis, index, to(neg(at_target), type));
+    return result;
+  }
+  Tensor of_probabilities() const {
+    const Tensor result = scaled(neg(rows * log_softmax(self, axis)), 1 - smoothing);
+    return weights ? mul(result, *weights) : result;
+  }
+  // `loss` is the result, which a mean over the weights depends on.
+  Tensor of_weights(const Tensor& loss) const {
+    std::vector<std::int64_t> others;
+    for (std::int64_t i = 0; i < self.dim(); ++i) {
+      if (i != axis) others.push_back(i);
+    }
+    const auto for_each_class = [&](const Tensor& t) { return others.empty() ? t : sum(t, others); };
+    const Tensor losses = neg(log_softmax(self, axis));
+    const auto soft = classes ? std::nullopt : std::optional(target);
+    const Tensor spread =
+        for_each_class(losses * rows * loss_probability(self, axis, soft, std::nullopt, smoothing));
+    if (!classes) return spread;
+    Tensor each = gather(losses, axis, index) * rows * (1 - smoothing);
+    if (reduction == Reduction::Mean)
+      each = each - masked_fill(expand(grad * loss, target.sizes()), classes->ignored, 0).unsqueeze(axis);
+    return spread + for_each_class(scatter_add(zeros_like(losses), axis, index, each));
+  }
+
+  const Tensor &self, &target;
+  std::int64_t axis;
+  double smoothing;
+  Reduction reduction;
+  Tensor grad, rows;  // of the loss of each row, with the axis of classes, of size 1
+  Tensor at_target, index;
+  std::optional<Tensor> weights;
+  std::optional<ClassTarget> classes;
+
+ private:
+  Dim classes_count() const { return self.sizes()[static_cast<std::size_t>(axis)]; }
+};
+
 }  // namespace
 
 namespace ops {
@@ -59,7 +132,23 @@ OpDef define_cross_entropy() {
              OpKind::Composite,
              "cross_entropy(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int "
              "ignore_index=-100, float label_smoothing=0) -> Tensor")
-      .dtypes(kFloating);
+      .autocast(CastRule::Wide)
+      .dtypes(kFloating)
+      .vjp("self", "self target weight reduction ignore_index label_smoothing",
+           [](const Vjp& v) { return Gradients(v).of_logits(); })
+      .vjp("target", "self target weight reduction ignore_index label_smoothing",
+           [](const Vjp& v) { return Gradients(v).of_probabilities(); })
+      .vjp("weight", "self target weight reduction ignore_index label_smoothing result",
+           [](const Vjp& v) { return Gradients(v).of_weights(v["result"]); })
+      .samples([](Sampler& s) {
+        return SampleCalls{
+            {s({3, 4}), s.indices(4, {3})},
+            {s({2, 3, 2}), s.indices(3, {2, 2}), s({3}, 0.5, 2), std::string("mean"), Dim(1), 0.1},
+            {s({3, 4}), s.indices(4, {3}), s({4}, 0.5, 2), std::string("none"), Dim(-100), 0.2},
+            {s({4}), s.indices(4, {}), Value(), std::string("sum"), Dim(-100), 0.1},
+            {s({3, 4}), s({3, 4}, 0, 1)},
+            {s({2, 3, 2}), s({2, 3, 2}, 0, 1), s({3}, 0.5, 2), std::string("none"), Dim(-100), 0.1}};
+      });
 }
 }  // namespace ops
 

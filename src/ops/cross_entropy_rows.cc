@@ -1,7 +1,10 @@
 // What cross_entropy takes from each row: the greatest logit, the logarithm of the sum of exponentials, and
 // the loss against a distribution over the classes.
+#include "pellucid/indexing.h"
+
 #include "ops/family_loss.h"
 #include "ops/family_softmax.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -39,10 +42,7 @@ RowsDef parts(RowsDef def) {
       .gives_value(first_value, value_type)
       .gives_value(second_value, value_type);
 }
-Term probability(const RowTerms& t) {
-  const Term p = fma(t.in[1], 1 - t.numbers[0], t.numbers[0] / t.count);
-  return t.in.size() > 2 ? p * t.in[2] : p;
-}
+Term probability(const RowTerms& t) { return loss_probability(t, t.in.size() > 2); }
 RowsDef against_even(RowsDef def) {
   return exponentials(std::move(def))
       .fold(FoldKind::Sum, shifted)
@@ -80,6 +80,25 @@ RowProgram::Wanted reference(const RowData& in, const RowParams& params, int out
   return wanted;
 }
 
+// The greatest element is taken away from the logarithm, which gives it back what it takes.
+Tensor gradient(const Vjp& v) {
+  const std::int64_t axis = v.get<std::int64_t>("dim");
+  const auto target = v.get<std::optional<Tensor>>("target"), weight = v.get<std::optional<Tensor>>("weight");
+  const double smoothing = v.get<double>("label_smoothing");
+  const Tensor to_log = v.grad(1).unsqueeze(axis);
+  std::optional<Tensor> to_loss;
+  if (target || smoothing > 0) to_loss = v.grad(2).unsqueeze(axis);
+  const Tensor result =
+      cross_entropy_rows_backward(to_log, to_loss, v["self"], axis, target, weight, smoothing);
+  const Tensor place = argmax(v["self"], axis, KeepDims::Yes);
+  return scatter_add(result, axis, place, to(v.grad(0).unsqueeze(axis) - to_log, v.dtype("self")));
+}
+// What flows to p, which is -log softmax.
+Tensor to_probability(const Vjp& v) {
+  const std::int64_t axis = v.get<std::int64_t>("dim");
+  return neg(v.grad(2).unsqueeze(axis) * log_softmax(v["self"], axis));
+}
+
 }  // namespace
 
 namespace ops {
@@ -93,7 +112,26 @@ OpDef define_cross_entropy_rows() {
                 .reference(reference));
   def = against_even(std::move(def).program("even").params({0.1}));
   def = against_target(std::move(def).program("target").inputs(2));
-  return against_target(std::move(def).program("weighted_target").inputs(3));
+  return against_target(std::move(def).program("weighted_target").inputs(3))
+      .vjp("self", "self dim target weight label_smoothing", gradient)
+      .vjp("target", "self dim weight label_smoothing",
+           [](const Vjp& v) {
+             const auto weight = v.get<std::optional<Tensor>>("weight");
+             const Tensor grad = scaled(to_probability(v), 1 - v.get<double>("label_smoothing"));
+             return weight ? grad * *weight : grad;
+           })
+      .vjp("weight", "self dim target label_smoothing",
+           [](const Vjp& v) {
+             return to_probability(v) * loss_probability(v["self"], v.get<std::int64_t>("dim"),
+                                                         v.get<std::optional<Tensor>>("target"), std::nullopt,
+                                                         v.get<double>("label_smoothing"));
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({3, 4}), Dim(1)},
+                           {s.apart({3, 4}), Dim(0), Value(), Value(), 0.1},
+                           {s.apart({3, 4}), Dim(1), s({3, 4}), Value(), 0.1},
+                           {s.apart({3, 4}), Dim(1), s({3, 4}), s({4}), 0.1}};
+      });
 }
 }  // namespace ops
 

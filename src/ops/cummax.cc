@@ -1,5 +1,6 @@
 // The greatest element so far, and its index.
 #include "ops/family_axis.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -12,7 +13,9 @@ std::tuple<Tensor, Tensor> cummax_body(const Op& op, const Tensor& self, std::in
 
 namespace ops {
 OpDef define_cummax() {
-  return define_op<cummax_body>(OpKind::Kernel, "cummax(Tensor self, int dim) -> (Tensor, Tensor)");
+  return define_op<cummax_body>(OpKind::Kernel, "cummax(Tensor self, int dim) -> (Tensor, Tensor)")
+      .vjp("self", "result1 dim", taken_gradient)
+      .samples([](Sampler& s) { return SampleCalls{{s.apart({3, 4}), Dim(-1)}, {s.apart({4, 2}), Dim(0)}}; });
 }
 }  // namespace ops
 

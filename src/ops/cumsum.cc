@@ -1,5 +1,6 @@
 // Sums up to each element.
 #include "ops/family_axis.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -14,7 +15,10 @@ namespace ops {
 OpDef define_cumsum() {
   return define_op<cumsum_body>(OpKind::Kernel,
                                 "cumsum(Tensor self, int dim, *, DType? dtype=None) -> Tensor")
-      .dtypes(kFloating | kIntegral);
+      .dtypes(kFloating | kIntegral)
+      .vjp("self", "dim", [](const Vjp& v) { return sums_from_here(v.grad(), v.get<std::int64_t>("dim")); })
+      .samples(
+          [](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(-1)}, {s({3, 2}), Dim(0)}, {s({}), Dim(0)}}; });
 }
 }  // namespace ops
 

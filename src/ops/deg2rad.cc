@@ -11,7 +11,8 @@ OpDef define_deg2rad() {
       .floating()
       .formula([](Term x) { return x * (std::numbers::pi / 180); })
       .reference([](auto x) { return x * (std::numbers::pi_v<decltype(x)> / 180); })
-      .max_ulp(1);
+      .max_ulp(1)
+      .vjp("self", "", [](const Vjp& v) { return deg2rad(v.grad()); });
 }
 }  // namespace ops
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -33,7 +34,17 @@ Tensor diagonal_body(const Tensor& self, std::int64_t offset, std::int64_t axis1
 namespace ops {
 OpDef define_diagonal() {
   return define_op<diagonal_body>(
-      OpKind::Metadata, "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)");
+             OpKind::Metadata, "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
+      .vjp("self", "offset dim1 dim2",
+           [](const Vjp& v) {
+             return placed(v, [&](const Tensor& whole) {
+               return diagonal(whole, v.get<std::int64_t>("offset"), v.get<std::int64_t>("dim1"),
+                               v.get<std::int64_t>("dim2"));
+             });
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4})}, {s({2, 3, 4}), Dim(1), Dim(-1), Dim(0)}, {s({3, 3}), Dim(-1)}};
+      });
 }
 }  // namespace ops
 

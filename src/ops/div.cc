@@ -1,6 +1,7 @@
 // self / other. Rounded, it is floor_divide or trunc_divide, which keep integers.
 #include "base/check.h"
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -26,6 +27,8 @@ const Tensor& div_in_place(const Op& op, const Tensor& self, const Tensor& other
   return div_out_body(op, self, self, other, rounding_mode);
 }
 
+bool is_rounded(const Vjp& v) { return v.get<RoundingMode>("rounding_mode").has_value(); }
+
 }  // namespace
 
 namespace ops {
@@ -34,7 +37,18 @@ OpDef define_div() {
              "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", 2, 0)
       .floating()
       .formula([](Term a, Term b) { return a / b; })
-      .reference([](auto a, auto b) { return a / b; });
+      .reference([](auto a, auto b) { return a / b; })
+      .vjp("self", "other rounding_mode",
+           [](const Vjp& v) { return is_rounded(v) ? zero_gradient(v) : v.grad() / v["other"]; })
+      .vjp("other", "other result rounding_mode",
+           [](const Vjp& v) {
+             return is_rounded(v) ? zero_gradient(v) : -(v.grad() / v["other"] * v["result"]);
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s({4}, 0.5, 2)},
+                           {s({3, 4}), s({3, 1}, -2, -0.5), std::string("floor")},
+                           {s({3, 4}), s({3, 1}, -2, -0.5), std::string("trunc")}};
+      });
 }
 }  // namespace ops
 

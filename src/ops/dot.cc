@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -34,7 +35,11 @@ OpDef define_dot() {
           sizes += std::abs(in[0][i] * in[1][i]);
         }
         return RowProgram::Wanted{sum, sizes};
-      });
+      })
+      .autocast(CastRule::Lower)
+      .vjp("self", "tensor", [](const Vjp& v) { return v.grad() * v["tensor"]; })
+      .vjp("tensor", "self", [](const Vjp& v) { return v.grad() * v["self"]; })
+      .samples([](Sampler& s) { return SampleCalls{{s({5}), s({5})}}; });
 }
 }  // namespace ops
 

@@ -206,7 +206,12 @@ Tensor einsum_body(std::string_view equation, ArrayView<Tensor> tensors) {
 
 namespace ops {
 OpDef define_einsum() {
-  return define_op<einsum_body>(OpKind::Composite, "einsum(str equation, Tensor[] tensors) -> Tensor");
+  return define_op<einsum_body>(OpKind::Composite, "einsum(str equation, Tensor[] tensors) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{std::string("bij,bjk->bik"), std::vector<Tensor>{s({2, 2, 3}), s({2, 3, 2})}},
+                           {std::string("ii,...i->..."), std::vector<Tensor>{s({3, 3}), s({2, 3})}},
+                           {std::string("ij,jk,k"), std::vector<Tensor>{s({2, 3}), s({3, 2}), s({2})}}};
+      });
 }
 }  // namespace ops
 

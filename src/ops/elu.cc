@@ -1,5 +1,6 @@
 // scale x, below 0 scale alpha (e^(input_scale x) - 1).
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -16,7 +17,14 @@ OpDef define_elu() {
       })
       .max_ulp(4)
       .domain(-20, 20)
-      .params({1.5, 2, 0.5});
+      .params({1.5, 2, 0.5})
+      .vjp("self", "self alpha scale input_scale",
+           [](const Vjp& v) {
+             const auto number = [&](const char* name) { return v.get<Scalar>(name).to_double(); };
+             return elu_gradient(v.grad(), v["self"],
+                                 {number("alpha"), number("scale"), number("input_scale")});
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Scalar(1.5), Scalar(2), Scalar(0.5)}}; });
 }
 }  // namespace ops
 

@@ -30,10 +30,14 @@ Tensor embedding_dense_backward_body(const Tensor& grad, const Tensor& indices, 
 
 namespace ops {
 OpDef define_embedding_dense_backward() {
-  return define_op<embedding_dense_backward_body>(
-      OpKind::Composite,
-      "embedding_dense_backward(Tensor grad, Tensor indices, Dim num_weights, int padding_idx=-1, bool "
-      "scale_grad_by_freq=False) -> Tensor");
+  return define_op<embedding_dense_backward_body>(OpKind::Composite,
+                                                  "embedding_dense_backward(Tensor grad, Tensor indices, Dim "
+                                                  "num_weights, int padding_idx=-1, bool "
+                                                  "scale_grad_by_freq=False) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3, 2}), s.indices(4, {2, 3}), Dim(4)},
+                           {s({5, 2}), s.indices(3, {5}), Dim(3), Dim(1), true}};
+      });
 }
 }  // namespace ops
 

@@ -16,7 +16,8 @@ Tensor empty_like_body(const Tensor& self, std::optional<DType> dtype, std::opti
 namespace ops {
 OpDef define_empty_like() {
   return define_op<empty_like_body>(
-      OpKind::Metadata, "empty_like(Tensor self, *, DType? dtype=None, Device? device=None) -> Tensor");
+             OpKind::Metadata, "empty_like(Tensor self, *, DType? dtype=None, Device? device=None) -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

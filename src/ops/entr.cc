@@ -16,7 +16,8 @@ OpDef define_entr() {
       })
       .max_ulp(2)
       .domain(0, 100)
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "self", [](const Vjp& v) { return -(v.grad() * (log(v["self"]) + 1)); });
 }
 }  // namespace ops
 

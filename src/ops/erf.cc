@@ -1,4 +1,6 @@
 // The error function.
+#include <numbers>
+
 #include "ops/family_pointwise.h"
 
 namespace pel {
@@ -10,7 +12,10 @@ OpDef define_erf() {
       .formula([](Term x) { return erf(x); })
       .reference([](auto x) { return std::erf(x); })
       .max_ulp(1.5)
-      .domain(-5, 5);
+      .domain(-5, 5)
+      .vjp("self", "self", [](const Vjp& v) {
+        return v.grad() * exp(-(v["self"] * v["self"])) * (2 * std::numbers::inv_sqrtpi);
+      });
 }
 }  // namespace ops
 

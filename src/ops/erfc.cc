@@ -1,4 +1,6 @@
 // 1 - erf(x), exact where that is small.
+#include <numbers>
+
 #include "ops/family_pointwise.h"
 
 namespace pel {
@@ -10,7 +12,10 @@ OpDef define_erfc() {
       .formula([](Term x) { return erfc(x); })
       .reference([](auto x) { return std::erfc(x); })
       .max_ulp(2, 3)
-      .domain(-5, 10);
+      .domain(-5, 10)
+      .vjp("self", "self", [](const Vjp& v) {
+        return v.grad() * exp(-(v["self"] * v["self"])) * (-2 * std::numbers::inv_sqrtpi);
+      });
 }
 }  // namespace ops
 

@@ -32,7 +32,10 @@ OpDef define_erfinv() {
       .formula([](Term x) { return erfinv(x); })
       .reference([](auto x) { return reference_erfinv(x); })
       .max_ulp(4)
-      .domain(-1, 1);
+      .domain(-1, 1)
+      .vjp("self", "result", [](const Vjp& v) {
+        return v.grad() * exp(v["result"] * v["result"]) * (0.5 / std::numbers::inv_sqrtpi);
+      });
 }
 }  // namespace ops
 

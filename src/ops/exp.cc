@@ -10,7 +10,8 @@ OpDef define_exp() {
       .formula([](Term x) { return exp(x); })
       .reference([](auto x) { return std::exp(x); })
       .max_ulp(1)
-      .domain(-110, 95);
+      .domain(-110, 95)
+      .vjp("self", "result", [](const Vjp& v) { return v.grad() * v["result"]; });
 }
 }  // namespace ops
 

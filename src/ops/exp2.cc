@@ -1,4 +1,6 @@
 // 2^x.
+#include <numbers>
+
 #include "ops/family_pointwise.h"
 
 namespace pel {
@@ -10,7 +12,8 @@ OpDef define_exp2() {
       .formula([](Term x) { return exp2(x); })
       .reference([](auto x) { return std::exp2(x); })
       .max_ulp(1)
-      .domain(-155, 130);
+      .domain(-155, 130)
+      .vjp("self", "result", [](const Vjp& v) { return v.grad() * v["result"] * std::numbers::ln2; });
 }
 }  // namespace ops
 

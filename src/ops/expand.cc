@@ -16,7 +16,9 @@ Tensor expand_body(const Tensor& self, Dims size) {
 
 namespace ops {
 OpDef define_expand() {
-  return define_op<expand_body>(OpKind::Metadata, "expand(Tensor(a) self, Dim[] size) -> Tensor(a)");
+  return define_op<expand_body>(OpKind::Metadata, "expand(Tensor(a) self, Dim[] size) -> Tensor(a)")
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })  // summed to self's sizes, as any gradient
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 1}), std::vector<Dim>{2, 3, 4}}}; });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_expm1() {
       .formula([](Term x) { return expm1(x); })
       .reference([](auto x) { return std::expm1(x); })
       .max_ulp(1.5)
-      .domain(-20, 90);
+      .domain(-20, 90)
+      .vjp("self", "result", [](const Vjp& v) { return v.grad() * (v["result"] + 1); });
 }
 }  // namespace ops
 

@@ -20,7 +20,9 @@ OpDef define_exponential_() {
   return define_op<exponential_body>(OpKind::Kernel,
                                      "exponential_(Tensor(a!) self, float lambd=1, *, " PEL_STREAM_SCHEMA
                                      ") -> Tensor(a!)")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .no_vjp("self")
+      .samples([](Sampler& s) { return SampleCalls{{s({3}), 2.0, Scalar(7), Scalar(0)}}; });
 }
 }  // namespace ops
 

@@ -18,4 +18,8 @@ struct Affine {
 void move_statistics(const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var,
                      const Tensor& mean, const Tensor& var, Dim count, double momentum);
 
+// In terms of ops: a number for each channel as it broadcasts to a tensor of so many axes, and back.
+Tensor along_channels(const Tensor& vector, std::int64_t rank);
+std::vector<std::int64_t> axes_beside_channels(std::int64_t rank);
+
 }  // namespace pel

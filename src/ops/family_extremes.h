@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -22,6 +23,20 @@ inline std::tuple<Tensor, Tensor> extreme_and_index_body(const Op& op, const Ten
   check_not_empty(self, reduced, true);
   const std::vector<Tensor> results = run_rows(op, {self}, {self.dtype(), reduced, keep});
   return {results[0], results[1]};
+}
+
+// amax and amin.
+inline Tensor extreme_gradient(const Vjp& v) {
+  return shared_by_equals(v.grad(), v["self"], v["result"], v.get<Axes>("dim"), v.get<KeepDims>("keepdim"));
+}
+inline SampleCalls extreme_samples(Sampler& s) {
+  return {{s.apart({3, 4})},
+          {s.apart({2, 3, 2}), std::vector<Dim>{0, -1}},
+          {s.apart({3, 4}), std::vector<Dim>{1}, true}};
+}
+// max and min.
+inline SampleCalls indexed_extreme_samples(Sampler& s) {
+  return {{s.apart({3, 4}), Dim(1)}, {s.apart({3, 4}), Dim(-2), true}, {s({}), Dim(0)}};
 }
 
 enum class ExtremeGives : std::uint8_t { Value, Index, ValueAndIndex };

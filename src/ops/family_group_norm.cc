@@ -46,4 +46,18 @@ Tensor Groups::back(const Tensor& t) const {
   return make_view(t, self_sizes_, row_major_strides(self_sizes_));
 }
 
+GroupViews::GroupViews(const Vjp& v)
+    : samples_(v.get<Dim>("N")),
+      groups_(v.get<std::int64_t>("group")),
+      each_(v.get<Dim>("C") / groups_),
+      size_(v.get<Dim>("HxW")) {}
+
+Tensor GroupViews::statistic(const Tensor& t) const {
+  return t.defined() ? reshape(t, {samples_, groups_, 1, 1}) : t;
+}
+
+Tensor GroupViews::parameter(const std::optional<Tensor>& vector) const {
+  return vector && vector->defined() ? reshape(*vector, {groups_, each_, 1}) : Tensor();
+}
+
 }  // namespace pel

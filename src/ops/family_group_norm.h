@@ -28,4 +28,17 @@ class Groups {
   DimVector self_sizes_, sizes_;
 };
 
+// The same views in terms of ops, of the arguments N, C, HxW and group that a rule keeps.
+class GroupViews {
+ public:
+  explicit GroupViews(const Vjp& v);
+  Tensor of(const Tensor& t) const { return reshape(t, {samples_, groups_, each_, size_}); }
+  Tensor statistic(const Tensor& t) const;                      // with axes that broadcast; undefined stays
+  Tensor parameter(const std::optional<Tensor>& vector) const;  // likewise
+  Dim count() const { return each_ * size_; }                   // of elements in a group
+
+ private:
+  Dim samples_, groups_, each_, size_;
+};
+
 }  // namespace pel

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pellucid/indexing.h"
+
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "tensor/element.h"
@@ -190,6 +192,20 @@ void launch_scatter(const Op& op, const Tensor& self, std::int64_t axis, const T
   check_apart(dst, values);
   launch(op, {dst}, {picks, values},
          {Scalar(static_cast<std::int64_t>(at)), Scalar(static_cast<std::int64_t>(combine))});
+}
+
+Tensor padded_to(const Tensor& t, Dims sizes) {
+  if (identical(t.sizes(), sizes)) return t;
+  std::vector<Dim> padding;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    padding.push_back(0);
+    padding.push_back(sizes[i] - t.sizes()[i]);
+  }
+  return constant_pad_nd(t, padding);
+}
+
+Tensor source_gradient(const Tensor& grad, std::int64_t axis, const Tensor& index, Dims sources) {
+  return padded_to(gather(grad, axis, index), sources);
 }
 
 }  // namespace pel

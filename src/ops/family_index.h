@@ -40,6 +40,10 @@ enum class Combine : std::uint8_t { Write = 0, Add = 1, Multiply = 2, Maximum = 
 // Launches the kernels of scatter: checks sizes and dtypes, and writes into self.
 void launch_scatter(const Op& op, const Tensor& self, std::int64_t axis, const Tensor& index,
                     const Tensor& src, Combine combine);
+// With zeros behind, up to these sizes.
+Tensor padded_to(const Tensor& t, Dims sizes);
+// The gradient of the sources of a scatter, from that of its result: of those beyond the index, 0.
+Tensor source_gradient(const Tensor& grad, std::int64_t axis, const Tensor& index, Dims sources);
 // The sizes of an index against those of the tensor it picks from.
 void check_gather_sizes(const Tensor& self, const Tensor& index, std::size_t axis);
 

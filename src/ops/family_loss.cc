@@ -76,6 +76,16 @@ Tensor run_loss(const Op& op, ArrayView<TensorRef> inputs, const LossCall& call,
                   given)[0];
 }
 
+Tensor element_grad(const Vjp& v, Dims sizes) {
+  const std::string_view reduction = v.get<std::string_view>("reduction");
+  if (reduction == "batchmean") return div(v.grad(), Scalar(sizes[0]));
+  return reduction == "mean" ? div(v.grad(), Scalar(product(sizes))) : v.grad();
+}
+
+std::vector<Tensor> with_opposite(const Vjp& v, const Tensor& gradient) {
+  return {gradient, v.wants("target") ? neg(gradient) : Tensor()};
+}
+
 std::int64_t class_axis(const Tensor& self) {
   PEL_CHECK(self.dim() >= 1, ShapeError, "the first tensor has an axis of classes; {} has none",
             describe(self));
@@ -83,7 +93,16 @@ std::int64_t class_axis(const Tensor& self) {
 }
 
 Tensor class_weights(const Tensor& self, const Tensor& weight) {
-  return vector_along(weight, self, class_axis(self));
+  return view(weight, vector_along(weight, self, class_axis(self)).sizes());  // an op, which has a gradient
+}
+
+Tensor loss_probability(const Tensor& self, std::int64_t axis, const std::optional<Tensor>& target,
+                        const std::optional<Tensor>& weight, double smoothing) {
+  const Dim classes = self.sizes()[static_cast<std::size_t>(wrap_axis(axis, self.dim()))];
+  const double even = smoothing / static_cast<double>(classes.value());
+  const Tensor p =
+      target ? add(mul(*target, 1 - smoothing), even) : full({}, even, {self.dtype(), self.device()});
+  return weight ? mul(p, *weight) : p;
 }
 
 ClassTarget class_target(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
@@ -111,14 +130,16 @@ Tensor at_target(const Tensor& self, const ClassTarget& target) {
   return to(picked, value_type(self.dtype()));
 }
 
+Tensor weight_of_targets(const ClassTarget& target) {
+  return target.weight ? sum(masked_fill(*target.weight, target.ignored, 0))
+                       : sum(logical_not(target.ignored));
+}
+
 Tensor reduce_classes(const Tensor& losses, const ClassTarget& target, Reduction reduction, DType dtype) {
   const Tensor counted = masked_fill(losses, target.ignored, 0);
   if (reduction == Reduction::None) return to(counted, dtype);
   const Tensor total = sum(counted);
-  if (reduction == Reduction::Sum) return to(total, dtype);
-  const Tensor weights =
-      target.weight ? sum(masked_fill(*target.weight, target.ignored, 0)) : sum(logical_not(target.ignored));
-  return to(div(total, weights), dtype);
+  return to(reduction == Reduction::Sum ? total : div(total, weight_of_targets(target)), dtype);
 }
 
 }  // namespace pel

@@ -117,4 +117,43 @@ RowsDef norm_backward_programs(RowsDef def) {
       });
 }
 
+// Of a row only what the normalised row and the mean leave.
+Tensor NormBackwardCall::without_rows(const Tensor& t) const {
+  const Tensor along = mean(t * normalized(), axes, KeepDims::Yes);
+  const Tensor rest = t - normalized() * along;
+  return takes_mean_out ? rest - mean(t, axes, KeepDims::Yes) : rest;
+}
+
+Tensor NormBackwardCall::self_gradient() const { return without_rows(weighted()) * rstd; }
+
+NormBackwardCall NormBackwardCall::gradients(const Tensor& of_self, const Tensor& of_weight,
+                                             const Tensor& of_bias) const {
+  const Tensor flow = of_self * rstd, x = normalized(), w = weighted();
+  const Tensor to_weighted = without_rows(flow);
+  Tensor to_normalized = -(flow * mean(w * x, axes, KeepDims::Yes) + w * mean(flow * x, axes, KeepDims::Yes));
+  Tensor to_grad = weight.defined() ? to_weighted * weight : to_weighted;
+  if (of_weight.defined()) {
+    to_grad = to_grad + of_weight * x;
+    to_normalized = to_normalized + of_weight * grad;
+  }
+  if (of_bias.defined()) to_grad = to_grad + of_bias;
+  const Tensor to_rstd = of_self * without_rows(w) + to_normalized * centred;
+  return {to_grad, to_normalized * rstd, to_rstd, to_weighted * grad, axes, takes_mean_out};
+}
+
+Tensor statistics_gradient(const Tensor& of_mean, const Tensor& of_rstd, const Tensor& centred,
+                           const Tensor& rstd, Dim count) {
+  Tensor total;
+  if (of_mean.defined()) total = of_mean / Scalar(count);
+  if (!of_rstd.defined()) return total;
+  const Tensor from_rstd = of_rstd * rstd * rstd * rstd * centred / Scalar(-count);
+  return total.defined() ? total + from_rstd : from_rstd;
+}
+
+std::vector<std::int64_t> last_axes(Dims normalized_shape) {
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 0; i < normalized_shape.size(); ++i) axes.push_back(-1 - static_cast<std::int64_t>(i));
+  return axes;
+}
+
 }  // namespace pel

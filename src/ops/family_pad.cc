@@ -87,4 +87,10 @@ Tensor make_padded(const Op& op, const Tensor& self, Dims padding, PadMode mode,
   return result;
 }
 
+std::vector<Dim> opposite(Dims padding) {
+  std::vector<Dim> result;
+  for (const Dim size : padding) result.push_back(-size);
+  return result;
+}
+
 }  // namespace pel

@@ -1,6 +1,8 @@
 // What constant_pad_nd and pad share.
 #pragma once
 
+#include <vector>
+
 #include "pellucid/op.h"
 
 namespace pel {
@@ -10,5 +12,8 @@ enum class PadMode : std::uint8_t { Constant = 0, Reflect = 1, Replicate = 2, Ci
 // Checks sizes, makes the result and launches. `padding` goes from the last axis to the front, two numbers an
 // axis.
 Tensor make_padded(const Op& op, const Tensor& self, Dims padding, PadMode mode, const Scalar& value);
+
+// What takes a border of these sizes away.
+std::vector<Dim> opposite(Dims padding);
 
 }  // namespace pel

@@ -204,6 +204,8 @@ PointwiseDef::PointwiseDef(OpDef plain, OpDef in_place, OpDef out, int inputs, i
 PointwiseDef::operator OpDef() {
   PEL_ASSERT(!facts_->formulas.empty(), "a pointwise op has a formula");
   plain_.pointwise = in_place_.pointwise = out_.pointwise = facts_;
+  if (facts_->gives == Pointwise::Gives::Bool) plain_.gradient_facts().is_zero = true;
+  in_place_.gradient = out_.gradient = plain_.gradient;
   if (forms_ == Forms::All) plain_.forms.push_back(std::move(in_place_));
   if (forms_ != Forms::Plain) plain_.forms.push_back(std::move(out_));
   return std::move(plain_);
@@ -241,6 +243,22 @@ PointwiseDef PointwiseDef::divides() && {
 }
 PointwiseDef PointwiseDef::forms(Forms forms) && {
   forms_ = forms;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::no_vjp(std::string of) && {
+  plain_.add_vjp(std::move(of), "", nullptr);
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::not_differentiable() && {
+  plain_.gradient_facts().is_zero = true;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::autocast(CastRule rule) && {
+  plain_.cast_rule = rule;
+  return std::move(*this);
+}
+PointwiseDef PointwiseDef::samples(std::function<SampleCalls(Sampler&)> calls) && {
+  plain_.sample_calls = std::move(calls);
   return std::move(*this);
 }
 PointwiseDef PointwiseDef::max_ulp(double f32, double f64) && {

@@ -114,6 +114,17 @@ class PointwiseDef {
   PointwiseDef refuses(DTypeSet dtypes, std::string advice) &&;  // as any input
   PointwiseDef forms(Forms forms) &&;
 
+  // How a gradient flows back, in terms of ops; see vjp.h.
+  template <class F>
+  PointwiseDef vjp(std::string of, std::string keeps, F f) && {
+    plain_.add_vjp(std::move(of), std::move(keeps), std::move(f));
+    return std::move(*this);
+  }
+  PointwiseDef no_vjp(std::string of) &&;
+  PointwiseDef not_differentiable() &&;
+  PointwiseDef autocast(CastRule rule) &&;
+  PointwiseDef samples(std::function<SampleCalls(Sampler&)> calls) &&;  // beside those of the domains
+
   // The formula, over Terms: inputs, then params. Called again, it begins another one.
   template <class F>
   PointwiseDef formula(F f, std::string suffix = "") && {

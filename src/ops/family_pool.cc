@@ -1,5 +1,8 @@
 #include "ops/family_pool.h"
 
+#include "pellucid/indexing.h"
+#include "pellucid/ops.h"
+
 namespace pel {
 namespace {
 
@@ -82,6 +85,15 @@ Tensor run_adaptive_avg_pool(const Op& op, const Tensor& self, std::size_t axes,
   const Tensor result = make_spatial(adaptive_sizes(batched, output_size), batched, self.dtype());
   launch(op, {result}, {batched});
   return as_batched(result, self);
+}
+
+Tensor stand_in_for_self(const Vjp& v) { return make_spatial(v.sizes("self"), v.grad(), v.dtype("self")); }
+
+Tensor spread_by_indices(const Vjp& v, const Tensor& indices, std::size_t axes) {
+  const Dims sizes = v.sizes("self");
+  const auto first = static_cast<std::int64_t>(sizes.size() - axes);
+  const Tensor none = zeros(sizes, {v.dtype("self"), v.grad().device()});
+  return scatter_add(none.flatten(first), -1, indices.flatten(first), v.grad().flatten(first)).view(sizes);
 }
 
 Tensor run_pool_backward(const Op& op, const Tensor& grad_output, const Tensor& self, const Tensor* indices,

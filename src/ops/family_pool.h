@@ -40,6 +40,12 @@ Tensor run_avg_pool(const Op& op, const Tensor& self, std::size_t axes, const Po
 DimVector adaptive_sizes(const Tensor& batched, Dims output_size);
 Tensor run_adaptive_avg_pool(const Op& op, const Tensor& self, std::size_t axes, Dims output_size);
 
+// Uninitialised, with the sizes of the argument `self`, laid out as the gradient is: for ops that look at the
+// sizes of `self` alone, so that nothing need be kept of it.
+Tensor stand_in_for_self(const Vjp& v);
+// The gradient of `self`, where each element of the result came from the place in the spatial axes that
+// indices say.
+Tensor spread_by_indices(const Vjp& v, const Tensor& indices, std::size_t axes);
 // The gradient of `self`, from that of what pooling gave, whose sizes, with a batch, must be `wanted`.
 Tensor run_pool_backward(const Op& op, const Tensor& grad_output, const Tensor& self, const Tensor* indices,
                          Dims wanted, ArrayView<Scalar> scalars);

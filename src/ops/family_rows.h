@@ -63,6 +63,25 @@ class RowsDef {
   RowsDef takes_empty() &&;
   RowsDef elements_as_stored() &&;  // formulas see elements in their own type, not in that of values
 
+  // How a gradient flows back, in terms of ops; see vjp.h.
+  template <class F>
+  RowsDef vjp(std::string of, std::string keeps, F f) && {
+    def_.add_vjp(std::move(of), std::move(keeps), std::move(f));
+    return std::move(*this);
+  }
+  RowsDef not_differentiable() && {
+    def_.gradient_facts().is_zero = true;
+    return std::move(*this);
+  }
+  RowsDef autocast(CastRule rule) && {
+    def_.cast_rule = rule;
+    return std::move(*this);
+  }
+  RowsDef samples(std::function<SampleCalls(Sampler&)> calls) && {
+    def_.sample_calls = std::move(calls);
+    return std::move(*this);
+  }
+
   // For tests.
   RowsDef max_ulp(double ulp) &&;
   RowsDef exact() && { return std::move(*this).max_ulp(0); }

@@ -1,6 +1,7 @@
 #include "ops/family_scaled.h"
 
 #include "base/check.h"
+#include "ops/family_vjp.h"
 #include "tensor/element.h"
 #include "tensor/make.h"
 
@@ -19,5 +20,7 @@ std::size_t scaled_formula(const Tensor& self, const Tensor& other, const Scalar
   if (!alpha.is_symbolic()) check_fits(dtype, alpha);
   return is_one ? 0 : 1;
 }
+
+Tensor scaled_gradient(const Vjp& v) { return scaled(v.grad(), v.get<Scalar>("alpha")); }
 
 }  // namespace pel

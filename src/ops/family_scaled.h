@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pellucid/tensor.h"
+#include "pellucid/vjp.h"
 
 namespace pel {
 
@@ -12,5 +13,7 @@ std::size_t scaled_formula(const Tensor& self, const Tensor& other, const Scalar
 inline ArrayView<Scalar> scaled_params(const Scalar& alpha, std::size_t formula) {
   return ArrayView<Scalar>(&alpha, formula);
 }
+// The gradient of the operand that alpha multiplies.
+Tensor scaled_gradient(const Vjp& v);
 
 }  // namespace pel

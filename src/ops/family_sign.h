@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -12,7 +13,8 @@ inline OpDef define_sign_as(std::string_view name) {
         return select(x > 0, 1, select(x < 0, x.constant(-1), 0));
       })
       .reference([](auto x) { return (x > 0) - (x < 0); })
-      .reference_int([](WideInt x) { return (x > 0) - (x < 0); });
+      .reference_int([](WideInt x) { return (x > 0) - (x < 0); })
+      .vjp("self", "", zero_gradient);
 }
 
 }  // namespace pel

@@ -1,5 +1,8 @@
 #include "ops/family_spatial.h"
 
+#include "pellucid/linalg.h"
+#include "pellucid/ops.h"
+
 #include "base/check.h"
 #include "tensor/make.h"
 
@@ -60,6 +63,15 @@ Tensor as_batched(const Tensor& t, const Tensor& like) {
   sizes.erase(0);
   strides.erase(0);
   return make_view(t, sizes, strides);
+}
+
+Tensor along_last_axes(const Tensor& t, const std::vector<Tensor>& matrices) {
+  Tensor result = t;
+  for (std::size_t i = matrices.size(); i-- > 0;) {
+    const std::int64_t axis = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(matrices.size());
+    result = transpose(matmul(transpose(result, axis, -1), matrices[i]), axis, -1);
+  }
+  return result;
 }
 
 }  // namespace pel

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "pellucid/op.h"
 
@@ -24,5 +25,8 @@ Tensor make_spatial(Dims sizes, const Tensor& like, DType dtype);
 Tensor with_batch(const Tensor& t, std::size_t axes);
 // Takes the batch of 1 away again, where `like` has none.
 Tensor as_batched(const Tensor& t, const Tensor& like);
+
+// Each of the last axes multiplied by a matrix: [size, new size] for each of them, in their order.
+Tensor along_last_axes(const Tensor& t, const std::vector<Tensor>& matrices);
 
 }  // namespace pel

@@ -1,5 +1,7 @@
 #include "ops/family_upsample.h"
 
+#include "pellucid/ops.h"
+
 #include "base/check.h"
 #include "ops/family_spatial.h"
 #include "tensor/make.h"
@@ -25,6 +27,20 @@ Tensor run_upsample(const Op& op, const Tensor& self, Dims output_size, const Up
          {static_cast<std::int64_t>(numbers.mode), static_cast<std::int64_t>(numbers.align_corners), scale_h,
           scale_w});
   return result;
+}
+
+Tensor upsample_gradient(const Vjp& v, const Resample& resample) {
+  const Dims sizes = v.sizes("self"), given = v.grad().sizes();
+  const std::optional<double> scales[] = {v.get<std::optional<double>>("scales_h"),
+                                          v.get<std::optional<double>>("scales_w")};
+  std::vector<Tensor> matrices;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Dim size = sizes[2 + i];
+    const Tensor unit = eye(size, std::nullopt, {v.grad().dtype(), v.grad().device()});
+    const Tensor image = resample(unit.view({1, 1, size, size}), {size, given[2 + i]}, scales[i]);
+    matrices.push_back(image.view({size, given[2 + i]}).t());
+  }
+  return along_last_axes(v.grad(), matrices);
 }
 
 }  // namespace pel

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -15,6 +16,20 @@ inline RowsDef variance_folds(RowsDef def) {
       .fold(FoldKind::Sum, squared_difference,
             [](const RowTerms& t) { return t.values[1] / max(t.count - t.numbers[0], 0.0); })
       .max_ulp(8);
+}
+// Of a variance, from its gradient. Keeps "self dim correction keepdim".
+inline Tensor variance_gradient(const Vjp& v, const Tensor& grad) {
+  const Tensor& self = v["self"];
+  const auto axes = v.get<Axes>("dim");
+  const auto count = static_cast<double>(count_along(self.sizes(), axes).value());
+  const double over = std::max(count - v.get<Scalar>("correction").to_double(), 0.0);
+  const Tensor differences = self - mean(self, axes, KeepDims::Yes);
+  return with_axes_kept(grad, self.sizes(), axes, v.get<KeepDims>("keepdim")) * (2 / over) * differences;
+}
+inline SampleCalls variance_samples(Sampler& s) {
+  return {{s({2, 3})},
+          {s({2, 3, 2}), std::vector<Dim>{0, -1}, Scalar(0)},
+          {s({3, 4}), std::vector<Dim>{1}, Scalar(1.5), true}};
 }
 inline RowProgram::Wanted variance_of(const std::vector<long double>& row, double correction) {
   const auto count = static_cast<long double>(row.size());

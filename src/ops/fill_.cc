@@ -18,7 +18,9 @@ const Tensor& fill_body(const Tensor& self, const Scalar& value) {
 namespace ops {
 OpDef define_fill_() {
   return define_op<fill_body>(OpKind::Kernel, "fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)")
-      .repeated_writes();
+      .repeated_writes()
+      .no_vjp("self")
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Scalar(2)}}; });
 }
 }  // namespace ops
 

@@ -25,7 +25,9 @@ Tensor flip_body(const Op& op, const Tensor& self, Axes axes) {
 
 namespace ops {
 OpDef define_flip() {
-  return define_op<flip_body>(OpKind::Kernel, "flip(Tensor self, int[] dims) -> Tensor");
+  return define_op<flip_body>(OpKind::Kernel, "flip(Tensor self, int[] dims) -> Tensor")
+      .vjp("self", "dims", [](const Vjp& v) { return flip(v.grad(), v.get<Axes>("dims")); })
+      .samples([](Sampler& s) { return SampleCalls{{s({2, 3, 2}), std::vector<Dim>{0, -1}}}; });
 }
 }  // namespace ops
 

@@ -1,5 +1,6 @@
 // The largest integer that is not above x. Integers stay as they are.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -9,7 +10,8 @@ OpDef define_floor() {
       .computes(kFloating | kIntegral)
       .formula([](Term x) { return is_floating(x.type()) ? floor(x) : x; })
       .reference([](auto x) { return std::floor(x); })
-      .reference_int([](WideInt x) { return x; });
+      .reference_int([](WideInt x) { return x; })
+      .vjp("self", "", zero_gradient);
 }
 }  // namespace ops
 

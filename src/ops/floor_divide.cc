@@ -40,7 +40,8 @@ OpDef define_floor_divide() {
         return down == 0 ? std::copysign(down, a / b) : down;
       })
       .reference_int([](WideInt a, WideInt b) { return (a - (a % b + b) % b) / b; })
-      .max_ulp(2);
+      .max_ulp(2)
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -2,6 +2,11 @@
 #include "ops/family_pointwise.h"
 
 namespace pel {
+namespace {
+
+Tensor fmax_takes_self(const Vjp& v) { return logical_or(ge(v["self"], v["other"]), isnan(v["other"])); }
+
+}  // namespace
 
 namespace ops {
 OpDef define_fmax() {
@@ -12,7 +17,9 @@ OpDef define_fmax() {
         return is_floating(a.type()) ? select(is_nan(a), b, max(b, a)) : max(b, a);
       })
       .reference([](auto a, auto b) { return std::fmax(a, b); })
-      .reference_int([](WideInt a, WideInt b) { return a > b ? a : b; });
+      .reference_int([](WideInt a, WideInt b) { return a > b ? a : b; })
+      .vjp("self", "self other", [](const Vjp& v) { return where(fmax_takes_self(v), v.grad(), 0); })
+      .vjp("other", "self other", [](const Vjp& v) { return masked_fill(v.grad(), fmax_takes_self(v), 0); });
 }
 }  // namespace ops
 

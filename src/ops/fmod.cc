@@ -10,7 +10,10 @@ OpDef define_fmod() {
       .divides()
       .formula([](Term a, Term b) { return a % b; })
       .reference([](auto a, auto b) { return std::fmod(a, b); })
-      .reference_int([](WideInt a, WideInt b) { return a % b; });
+      .reference_int([](WideInt a, WideInt b) { return a % b; })
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .vjp("other", "self other",
+           [](const Vjp& v) { return -(v.grad() * trunc_divide(v["self"], v["other"])); });
 }
 }  // namespace ops
 

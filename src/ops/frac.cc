@@ -9,7 +9,8 @@ OpDef define_frac() {
       .computes(kFloating)
       .formula([](Term x) { return x - trunc(x); })
       .reference([](auto x) { return x - std::trunc(x); })
-      .max_ulp(0.5);
+      .max_ulp(0.5)
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); });
 }
 }  // namespace ops
 

@@ -20,8 +20,9 @@ Tensor full_like_body(const Tensor& self, const Scalar& value, std::optional<DTy
 namespace ops {
 OpDef define_full_like() {
   return define_op<full_like_body>(
-      OpKind::Kernel,
-      "full_like(Tensor self, Scalar fill_value, *, DType? dtype=None, Device? device=None) -> Tensor");
+             OpKind::Kernel,
+             "full_like(Tensor self, Scalar fill_value, *, DType? dtype=None, Device? device=None) -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

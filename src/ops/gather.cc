@@ -3,6 +3,7 @@
 
 #include "dispatch/op_table.h"
 #include "ops/family_index.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -21,7 +22,15 @@ Tensor gather_body(const Op& op, const Tensor& self, std::int64_t dim, const Ten
 
 namespace ops {
 OpDef define_gather() {
-  return define_op<gather_body>(OpKind::Kernel, "gather(Tensor self, int dim, Tensor index) -> Tensor");
+  return define_op<gather_body>(OpKind::Kernel, "gather(Tensor self, int dim, Tensor index) -> Tensor")
+      .vjp("self", "dim index",
+           [](const Vjp& v) {
+             return gathered_back(v.grad(), v.sizes("self"), v.get<std::int64_t>("dim"), v["index"]);
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), Dim(0), s.indices(3, {2, 4})},
+                           {s({3, 4}), Dim(-1), s.indices(4, {2, 5})}};
+      });
 }
 }  // namespace ops
 

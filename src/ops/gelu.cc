@@ -2,17 +2,11 @@
 // at -infinity.
 #include <numbers>
 
-#include "base/check.h"
+#include "ops/family_gelu.h"
 #include "ops/family_pointwise.h"
 
 namespace pel {
 namespace {
-
-std::size_t formula_for(std::string_view approximate) {
-  PEL_CHECK(approximate == "none" || approximate == "tanh", ValueError,
-            "approximate is 'none' or 'tanh', not '{}'", approximate);
-  return approximate == "tanh" ? 1 : 0;
-}
 
 // Of x / sqrt(2) the rounding error counts x^2 times: it is put back through the exponent.
 template <class T>
@@ -42,14 +36,14 @@ T reference_gelu_tanh(T x) {
 }
 
 Tensor gelu_body(const Op& op, const Tensor& self, std::string_view approximate) {
-  return run_pointwise(op, {self}, {}, formula_for(approximate));
+  return run_pointwise(op, {self}, {}, gelu_formula(approximate));
 }
 const Tensor& gelu_in_place(const Op& op, const Tensor& self, std::string_view approximate) {
-  return run_pointwise_into(op, self, {self}, {}, formula_for(approximate));
+  return run_pointwise_into(op, self, {self}, {}, gelu_formula(approximate));
 }
 const Tensor& gelu_out_body(const Op& op, const Tensor& out, const Tensor& self,
                             std::string_view approximate) {
-  return run_pointwise_into(op, out, {self}, {}, formula_for(approximate));
+  return run_pointwise_into(op, out, {self}, {}, gelu_formula(approximate));
 }
 
 }  // namespace
@@ -65,7 +59,12 @@ OpDef define_gelu() {
       .formula([](Term x) { return gelu_tanh(x); }, "tanh")
       .reference([](auto x) { return reference_gelu_tanh(x); })
       .max_ulp(3)
-      .domain(-14, 10);
+      .domain(-14, 10)
+      .vjp("self", "self approximate",
+           [](const Vjp& v) {
+             return gelu_backward(v.grad(), v["self"], v.get<std::string_view>("approximate"));
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), std::string("tanh")}}; });
 }
 }  // namespace ops
 

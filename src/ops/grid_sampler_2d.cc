@@ -26,9 +26,9 @@ Tensor reflected(const Tensor& x, const Tensor& twice_low, const Tensor& twice_h
   return where(eq(span, 0), 0, inside);
 }
 
-class Sampler {
+class GridReader {
  public:
-  Sampler(const Tensor& image, const Tensor& grid, std::int64_t padding, GridCorners align)
+  GridReader(const Tensor& image, const Tensor& grid, std::int64_t padding, GridCorners align)
       : padding_(padding), align_(align) {
     const Dim samples = image.sizes()[0], channels = image.sizes()[1];
     sizes_[0] = image.sizes()[3];
@@ -129,7 +129,7 @@ Tensor grid_sampler_2d_body(const Tensor& self, const Tensor& grid, std::int64_t
   PEL_CHECK(padding >= kZeros && padding <= kReflection, ValueError,
             "padding_mode is 0 (zeros), 1 (border) or 2 (reflection), not {}", padding);
   const DType type = value_type(self.dtype());
-  const Sampler sampler(to(self, type), to(grid, type), padding, align_corners);
+  const GridReader sampler(to(self, type), to(grid, type), padding, align_corners);
   const Tensor result = interpolation == kBilinear  ? sampler.bilinear()
                         : interpolation == kNearest ? sampler.nearest()
                                                     : sampler.bicubic();
@@ -144,7 +144,14 @@ OpDef define_grid_sampler_2d() {
              OpKind::Composite,
              "grid_sampler_2d(Tensor self, Tensor grid, int interpolation_mode=0, int padding_mode=0, bool "
              "align_corners=False) -> Tensor")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({1, 2, 3, 4}), s({1, 2, 3, 2}, -1.3, 1.3)},
+                           {s({1, 1, 3, 4}), s({1, 2, 3, 2}, -1.3, 1.3), Dim(0), Dim(1), true},
+                           {s({1, 1, 3, 4}), s({1, 2, 3, 2}, -1.3, 1.3), Dim(0), Dim(2), false},
+                           {s({1, 1, 3, 4}), s({1, 2, 3, 2}, -1, 1), Dim(1), Dim(0), true},
+                           {s({1, 1, 3, 4}), s({1, 2, 3, 2}, -1, 1), Dim(2), Dim(1), false}};
+      });
 }
 }  // namespace ops
 

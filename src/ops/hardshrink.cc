@@ -1,5 +1,6 @@
 // x, but 0 within [-lambd, lambd]. NaN stays.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -11,7 +12,8 @@ OpDef define_hardshrink() {
       .reference([](auto x, auto lambd) { return x >= -lambd && x <= lambd ? 0 : x; })
       .domain(-2, 2)
       .params({0.5})
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "self lambd", shrink_gradient);
 }
 }  // namespace ops
 

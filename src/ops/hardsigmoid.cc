@@ -12,7 +12,9 @@ OpDef define_hardsigmoid() {
                                      : x >= 3 ? 1
                                               : (x + 3) / 6; })
       .max_ulp(1.5)
-      .domain(-4, 4);
+      .domain(-4, 4)
+      .vjp("self", "self", [](const Vjp& v) { return where(lt(abs(v["self"]), 3), v.grad() / 6, 0); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}, -5, 5)}}; });
 }
 }  // namespace ops
 

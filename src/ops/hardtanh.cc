@@ -1,6 +1,7 @@
 // x within [min_val, max_val]. NaN stays.
 #include "base/check.h"
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -38,7 +39,13 @@ OpDef define_hardtanh() {
       .reference_int([](WideInt x, WideInt low, WideInt high) { return x < low    ? low
                                                                        : x > high ? high
                                                                                   : x; })
-      .params({2, 5});
+      .params({2, 5})
+      .vjp("self", "result min_val max_val",
+           [](const Vjp& v) {
+             return inside_gradient(v.grad(), v["result"], v.get<Scalar>("min_val"),
+                                    v.get<Scalar>("max_val"));
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4})}, {s({3, 4}), Scalar(-0.5), Scalar(1.5)}}; });
 }
 }  // namespace ops
 

@@ -12,7 +12,8 @@ OpDef define_heaviside() {
                                                           : 0; })
       .reference_int([](WideInt x, WideInt values) { return x == 0  ? values
                                                             : x > 0 ? 1
-                                                                    : 0; });
+                                                                    : 0; })
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -9,7 +9,9 @@ OpDef define_hypot() {
       .computes(kFloating)
       .formula([](Term a, Term b) { return hypot(a, b); })
       .reference([](auto a, auto b) { return std::hypot(a, b); })
-      .max_ulp(1, 1.25);
+      .max_ulp(1, 1.25)
+      .vjp("self", "self result", [](const Vjp& v) { return v.grad() * (v["self"] / v["result"]); })
+      .vjp("other", "other result", [](const Vjp& v) { return v.grad() * (v["other"] / v["result"]); });
 }
 }  // namespace ops
 

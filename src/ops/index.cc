@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/family_index.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -22,8 +23,19 @@ Tensor index_body(const Op& op, const Tensor& self, ArrayView<Tensor> indices, A
 
 namespace ops {
 OpDef define_index() {
-  return define_op<index_body>(OpKind::Kernel,
-                               "index(Tensor self, Tensor[] indices, int[] dim=[]) -> Tensor");
+  return define_op<index_body>(OpKind::Kernel, "index(Tensor self, Tensor[] indices, int[] dim=[]) -> Tensor")
+      .vjp("self", "indices dim",
+           [](const Vjp& v) {
+             return index_put(zeros_beside(v.grad(), v.sizes("self")), v.get<ArrayView<Tensor>>("indices"),
+                              v.grad(), Accumulate::Yes, v.get<Axes>("dim"));
+           })
+      .samples([](Sampler& s) {
+        using List = std::vector<Tensor>;
+        return SampleCalls{
+            {s({3, 4}), List{s.indices(3, {2, 2})}},
+            {s({3, 2, 4}), List{s.indices(3, {5}), s.indices(4, {5}) - 4}, std::vector<Dim>{0, 2}},
+            {s({3, 2}), List{s.condition({3, 2})}}};
+      });
 }
 }  // namespace ops
 

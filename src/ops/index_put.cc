@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/family_index.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -37,11 +38,28 @@ namespace ops {
 OpDef define_index_put() {
   OpDef def = define_op<index_put_body>(OpKind::Composite,
                                         "index_put(Tensor self, Tensor[] indices, Tensor values, "
-                                        "bool accumulate=False, int[] dim=[]) -> Tensor");
+                                        "bool accumulate=False, int[] dim=[]) -> Tensor")
+                  .samples([](Sampler& s) {
+                    using List = std::vector<Tensor>;
+                    return SampleCalls{{s({4, 3}), List{s.permuted(4)}, s({3})},
+                                       {s({4, 3}), List{s.indices(4, {5})}, s({5, 3}), true},
+                                       {s({3, 2, 4}), List{s.indices(3, {2}), s.permuted(2)}, s({2, 1}),
+                                        false, std::vector<Dim>{0, 2}},
+                                       {s({3, 2}), List{s.condition({3, 2})}, s({})}};
+                  });
   def.forms.push_back(
       define_op<index_put_in_place>(OpKind::Kernel,
                                     "index_put_(Tensor(a!) self, Tensor[] indices, Tensor values, "
-                                    "bool accumulate=False, int[] dim=[]) -> Tensor(a!)"));
+                                    "bool accumulate=False, int[] dim=[]) -> Tensor(a!)")
+          .vjp("self", "indices accumulate dim",
+               [](const Vjp& v) {
+                 if (v.get<bool>("accumulate")) return v.grad();
+                 return index_put(v.grad(), v.get<ArrayView<Tensor>>("indices"), zeros_beside(v.grad(), {}),
+                                  Accumulate::No, v.get<Axes>("dim"));
+               })
+          .vjp("values", "indices dim", [](const Vjp& v) {
+            return index(v.grad(), v.get<ArrayView<Tensor>>("indices"), v.get<Axes>("dim"));
+          }));
   return def;
 }
 }  // namespace ops

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/family_index.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -28,7 +29,14 @@ Tensor index_select_body(const Op& op, const Tensor& self, std::int64_t dim, con
 namespace ops {
 OpDef define_index_select() {
   return define_op<index_select_body>(OpKind::Kernel,
-                                      "index_select(Tensor self, int dim, Tensor index) -> Tensor");
+                                      "index_select(Tensor self, int dim, Tensor index) -> Tensor")
+      .vjp("self", "dim index",
+           [](const Vjp& v) {
+             return selected_back(v.grad(), v.sizes("self"), v.get<std::int64_t>("dim"), v["index"]);
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), Dim(0), s.indices(3, {5})}, {s({3, 4}), Dim(-1), s.indices(4, {})}};
+      });
 }
 }  // namespace ops
 

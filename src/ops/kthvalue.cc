@@ -1,5 +1,6 @@
 // The k-th least element along an axis, and its index.
 #include "ops/family_axis.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -21,7 +22,11 @@ OpDef define_kthvalue() {
   return define_op<kthvalue_body>(
              OpKind::Kernel,
              "kthvalue(Tensor self, Dim k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)")
-      .dtypes(kFloating | kIntegral);
+      .dtypes(kFloating | kIntegral)
+      .vjp("self", "result1 dim keepdim", picked_gradient)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({3, 4}), Dim(2)}, {s.apart({3, 4}), Dim(3), Dim(0), true}};
+      });
 }
 }  // namespace ops
 

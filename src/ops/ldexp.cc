@@ -1,6 +1,7 @@
 // self * 2^other. With integer exponents rounded once; with others the power may overflow before.
 // overflow before.
 #include <limits>
+#include <numbers>
 
 #include "ops/family_pointwise.h"
 
@@ -40,7 +41,9 @@ OpDef define_ldexp() {
       })
       .max_ulp(2)
       .domain(-10, 10)
-      .domain(-40, 40);
+      .domain(-40, 40)
+      .vjp("self", "other", [](const Vjp& v) { return ldexp(v.grad(), v["other"]); })
+      .vjp("other", "result", [](const Vjp& v) { return v.grad() * v["result"] * std::numbers::ln2; });
 }
 }  // namespace ops
 

@@ -10,7 +10,10 @@ OpDef define_leaky_relu() {
       .computes(kFloating)
       .formula([](Term x, Term slope) { return select(x > 0, x, x * slope); })
       .reference([](auto x, auto slope) { return x > 0 ? x : x * slope; })
-      .params({0.125});
+      .params({0.125})
+      .vjp("self", "self negative_slope", [](const Vjp& v) {
+        return where(gt(v["self"], 0), v.grad(), v.grad() * v.get<Scalar>("negative_slope"));
+      });
 }
 }  // namespace ops
 

@@ -30,7 +30,11 @@ OpDef define_lerp() {
       .max_ulp(2)
       .domain(-10, 10)
       .domain(-10, 10)
-      .domain(-1, 2);
+      .domain(-1, 2)
+      .vjp("self", "weight", [](const Vjp& v) { return v.grad() * (1 - v["weight"]); })
+      .vjp("end", "weight", [](const Vjp& v) { return v.grad() * v["weight"]; })
+      .vjp("weight", "self end", [](const Vjp& v) { return v.grad() * (v["end"] - v["self"]); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({4}), s({3, 1}, 0.1, 0.9)}}; });
 }
 }  // namespace ops
 

@@ -28,7 +28,12 @@ Tensor linear_body(const Tensor& input, const Tensor& weight, const std::optiona
 namespace ops {
 OpDef define_linear() {
   return define_op<linear_body>(OpKind::Composite,
-                                "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor");
+                                "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+      .autocast(CastRule::Lower)
+      .samples([](Sampler& s) {
+        return SampleCalls{
+            {s({2, 3}), s({4, 3})}, {s({2, 3}), s({4, 3}), s({4})}, {s({2, 2, 3}), s({2, 3}), s({2})}};
+      });
 }
 }  // namespace ops
 

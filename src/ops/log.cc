@@ -10,7 +10,8 @@ OpDef define_log() {
       .formula([](Term x) { return log(x); })
       .reference([](auto x) { return std::log(x); })
       .max_ulp(1)
-      .domain(0, 1000);
+      .domain(0, 1000)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() / v["self"]; });
 }
 }  // namespace ops
 

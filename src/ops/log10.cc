@@ -1,4 +1,6 @@
 // The logarithm to base 10; NaN below 0.
+#include <numbers>
+
 #include "ops/family_pointwise.h"
 
 namespace pel {
@@ -10,7 +12,8 @@ OpDef define_log10() {
       .formula([](Term x) { return log10(x); })
       .reference([](auto x) { return std::log10(x); })
       .max_ulp(1.5)
-      .domain(0, 1000);
+      .domain(0, 1000)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() / (v["self"] * std::numbers::ln10); });
 }
 }  // namespace ops
 

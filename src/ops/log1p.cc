@@ -10,7 +10,8 @@ OpDef define_log1p() {
       .formula([](Term x) { return log1p(x); })
       .reference([](auto x) { return std::log1p(x); })
       .max_ulp(1.5)
-      .domain(-1, 100);
+      .domain(-1, 100)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() / (v["self"] + 1); });
 }
 }  // namespace ops
 

@@ -11,7 +11,8 @@ OpDef define_log_sigmoid() {
       .reference([](auto x) { return x > 0 ? 0 - std::log1p(std::exp(-x)) : x - std::log1p(std::exp(x)); })
       .max_ulp(2)
       .domain(-110, 110)
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "result", [](const Vjp& v) { return -(v.grad() * expm1(v["result"])); });
 }
 }  // namespace ops
 

@@ -22,7 +22,12 @@ OpDef define_log_softmax() {
         return RowProgram::Wanted{
             in[0][place] - std::ranges::max(in[0]) - std::log(sum_of_exponentials(in[0])),
             std::ranges::max(in[0]) - in[0][place] + 1};
-      });
+      })
+      .vjp("self", "result dim",
+           [](const Vjp& v) {
+             return log_softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim"));
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(-1)}, {s({3, 4}), Dim(0)}}; });
 }
 }  // namespace ops
 

@@ -1,6 +1,7 @@
 // What flows back through log_softmax: grad - e^result sum(grad).
 #include "base/check.h"
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -29,6 +30,18 @@ OpDef define_log_softmax_backward() {
         const long double e = std::exp(in[1][place]);
         return RowProgram::Wanted{in[0][place] - e * sum_of(in[0]),
                                   std::abs(in[0][place]) + e * sum_of_sizes(in[0])};
+      })
+      .vjp("grad", "result dim",
+           [](const Vjp& v) {
+             return v.grad() - sum(v.grad() * exp(v["result"]), {v.get<std::int64_t>("dim")}, KeepDims::Yes);
+           })
+      .vjp("result", "grad result dim",
+           [](const Vjp& v) {
+             return -(v.grad() * exp(v["result"]) *
+                      sum(v["grad"], {v.get<std::int64_t>("dim")}, KeepDims::Yes));
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s({3, 4}), Dim(-1)}, {s({2, 3}), s({2, 3}), Dim(0)}};
       });
 }
 }  // namespace ops

@@ -25,7 +25,9 @@ OpDef define_logaddexp() {
         const double apart = std::abs(a - b);
         return std::abs(std::fmax(a, b)) + (1 + apart) * std::exp(-apart);
       })
-      .max_ulp(2);
+      .max_ulp(2)
+      .vjp("self", "self other", [](const Vjp& v) { return v.grad() * sigmoid(v["self"] - v["other"]); })
+      .vjp("other", "self other", [](const Vjp& v) { return v.grad() * sigmoid(v["other"] - v["self"]); });
 }
 }  // namespace ops
 

@@ -28,7 +28,11 @@ OpDef define_logaddexp2() {
         const double apart = std::abs(a - b);
         return std::abs(std::fmax(a, b)) + (1 + apart) * std::exp2(-apart);
       })
-      .max_ulp(2.5);
+      .max_ulp(2.5)
+      .vjp("self", "self other",
+           [](const Vjp& v) { return v.grad() * sigmoid((v["self"] - v["other"]) * std::numbers::ln2); })
+      .vjp("other", "self other",
+           [](const Vjp& v) { return v.grad() * sigmoid((v["other"] - v["self"]) * std::numbers::ln2); });
 }
 }  // namespace ops
 

@@ -50,7 +50,15 @@ OpDef define_logit() {
       })
       .max_ulp(2)
       .domain(0, 1)
-      .params({0.125});
+      .params({0.125})
+      .vjp("self", "self eps",
+           [](const Vjp& v) {
+             const Tensor& x = v["self"];
+             const Tensor slope = v.grad() / (x * (1 - x));
+             const auto eps = v.get<std::optional<double>>("eps");
+             return formula_for(eps) == 0 ? slope : where(le(abs(x - 0.5), 0.5 - *eps), slope, 0);
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}, -0.5, 1.5), 0.125}}; });
 }
 }  // namespace ops
 

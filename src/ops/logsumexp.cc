@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/family_softmax.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -28,6 +29,17 @@ OpDef define_logsumexp() {
         const long double greatest = std::ranges::max(in[0]);
         return RowProgram::Wanted{std::log(sum_of_exponentials(in[0])) + greatest,
                                   std::max(1.0L, std::abs(greatest))};
+      })
+      .vjp("self", "self result dim keepdim",
+           [](const Vjp& v) {
+             const auto axes = v.get<Axes>("dim");
+             const auto keep = v.get<KeepDims>("keepdim");
+             const Tensor& self = v["self"];
+             return with_axes_kept(v.grad(), self.sizes(), axes, keep) *
+                    exp(self - with_axes_kept(v["result"], self.sizes(), axes, keep));
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), std::vector<Dim>{1}}, {s({2, 3, 2}), std::vector<Dim>{0, -1}, true}};
       });
 }
 }  // namespace ops

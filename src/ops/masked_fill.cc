@@ -47,7 +47,9 @@ OpDef define_masked_fill() {
       .formula([](Term mask, Term x, Term value) { return select(mask, value, x); })
       .reference([](auto mask, auto x, auto value) { return mask != 0 ? value : x; })
       .reference_int([](WideInt mask, WideInt x, WideInt value) { return mask != 0 ? value : x; })
-      .params({3});
+      .params({3})
+      .vjp("self", "mask", [](const Vjp& v) { return masked_fill(v.grad(), v["mask"], 0); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s.condition({4}), Scalar(3)}}; });
 }
 }  // namespace ops
 

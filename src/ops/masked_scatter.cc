@@ -35,7 +35,11 @@ Tensor masked_scatter_body(const Tensor& self, const Tensor& mask, const Tensor&
 namespace ops {
 OpDef define_masked_scatter() {
   return define_op<masked_scatter_body>(OpKind::Composite,
-                                        "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor");
+                                        "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s.condition({3, 4}), s({2, 6})},
+                           {s({3, 1}), s.condition({4}), s({13})}};
+      });
 }
 }  // namespace ops
 

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/family_index.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -26,7 +27,14 @@ Tensor masked_select_body(const Op& op, const Tensor& self, const Tensor& mask) 
 
 namespace ops {
 OpDef define_masked_select() {
-  return define_op<masked_select_body>(OpKind::Sync, "masked_select(Tensor self, Tensor mask) -> Tensor");
+  return define_op<masked_select_body>(OpKind::Sync, "masked_select(Tensor self, Tensor mask) -> Tensor")
+      .vjp("self", "mask",
+           [](const Vjp& v) {
+             return masked_scatter(zeros_beside(v.grad(), v.sizes("self")), v["mask"], v.grad());
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s.condition({3, 4})}, {s({3, 1}), s.condition({2, 1, 4})}};
+      });
 }
 }  // namespace ops
 

@@ -59,7 +59,14 @@ Tensor matmul_body(const Tensor& self, const Tensor& other) {
 
 namespace ops {
 OpDef define_matmul() {
-  return define_op<matmul_body>(OpKind::Composite, "matmul(Tensor self, Tensor other) -> Tensor");
+  return define_op<matmul_body>(OpKind::Composite, "matmul(Tensor self, Tensor other) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({4}), s({4})},
+                           {s({2, 4}), s({4})},
+                           {s({3}), s({3, 2})},
+                           {s({2, 2, 3}), s({3, 2})},
+                           {s({2, 1, 2, 3}), s({2, 3, 2})}};
+      });
 }
 }  // namespace ops
 

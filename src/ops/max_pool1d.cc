@@ -24,7 +24,10 @@ namespace ops {
 OpDef define_max_pool1d() {
   return define_op<max_pool1d_body>(OpKind::Composite,
                                     "max_pool1d(Tensor self, int[] kernel_size, int[] stride=[], int[] "
-                                    "padding=[0], int[] dilation=[1], bool ceil_mode=False) -> Tensor");
+                                    "padding=[0], int[] dilation=[1], bool ceil_mode=False) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({2, 7}), std::vector<Dim>{3}, std::vector<Dim>{2}, std::vector<Dim>{1}}};
+      });
 }
 }  // namespace ops
 

@@ -18,7 +18,19 @@ OpDef define_max_pool2d_with_indices() {
              OpKind::Kernel,
              "max_pool2d_with_indices(Tensor self, int[] kernel_size, int[] stride=[], int[] padding=[0], "
              "int[] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)")
-      .dtypes(kFloating | kIntegral);
+      .dtypes(kFloating | kIntegral)
+      .vjp("self", "kernel_size stride padding dilation ceil_mode result1",
+           [](const Vjp& v) {
+             return max_pool2d_with_indices_backward(
+                 v.grad(), stand_in_for_self(v), v.get<Axes>("kernel_size"), v.get<Axes>("stride"),
+                 v.get<Axes>("padding"), v.get<Axes>("dilation"), v.get<CeilMode>("ceil_mode"), v["result1"]);
+           })
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        return SampleCalls{
+            {s.apart({1, 2, 4, 4}), Numbers{2}},
+            {s.apart({2, 5, 4}), Numbers{3, 2}, Numbers{2, 1}, Numbers{1, 0}, Numbers{1, 2}, true}};
+      });
 }
 }  // namespace ops
 

@@ -1,4 +1,7 @@
 // What flows back through max_pool2d: each gradient goes to the element that was the greatest.
+#include "pellucid/indexing.h"
+#include "pellucid/ops.h"
+
 #include "ops/family_pool.h"
 
 namespace pel {
@@ -19,7 +22,19 @@ OpDef define_max_pool2d_with_indices_backward() {
              OpKind::Kernel,
              "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[] kernel_size, int[] "
              "stride, int[] padding, int[] dilation, bool ceil_mode, Tensor indices) -> Tensor")
-      .dtypes(kFloating | DTypeSet{kI64});
+      .dtypes(kFloating | DTypeSet{kI64})
+      .vjp("grad_output", "indices",
+           [](const Vjp& v) {
+             const Tensor& indices = v["indices"];
+             return gather(v.grad().flatten(-2), -1, indices.flatten(-2)).view(indices.sizes());
+           })
+      .no_vjp("self")
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        const Tensor indices = std::get<1>(max_pool2d_with_indices(s.apart({1, 2, 4, 4}), {2}));
+        return SampleCalls{{s({1, 2, 2, 2}), s({1, 2, 4, 4}), Numbers{2}, Numbers{}, Numbers{0}, Numbers{1},
+                            false, indices}};
+      });
 }
 }  // namespace ops
 

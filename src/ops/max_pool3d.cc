@@ -15,7 +15,10 @@ namespace ops {
 OpDef define_max_pool3d() {
   return define_op<max_pool3d_body>(OpKind::Composite,
                                     "max_pool3d(Tensor self, int[] kernel_size, int[] stride=[], int[] "
-                                    "padding=[0], int[] dilation=[1], bool ceil_mode=False) -> Tensor");
+                                    "padding=[0], int[] dilation=[1], bool ceil_mode=False) -> Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({1, 3, 2, 3}), std::vector<Dim>{2}, std::vector<Dim>{1}}};
+      });
 }
 }  // namespace ops
 

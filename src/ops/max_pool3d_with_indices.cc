@@ -18,7 +18,13 @@ OpDef define_max_pool3d_with_indices() {
              OpKind::Kernel,
              "max_pool3d_with_indices(Tensor self, int[] kernel_size, int[] stride=[], int[] padding=[0], "
              "int[] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)")
-      .dtypes(kFloating | kIntegral);
+      .dtypes(kFloating | kIntegral)
+      .vjp("self", "result1", [](const Vjp& v) { return spread_by_indices(v, v["result1"], 3); })
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        return SampleCalls{{s.apart({1, 2, 2, 3, 3}), Numbers{2}, Numbers{1}},
+                           {s.apart({1, 3, 3, 4}), Numbers{3, 2, 2}, Numbers{2}, Numbers{1}}};
+      });
 }
 }  // namespace ops
 

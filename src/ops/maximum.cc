@@ -1,6 +1,7 @@
 // The larger one; NaN if one of them is.
 #include "ops/family_bounds.h"
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -13,7 +14,11 @@ OpDef define_maximum() {
         return max_or_nan(a, b);
       })
       .reference([](auto a, auto b) { return a != a || a >= b ? a : b; })
-      .reference_int([](WideInt a, WideInt b) { return a > b ? a : b; });
+      .reference_int([](WideInt a, WideInt b) { return a > b ? a : b; })
+      .vjp("self", "self other",
+           [](const Vjp& v) { return gradient_of_greater(v.grad(), v["self"], v["other"]); })
+      .vjp("other", "self other",
+           [](const Vjp& v) { return gradient_of_greater(v.grad(), v["other"], v["self"]); });
 }
 }  // namespace ops
 

@@ -1,6 +1,7 @@
 // Mean over axes. Integers need a dtype.
 #include "base/check.h"
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -23,6 +24,15 @@ OpDef define_mean() {
       .reference([](const RowData& in, const RowParams&, int, std::size_t) {
         const auto count = static_cast<long double>(in[0].size());
         return RowProgram::Wanted{sum_of(in[0]) / count, sum_of_sizes(in[0]) / count};
+      })
+      .vjp("self", "dim keepdim",
+           [](const Vjp& v) {
+             return mean_gradient(v.grad(), v.sizes("self"), v.get<Axes>("dim"), v.get<KeepDims>("keepdim"));
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3, 2})},
+                           {s({2, 3, 2}), std::vector<Dim>{0, -1}},
+                           {s({2, 3, 2}), std::vector<Dim>{1}, true}};
       });
 }
 }  // namespace ops

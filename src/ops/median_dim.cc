@@ -1,5 +1,6 @@
 // The lower of the two elements in the middle of a sorted axis, and its index. NaN where an element is.
 #include "ops/family_axis.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -17,7 +18,9 @@ namespace ops {
 OpDef define_median_dim() {
   return define_op<median_dim_body>(
              OpKind::Kernel, "median_dim(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)")
-      .dtypes(kFloating | kIntegral);
+      .dtypes(kFloating | kIntegral)
+      .vjp("self", "result1 dim keepdim", picked_gradient)
+      .samples([](Sampler& s) { return SampleCalls{{s.apart({3, 4})}, {s.apart({3, 4}), Dim(0), true}}; });
 }
 }  // namespace ops
 

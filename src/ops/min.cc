@@ -5,9 +5,11 @@ namespace pel {
 
 namespace ops {
 OpDef define_min() {
-  return extreme(
-      rows_op<extreme_and_index_body>("min(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)"),
-      FoldKind::Min, ExtremeGives::ValueAndIndex);
+  return extreme(rows_op<extreme_and_index_body>(
+                     "min(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)"),
+                 FoldKind::Min, ExtremeGives::ValueAndIndex)
+      .vjp("self", "result1 dim keepdim", picked_gradient)
+      .samples(indexed_extreme_samples);
 }
 }  // namespace ops
 

@@ -9,7 +9,12 @@ OpDef define_mish() {
       .formula([](Term x) { return mish(x); })
       .reference([](auto x) { return x * std::tanh(std::log1p(std::exp(x))); })
       .max_ulp(3.5)
-      .domain(-110, 40);
+      .domain(-110, 40)
+      .vjp("self", "self", [](const Vjp& v) {
+        const Tensor& x = v["self"];
+        const Tensor t = tanh(softplus(x));
+        return v.grad() * (t + x * tanh_backward(sigmoid(x), t));
+      });
 }
 }  // namespace ops
 

@@ -37,7 +37,10 @@ Tensor movedim_body(const Tensor& self, Axes source, Axes destination) {
 namespace ops {
 OpDef define_movedim() {
   return define_op<movedim_body>(OpKind::Composite,
-                                 "movedim(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)");
+                                 "movedim(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3, 4}), std::vector<Dim>{0, -1}, std::vector<Dim>{1, 0}}};
+      });
 }
 }  // namespace ops
 

@@ -28,9 +28,10 @@ Tensor multinomial_body(const Op& op, const Tensor& self, Dim samples, Replaceme
 namespace ops {
 OpDef define_multinomial() {
   return define_op<multinomial_body>(
-      OpKind::Kernel,
-      "multinomial(Tensor self, Dim num_samples, bool replacement=False, *, " PEL_STREAM_SCHEMA
-      ") -> Tensor");
+             OpKind::Kernel,
+             "multinomial(Tensor self, Dim num_samples, bool replacement=False, *, " PEL_STREAM_SCHEMA
+             ") -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

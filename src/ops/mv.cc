@@ -15,7 +15,13 @@ Tensor mv_body(const Op& op, const Tensor& self, const Tensor& vec) {
 }  // namespace
 
 namespace ops {
-OpDef define_mv() { return define_op<mv_body>(OpKind::Kernel, "mv(Tensor self, Tensor vec) -> Tensor"); }
+OpDef define_mv() {
+  return define_op<mv_body>(OpKind::Kernel, "mv(Tensor self, Tensor vec) -> Tensor")
+      .autocast(CastRule::Lower)
+      .vjp("self", "vec", [](const Vjp& v) { return outer(v.grad(), v["vec"]); })
+      .vjp("vec", "self", [](const Vjp& v) { return mv(v["self"].t(), v.grad()); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({4})}}; });
+}
 }  // namespace ops
 
 Tensor mv(const Tensor& self, const Tensor& vec, Site site) { return call<"mv", mv_body>(site, self, vec); }

@@ -49,7 +49,8 @@ OpDef define_nan_to_num() {
         return std::isnan(x) ? nan : std::isfinite(x) ? x : x > 0 ? posinf : neginf;
       })
       .reference_int([](WideInt x, WideInt, WideInt, WideInt) { return x; })
-      .params({1.5, 100, -200});
+      .params({1.5, 100, -200})
+      .vjp("self", "self", [](const Vjp& v) { return where(isfinite(v["self"]), v.grad(), 0); });
 }
 }  // namespace ops
 

@@ -26,7 +26,8 @@ Tensor narrow_body(const Tensor& self, std::int64_t axis, Dim start, Dim length)
 namespace ops {
 OpDef define_narrow() {
   return define_op<narrow_body>(OpKind::Composite,
-                                "narrow(Tensor(a) self, int dim, Dim start, Dim length) -> Tensor(a)");
+                                "narrow(Tensor(a) self, int dim, Dim start, Dim length) -> Tensor(a)")
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(-1), Dim(1), Dim(2)}}; });
 }
 }  // namespace ops
 

@@ -21,8 +21,18 @@ std::tuple<Tensor, Tensor> native_dropout_body(const Op& op, const Tensor& self,
 namespace ops {
 OpDef define_native_dropout() {
   return define_op<native_dropout_body>(
-      OpKind::Kernel,
-      "native_dropout(Tensor input, float p, bool train, *, " PEL_STREAM_SCHEMA ") -> (Tensor, Tensor)");
+             OpKind::Kernel, "native_dropout(Tensor input, float p, bool train, *, " PEL_STREAM_SCHEMA
+                             ") -> (Tensor, Tensor)")
+      .vjp("input", "result1 p train",
+           [](const Vjp& v) {
+             const double p = v.get<bool>("train") ? v.get<double>("p") : 0;
+             return v.grad() * v["result1"] * (p < 1 ? 1 / (1 - p) : 0);
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), 0.4, true, Scalar(7), Scalar(0)},
+                           {s({3, 4}), 0.4, false, Scalar(7), Scalar(0)},
+                           {s({2}), 1.0, true, Scalar(7), Scalar(0)}};
+      });
 }
 }  // namespace ops
 

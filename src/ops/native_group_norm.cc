@@ -31,7 +31,29 @@ OpDef define_native_group_norm() {
   RowsDef def = norm_program(rows_op<native_group_norm_body>(
       "native_group_norm(Tensor self, Tensor? weight, Tensor? bias, Dim N, Dim C, Dim HxW, int group, float "
       "eps=1e-05) -> (Tensor, Tensor, Tensor)"));
-  return norm_program(std::move(def).program("affine").inputs(3, 1));
+  return norm_program(std::move(def).program("affine").inputs(3, 1))
+      .vjp("self weight bias", "self weight N C HxW group result1 result2",
+           [](const Vjp& v) {
+             const Tensor &self = v["self"], &mean = v["result1"], &rstd = v["result2"];
+             Tensor to_self, to_weight, to_bias;
+             if (v.has_grad(0)) {
+               std::tie(to_self, to_weight, to_bias) = native_group_norm_backward(
+                   v.grad(), self, mean, rstd, v.get<std::optional<Tensor>>("weight"), v.get<Dim>("N"),
+                   v.get<Dim>("C"), v.get<Dim>("HxW"), v.get<std::int64_t>("group"));
+             }
+             if (v.has_grad(1) || v.has_grad(2)) {
+               const GroupViews views(v);
+               const Tensor flow = statistics_gradient(
+                   views.statistic(grad_or_none(v, 1)), views.statistic(grad_or_none(v, 2)),
+                   views.of(self) - views.statistic(mean), views.statistic(rstd), views.count());
+               to_self = sum_of_flows(to_self, reshape(expand(flow, views.of(self).sizes()), self.sizes()));
+             }
+             return std::vector<Tensor>{to_self, to_weight, to_bias};
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 4, 2}), s({4}), s({4}), Dim(2), Dim(4), Dim(2), Dim(2)},
+                           {s({2, 4, 1, 2}), Value(), Value(), Dim(2), Dim(4), Dim(2), Dim(1), 0.1}};
+      });
 }
 }  // namespace ops
 

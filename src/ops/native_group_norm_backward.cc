@@ -33,8 +33,33 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward_body(
 namespace ops {
 OpDef define_native_group_norm_backward() {
   return norm_backward_programs(rows_op<native_group_norm_backward_body>(
-      "native_group_norm_backward(Tensor grad, Tensor self, Tensor mean, Tensor rstd, Tensor? weight, Dim N, "
-      "Dim C, Dim HxW, int group) -> (Tensor, Tensor, Tensor)"));
+                                    "native_group_norm_backward(Tensor grad, Tensor self, Tensor mean, "
+                                    "Tensor rstd, Tensor? weight, Dim N, "
+                                    "Dim C, Dim HxW, int group) -> (Tensor, Tensor, Tensor)"))
+      .vjp("grad self mean rstd weight", "grad self mean rstd weight N C HxW group",
+           [](const Vjp& v) {
+             const GroupViews views(v);
+             const Tensor& self = v["self"];
+             const Tensor centred = views.of(self) - views.statistic(v["mean"]);
+             const NormBackwardCall call{views.of(v["grad"]),
+                                         centred,
+                                         views.statistic(v["rstd"]),
+                                         views.parameter(v.get<std::optional<Tensor>>("weight")),
+                                         {2, 3}};
+             const NormBackwardCall to =
+                 call.gradients(views.of(v.grad(0)), views.parameter(grad_or_none(v, 1)),
+                                views.parameter(grad_or_none(v, 2)));
+             const auto of_group = [](const Tensor& t) { return sum(t, {2, 3}); };
+             return std::vector<Tensor>{reshape(to.grad, self.sizes()), reshape(to.centred, self.sizes()),
+                                        -of_group(to.centred), of_group(to.rstd),
+                                        reshape(sum(to.weight, {0, 3}), {-1})};
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{
+            {s({2, 4, 2}), s({2, 4, 2}), s({2, 2}), s({2, 2}, 0.5, 2), s({4}), Dim(2), Dim(4), Dim(2),
+             Dim(2)},
+            {s({1, 4}), s({1, 4}), s({1, 2}), s({1, 2}, 0.5, 2), Value(), Dim(1), Dim(4), Dim(1), Dim(2)}};
+      });
 }
 }  // namespace ops
 

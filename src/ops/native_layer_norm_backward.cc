@@ -28,9 +28,23 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward_body(const Op& op,
 
 namespace ops {
 OpDef define_native_layer_norm_backward() {
-  return norm_backward_programs(rows_op<native_layer_norm_backward_body>(
-      "native_layer_norm_backward(Tensor grad, Tensor self, Dim[] normalized_shape, Tensor mean, "
-      "Tensor rstd, Tensor? weight=None) -> (Tensor, Tensor, Tensor)"));
+  return norm_backward_programs(
+             rows_op<native_layer_norm_backward_body>(
+                 "native_layer_norm_backward(Tensor grad, Tensor self, Dim[] normalized_shape, Tensor mean, "
+                 "Tensor rstd, Tensor? weight=None) -> (Tensor, Tensor, Tensor)"))
+      .vjp("grad self mean rstd weight", "grad self normalized_shape mean rstd weight",
+           [](const Vjp& v) {
+             const NormBackwardCall call{v["grad"], v["self"] - v["mean"], v["rstd"],
+                                         v.get<std::optional<Tensor>>("weight").value_or(Tensor()),
+                                         last_axes(v.get<Dims>("normalized_shape"))};
+             const NormBackwardCall to = call.gradients(v.grad(0), grad_or_none(v, 1), grad_or_none(v, 2));
+             return std::vector<Tensor>{to.grad, to.centred, -to.centred, to.rstd, to.weight};
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3}), s({2, 3}), std::vector<Dim>{3}, s({2, 1}), s({2, 1}, 0.5, 2)},
+                           {s({2, 2, 2}), s({2, 2, 2}), std::vector<Dim>{2, 2}, s({2, 1, 1}),
+                            s({2, 1, 1}, 0.5, 2), s({2, 2})}};
+      });
 }
 }  // namespace ops
 

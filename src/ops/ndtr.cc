@@ -26,7 +26,11 @@ OpDef define_ndtr() {
       .reference([](auto x) { return reference_ndtr(x); })
       .max_ulp(4)
       .domain(-14, 6)
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "self", [](const Vjp& v) {
+        return v.grad() * exp(v["self"] * v["self"] * -0.5) *
+               (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+      });
 }
 }  // namespace ops
 

@@ -9,7 +9,8 @@ OpDef define_neg() {
       .computes(kFloating | kIntegral)
       .formula([](Term x) { return -x; })
       .reference([](auto x) { return -x; })
-      .reference_int([](WideInt x) { return -x; });
+      .reference_int([](WideInt x) { return -x; })
+      .vjp("self", "", [](const Vjp& v) { return -v.grad(); });
 }
 }  // namespace ops
 

@@ -18,7 +18,8 @@ OpDef define_nextafter() {
       .reference([](auto x, auto y) {
         using T = Computed<decltype(x)>;
         return std::nextafter(static_cast<T>(x), static_cast<T>(y));
-      });
+      })
+      .not_differentiable();
 }
 }  // namespace ops
 

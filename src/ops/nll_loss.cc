@@ -22,7 +22,13 @@ OpDef define_nll_loss() {
   return define_op<nll_loss_body>(OpKind::Composite,
                                   "nll_loss(Tensor self, Tensor target, Tensor? weight=None, str "
                                   "reduction='mean', int ignore_index=-100) -> Tensor")
-      .dtypes(kFloating);
+      .autocast(CastRule::Wide)
+      .dtypes(kFloating)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s.indices(4, {3})},
+                           {s({2, 3, 2}), s.indices(3, {2, 2}), s({3}, 0.5, 2), std::string("mean"), Dim(1)},
+                           {s({4}), s.indices(4, {}), Value(), std::string("none")}};
+      });
 }
 }  // namespace ops
 

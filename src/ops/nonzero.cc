@@ -12,7 +12,9 @@ Tensor nonzero_body(const Tensor& self) { return nonzero_rows(self); }
 }  // namespace
 
 namespace ops {
-OpDef define_nonzero() { return define_op<nonzero_body>(OpKind::Sync, "nonzero(Tensor self) -> Tensor"); }
+OpDef define_nonzero() {
+  return define_op<nonzero_body>(OpKind::Sync, "nonzero(Tensor self) -> Tensor").not_differentiable();
+}
 }  // namespace ops
 
 Tensor nonzero(const Tensor& self, Site site) { return call<"nonzero", nonzero_body>(site, self); }

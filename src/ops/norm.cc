@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -28,6 +29,34 @@ Tensor norm_body(const Op& op, const Tensor& self, const Scalar& p, Axes axes, K
 }
 
 Term size_of(const RowTerms& t) { return abs(t.in[0]); }
+
+// As PyTorch has it: 0 where the norm is 0.
+Tensor norm_gradient(const Vjp& v) {
+  const double p = v.get<Scalar>("p").to_double();
+  const auto axes = v.get<Axes>("dim");
+  const auto keep = v.get<KeepDims>("keepdim");
+  const Tensor& self = v["self"];
+  const Tensor grad = with_axes_kept(v.grad(), self.sizes(), axes, keep);
+  const Tensor norm = with_axes_kept(v["result"], self.sizes(), axes, keep);
+  const Tensor is_zero = eq(norm, 0);
+  switch (program_for(p)) {
+    case kZero:
+      return zeros_like(self);
+    case kOne:
+      return sgn(self) * grad;
+    case kTwo:
+      return self * masked_fill(grad / norm, is_zero, 0);
+    case kGreatest:
+    case kLeast:
+      return sgn(self) * shared_by_equals(grad, abs(self), norm, axes, KeepDims::Yes);
+    default:
+      break;
+  }
+  // |x|^(p - 1) with the sign of x; for p below 1 it has a pole at 0.
+  const Tensor powers = p < 2 ? sgn(self) * pow(abs(self), p - 1) : self * pow(abs(self), p - 2);
+  const Tensor finite = p < 1 ? masked_fill(powers, eq(self, 0), 0) : powers;
+  return finite * masked_fill(grad * pow(norm, 1 - p), is_zero, 0);
+}
 
 }  // namespace
 
@@ -90,6 +119,18 @@ OpDef define_norm() {
         long double sum = 0;
         for (const long double x : in[0]) sum += std::abs(x * x * x);
         return RowProgram::Wanted{std::cbrt(sum), 0};
+      })
+      .vjp("self", "self result p dim keepdim", norm_gradient)
+      .samples([](Sampler& s) {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        return SampleCalls{{s({2, 3})},
+                           {s({3, 4}), Scalar(1), std::vector<Dim>{1}, true},
+                           {s({3, 2}), Scalar(0), std::vector<Dim>{0}},
+                           {s.apart({3, 4}), Scalar(kInfinity), std::vector<Dim>{-1}},
+                           {s.apart({3, 4}), Scalar(-kInfinity)},
+                           {s({3, 2}), Scalar(0.5), std::vector<Dim>{1}},
+                           {s({3, 2}), Scalar(1.5), std::vector<Dim>{1}},
+                           {s({2, 3, 2}), Scalar(3), std::vector<Dim>{0, 2}}};
       });
 }
 }  // namespace ops

@@ -47,7 +47,8 @@ namespace ops {
 OpDef define_normal() {
   return define_op<normal_body>(OpKind::Kernel,
                                 "normal(Tensor mean, Tensor std, *, " PEL_STREAM_SCHEMA ") -> Tensor")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .not_differentiable();  // as in PyTorch: no gradient passes a sample
 }
 }  // namespace ops
 

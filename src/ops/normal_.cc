@@ -20,7 +20,9 @@ OpDef define_normal_() {
   return define_op<normal_in_place_body>(
              OpKind::Kernel,
              "normal_(Tensor(a!) self, float mean=0, float std=1, *, " PEL_STREAM_SCHEMA ") -> Tensor(a!)")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .no_vjp("self")
+      .samples([](Sampler& s) { return SampleCalls{{s({3}), 0.5, 2.0, Scalar(7), Scalar(0)}}; });
 }
 }  // namespace ops
 

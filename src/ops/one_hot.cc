@@ -35,7 +35,8 @@ Tensor one_hot_body(const Op& op, const Tensor& self, std::int64_t classes) {
 
 namespace ops {
 OpDef define_one_hot() {
-  return define_op<one_hot_body>(OpKind::Kernel, "one_hot(Tensor self, int num_classes=-1) -> Tensor");
+  return define_op<one_hot_body>(OpKind::Kernel, "one_hot(Tensor self, int num_classes=-1) -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -17,7 +17,8 @@ Tensor outer_body(const Tensor& self, const Tensor& vec2) {
 
 namespace ops {
 OpDef define_outer() {
-  return define_op<outer_body>(OpKind::Composite, "outer(Tensor self, Tensor vec2) -> Tensor");
+  return define_op<outer_body>(OpKind::Composite, "outer(Tensor self, Tensor vec2) -> Tensor")
+      .samples([](Sampler& s) { return SampleCalls{{s({3}), s({4})}}; });
 }
 }  // namespace ops
 

@@ -29,7 +29,17 @@ Tensor permute_body(const Tensor& self, Axes axes) {
 
 namespace ops {
 OpDef define_permute() {
-  return define_op<permute_body>(OpKind::Metadata, "permute(Tensor(a) self, int[] dims) -> Tensor(a)");
+  return define_op<permute_body>(OpKind::Metadata, "permute(Tensor(a) self, int[] dims) -> Tensor(a)")
+      .vjp("self", "dims",
+           [](const Vjp& v) {
+             const std::vector<std::int64_t> axes = v.get<Axes>("dims");
+             const auto rank = static_cast<std::int64_t>(axes.size());
+             std::vector<std::int64_t> back(axes.size());
+             for (std::int64_t i = 0; i < rank; ++i)
+               back[static_cast<std::size_t>(wrap_axis(axes[static_cast<std::size_t>(i)], rank))] = i;
+             return permute(v.grad(), back);
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({2, 3, 4}), std::vector<Dim>{2, 0, -2}}}; });
 }
 }  // namespace ops
 

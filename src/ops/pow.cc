@@ -63,6 +63,18 @@ const Tensor& pow_in_place(const Op& op, const Tensor& self, const Tensor& expon
   return pow_out_body(op, self, self, exponent);
 }
 
+// exponent base^(exponent - 1), and 0 where the exponent is 0.
+Tensor base_gradient(const Vjp& v) {
+  const Tensor &base = v["self"], &exponent = v["exponent"];
+  if (exponent.header()->is_number && exponent.has_data()) {
+    const Scalar number = load_element(exponent.dtype(), exponent.raw_data());
+    if (number.to_double() == 0) return zeros_like(v.grad());
+    const Scalar less = number.is_float() ? Scalar(number.to_double() - 1) : Scalar(number.to_int() - 1);
+    return v.grad() * (number * (number.to_double() == 2 ? base : pow(base, less)));
+  }
+  return v.grad() * masked_fill(exponent * pow(base, exponent - 1), eq(exponent, 0), 0);
+}
+
 }  // namespace
 
 namespace ops {
@@ -81,7 +93,15 @@ OpDef define_pow() {
       })
       .max_ulp(1, 1.25)
       .domain(-10, 30)
-      .domain(-20, 25);
+      .domain(-20, 25)
+      .vjp("self", "self exponent", base_gradient)
+      .vjp("exponent", "self exponent result",
+           [](const Vjp& v) {
+             const Tensor& base = v["self"];
+             const Tensor is_flat = logical_and(eq(base, 0), ge(v["exponent"], 0));
+             return v.grad() * masked_fill(v["result"] * log(base), is_flat, 0);
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}, 0.5, 2), s({4})}}; });
 }
 }  // namespace ops
 

@@ -11,7 +11,8 @@ OpDef define_rad2deg() {
       .floating()
       .formula([](Term x) { return x * (180 / std::numbers::pi); })
       .reference([](auto x) { return x * (180 / std::numbers::pi_v<decltype(x)>); })
-      .max_ulp(1);
+      .max_ulp(1)
+      .vjp("self", "", [](const Vjp& v) { return rad2deg(v.grad()); });
 }
 }  // namespace ops
 

@@ -17,8 +17,10 @@ Tensor rand_like_body(const Tensor& self, std::optional<DType> dtype, std::optio
 namespace ops {
 OpDef define_rand_like() {
   return define_op<rand_like_body>(
-      OpKind::Kernel,
-      "rand_like(Tensor self, *, DType? dtype=None, Device? device=None, " PEL_STREAM_SCHEMA ") -> Tensor");
+             OpKind::Kernel,
+             "rand_like(Tensor self, *, DType? dtype=None, Device? device=None, " PEL_STREAM_SCHEMA
+             ") -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

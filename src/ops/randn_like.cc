@@ -17,8 +17,10 @@ Tensor randn_like_body(const Tensor& self, std::optional<DType> dtype, std::opti
 namespace ops {
 OpDef define_randn_like() {
   return define_op<randn_like_body>(
-      OpKind::Kernel,
-      "randn_like(Tensor self, *, DType? dtype=None, Device? device=None, " PEL_STREAM_SCHEMA ") -> Tensor");
+             OpKind::Kernel,
+             "randn_like(Tensor self, *, DType? dtype=None, Device? device=None, " PEL_STREAM_SCHEMA
+             ") -> Tensor")
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -9,7 +9,8 @@ OpDef define_reciprocal() {
       .floating()
       .formula([](Term x) { return 1 / x; })
       .reference([](auto x) { return 1 / x; })
-      .max_ulp(0.5);
+      .max_ulp(0.5)
+      .vjp("self", "result", [](const Vjp& v) { return -(v.grad() * (v["result"] * v["result"])); });
 }
 }  // namespace ops
 

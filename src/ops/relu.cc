@@ -9,7 +9,8 @@ OpDef define_relu() {
       .computes(kFloating | kIntegral)
       .formula([](Term x) { return max(x.constant(0), x); })
       .reference([](auto x) { return x < 0 ? 0 : x; })
-      .reference_int([](WideInt x) { return x < 0 ? 0 : x; });
+      .reference_int([](WideInt x) { return x < 0 ? 0 : x; })
+      .vjp("self", "result", [](const Vjp& v) { return threshold_backward(v.grad(), v["result"], 0); });
 }
 }  // namespace ops
 

@@ -1,5 +1,6 @@
 // x within [0, 6]. NaN stays.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -13,7 +14,9 @@ OpDef define_relu6() {
                                              : x; })
       .reference_int([](WideInt x) { return x < 0   ? 0
                                             : x > 6 ? 6
-                                                    : x; });
+                                                    : x; })
+      .vjp("self", "result", [](const Vjp& v) { return inside_gradient(v.grad(), v["result"], 0, 6); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}, -8, 8)}}; });
 }
 }  // namespace ops
 

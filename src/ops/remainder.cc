@@ -18,7 +18,10 @@ OpDef define_remainder() {
         if (rest == 0 || std::signbit(a) == std::signbit(b)) return std::copysign(rest, a);
         return b + std::copysign(rest, a);
       })
-      .reference_int([](WideInt a, WideInt b) { return (a % b + b) % b; });
+      .reference_int([](WideInt a, WideInt b) { return (a % b + b) % b; })
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .vjp("other", "self other",
+           [](const Vjp& v) { return -(v.grad() * floor_divide(v["self"], v["other"])); });
 }
 }  // namespace ops
 

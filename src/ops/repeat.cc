@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -33,7 +34,25 @@ Tensor repeat_body(const Tensor& self, Dims repeats) {
 
 namespace ops {
 OpDef define_repeat() {
-  return define_op<repeat_body>(OpKind::Kernel, "repeat(Tensor self, Dim[] repeats) -> Tensor");
+  return define_op<repeat_body>(OpKind::Kernel, "repeat(Tensor self, Dim[] repeats) -> Tensor")
+      .vjp("self", "repeats",
+           [](const Vjp& v) {
+             const Dims repeats = v.get<Dims>("repeats"), sizes = v.sizes("self");
+             const std::size_t added = repeats.size() - sizes.size();
+             DimVector split;  // each axis as repeats and what is repeated
+             std::vector<std::int64_t> copies;
+             for (std::size_t i = 0; i < repeats.size(); ++i) {
+               copies.push_back(static_cast<std::int64_t>(2 * i));
+               split.push_back(repeats[i]);
+               split.push_back(i < added ? Dim(1) : sizes[i - added]);
+             }
+             return copies.empty() ? v.grad() : reshape(sum(reshape(v.grad(), split), copies), sizes);
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3}), std::vector<Dim>{2, 1}},
+                           {s({2}), std::vector<Dim>{2, 3}},
+                           {s({2}), std::vector<Dim>{0}}};
+      });
 }
 }  // namespace ops
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/family_index.h"
+#include "ops/family_vjp.h"
 #include "tensor/convert.h"
 
 namespace pel {
@@ -60,13 +61,30 @@ Tensor repeat_interleave_body(const Tensor& self, const Tensor& repeats, std::op
   return result;
 }
 
+Tensor interleaved_back(const Vjp& v) {
+  const auto dim = v.get<std::optional<std::int64_t>>("dim");
+  const Dims sizes = v.sizes("self");
+  const Dim count = count_along(sizes, {});
+  const DimVector from(dim ? sizes : Dims(&count, 1));
+  const std::int64_t axis = dim.value_or(0);
+  const Tensor numbers = arange(Scalar(count_along(from, {axis})), {kI64, v.grad().device()});
+  const Tensor places = repeat_interleave(numbers, v["repeats"]);
+  return reshape(selected_back(v.grad(), from, axis, places), sizes);
+}
+
 }  // namespace
 
 namespace ops {
 OpDef define_repeat_interleave() {
-  return define_op<repeat_interleave_body>(
-      OpKind::Sync,
-      "repeat_interleave(Tensor self, Tensor repeats, int? dim=None, *, Dim? output_size=None) -> Tensor");
+  return define_op<repeat_interleave_body>(OpKind::Sync,
+                                           "repeat_interleave(Tensor self, Tensor repeats, int? dim=None, *, "
+                                           "Dim? output_size=None) -> Tensor")
+      .vjp("self", "repeats dim", interleaved_back)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3}), s.indices(3, {3}), Dim(-1)},
+                           {s({2, 2}), s.indices(3, {4})},
+                           {s({3, 2}), s.indices(3, {}) + 1, Dim(0)}};
+      });
 }
 }  // namespace ops
 

@@ -33,9 +33,19 @@ OpDef define_rms_norm() {
                    }),
                0)
           .gives_row([](const RowTerms& t) { return t.in[0] * t.values[0]; });
-  return rms_fold(std::move(def).program("weight").inputs(2), 0).gives_row([](const RowTerms& t) {
-    return t.in[0] * t.values[0] * t.in[1];
-  });
+  return rms_fold(std::move(def).program("weight").inputs(2), 0)
+      .gives_row([](const RowTerms& t) { return t.in[0] * t.values[0] * t.in[1]; })
+      .vjp("self weight", "self normalized_shape weight eps",
+           [](const Vjp& v) {
+             const auto [to_self, to_weight] = rms_norm_backward(
+                 v.grad(), v["self"], v.get<Dims>("normalized_shape"), v.get<std::optional<Tensor>>("weight"),
+                 v.get<std::optional<double>>("eps"));
+             return std::vector<Tensor>{to_self, to_weight};
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), std::vector<Dim>{4}},
+                           {s({2, 2, 3}), std::vector<Dim>{2, 3}, s({2, 3}), 0.1}};
+      });
 }
 }  // namespace ops
 

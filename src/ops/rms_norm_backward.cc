@@ -84,6 +84,23 @@ OpDef define_rms_norm_backward() {
           size += std::abs(in[0][i] * in[1][i] * in[2][i]);
         }
         return RowProgram::Wanted{sum, size};
+      })
+      .vjp("grad self weight", "grad self normalized_shape weight eps",
+           [](const Vjp& v) {
+             const Tensor& self = v["self"];
+             const auto axes = last_axes(v.get<Dims>("normalized_shape"));
+             const double eps = rms_eps(v.get<std::optional<double>>("eps"), self.dtype());
+             const Tensor rstd = rsqrt(mean(self * self, axes, KeepDims::Yes) + eps);
+             const NormBackwardCall call{v["grad"], self,
+                                         rstd,      v.get<std::optional<Tensor>>("weight").value_or(Tensor()),
+                                         axes,      false};
+             const NormBackwardCall to = call.gradients(v.grad(0), grad_or_none(v, 1), Tensor());
+             const Tensor through_rstd = mean(to.rstd, axes, KeepDims::Yes) * rstd * rstd * rstd * self;
+             return std::vector<Tensor>{to.grad, to.centred - through_rstd, to.weight};
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3}), s({2, 3}), std::vector<Dim>{3}},
+                           {s({2, 2, 2}), s({2, 2, 2}), std::vector<Dim>{2, 2}, s({2, 2}), 0.1}};
       });
 }
 }  // namespace ops

@@ -43,7 +43,17 @@ Tensor roll_body(const Op& op, const Tensor& self, Axes shifts, Axes axes) {
 
 namespace ops {
 OpDef define_roll() {
-  return define_op<roll_body>(OpKind::Kernel, "roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor");
+  return define_op<roll_body>(OpKind::Kernel, "roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor")
+      .vjp("self", "shifts dims",
+           [](const Vjp& v) {
+             std::vector<std::int64_t> shifts = v.get<Axes>("shifts");
+             for (std::int64_t& shift : shifts) shift = -shift;
+             return roll(v.grad(), shifts, v.get<Axes>("dims"));
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3}), std::vector<Dim>{2}},
+                           {s({3, 4}), std::vector<Dim>{1, -2}, std::vector<Dim>{0, -1}}};
+      });
 }
 }  // namespace ops
 

@@ -4,10 +4,18 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
 namespace {
+
+// One column of each pair.
+Tensor part(const Tensor& t, int which, Interleaved interleaved) {
+  if (interleaved == Interleaved::Yes) return slice(t, -1, which, std::nullopt, 2);
+  const Dim half = t.sizes()[t.sizes().size() - 1] / 2;
+  return slice(t, -1, which == 0 ? Dim(0) : half, which == 0 ? half : 2 * half);
+}
 
 Tensor rotary_embedding_body(const Tensor& self, const Tensor& cos, const Tensor& sin,
                              Interleaved interleaved) {
@@ -19,14 +27,9 @@ Tensor rotary_embedding_body(const Tensor& self, const Tensor& cos, const Tensor
               "cos and sin have a column for each of the {} pairs of {}; {} has not", to_string(half),
               describe(self), describe(*t));
   Tensor result = empty_like(self);
-  const auto part = [&](const Tensor& t, int which) {
-    return interleaved == Interleaved::Yes
-               ? slice(t, -1, which, std::nullopt, 2)
-               : slice(t, -1, which == 0 ? Dim(0) : half, which == 0 ? half : 2 * half);
-  };
-  const Tensor first = part(self, 0), second = part(self, 1);
-  rotate_pair_out(part(result, 0), first, second, cos, sin, -1);
-  rotate_pair_out(part(result, 1), second, first, cos, sin, 1);
+  const Tensor first = part(self, 0, interleaved), second = part(self, 1, interleaved);
+  rotate_pair_out(part(result, 0, interleaved), first, second, cos, sin, -1);
+  rotate_pair_out(part(result, 1, interleaved), second, first, cos, sin, 1);
   return result;
 }
 
@@ -35,8 +38,22 @@ Tensor rotary_embedding_body(const Tensor& self, const Tensor& cos, const Tensor
 namespace ops {
 OpDef define_rotary_embedding() {
   return define_op<rotary_embedding_body>(
-      OpKind::Composite,
-      "rotary_embedding(Tensor self, Tensor cos, Tensor sin, bool interleaved=False) -> Tensor");
+             OpKind::Composite,
+             "rotary_embedding(Tensor self, Tensor cos, Tensor sin, bool interleaved=False) -> Tensor")
+      .vjp("self", "cos sin interleaved",
+           [](const Vjp& v) {
+             return rotary_embedding(v.grad(), v["cos"], neg(v["sin"]), v.get<Interleaved>("interleaved"));
+           })
+      .vjp("cos sin", "self interleaved",
+           [](const Vjp& v) {
+             const auto interleaved = v.get<Interleaved>("interleaved");
+             const Tensor x = part(v["self"], 0, interleaved), y = part(v["self"], 1, interleaved),
+                          to_x = part(v.grad(), 0, interleaved), to_y = part(v.grad(), 1, interleaved);
+             return std::vector<Tensor>{to_x * x + to_y * y, to_y * x - to_x * y};
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3, 4}), s({3, 2}), s({3, 2})}, {s({2, 3, 4}), s({3, 2}), s({3, 2}), true}};
+      });
 }
 }  // namespace ops
 

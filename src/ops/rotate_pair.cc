@@ -3,6 +3,7 @@
 #include "pellucid/attention.h"
 
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -29,7 +30,14 @@ OpDef define_rotate_pair() {
         return std::abs(x * c) + std::abs(sign * y * s);
       })
       .max_ulp(1.5)  // in f64 the reference rounds its product twice
-      .params({-1});
+      .params({-1})
+      .vjp("self", "cos", [](const Vjp& v) { return v.grad() * v["cos"]; })
+      .vjp("other", "sin sign",
+           [](const Vjp& v) { return scaled(v.grad() * v["sin"], v.get<Scalar>("sign")); })
+      .vjp("cos", "self", [](const Vjp& v) { return v.grad() * v["self"]; })
+      .vjp("sin", "other sign",
+           [](const Vjp& v) { return scaled(v.grad() * v["other"], v.get<Scalar>("sign")); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({3, 4}), s({4}), s({4}), Scalar(-1)}}; });
 }
 }  // namespace ops
 

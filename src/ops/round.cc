@@ -2,6 +2,7 @@
 // scaled number. Integers stay as they are.
 #include "base/check.h"
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -56,7 +57,8 @@ OpDef define_round() {
       })
       .reference_int([](WideInt x) { return x; })
       .domain(-1000, 1000)
-      .params({100});
+      .params({100})
+      .vjp("self", "", zero_gradient);
 }
 }  // namespace ops
 

@@ -10,7 +10,9 @@ OpDef define_rsqrt() {
       .formula([](Term x) { return 1 / sqrt(x); })
       .reference([](auto x) { return 1 / std::sqrt(x); })
       .max_ulp(1.5)
-      .domain(0, 1000);
+      .domain(0, 1000)
+      .vjp("self", "result",
+           [](const Vjp& v) { return v.grad() * (v["result"] * v["result"] * v["result"]) * -0.5; });
 }
 }  // namespace ops
 

@@ -37,7 +37,9 @@ OpDef define_rsub() {
                "scaled")
       .reference([](auto b, auto a, auto alpha) { return std::fma(-alpha, a, b); })
       .reference_int([](WideInt b, WideInt a, WideInt alpha) { return b - alpha * a; })
-      .params({3});
+      .params({3})
+      .vjp("self", "alpha", [](const Vjp& v) { return -scaled_gradient(v); })
+      .vjp("other", "", [](const Vjp& v) { return v.grad(); });
 }
 }  // namespace ops
 

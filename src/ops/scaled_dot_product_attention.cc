@@ -1,6 +1,7 @@
 // attention for any leading axes, without the logarithms.
 #include "pellucid/attention.h"
 #include "pellucid/ops.h"
+#include "pellucid/pointwise.h"
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
@@ -79,10 +80,19 @@ Tensor scaled_dot_product_attention_body(const Tensor& query, const Tensor& key,
 namespace ops {
 OpDef define_scaled_dot_product_attention() {
   return define_op<scaled_dot_product_attention_body>(
-      OpKind::Composite,
-      "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
-      "dropout_p=0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False, int? window=None) -> "
-      "Tensor");
+             OpKind::Composite,
+             "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+             "float "
+             "dropout_p=0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False, int? "
+             "window=None) -> "
+             "Tensor")
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 2}), s({4, 2}), s({4, 3})},
+                           {s({2, 2, 2}), s({1, 3, 2}), s({2, 3, 2}), s({2, 3})},
+                           // The last query sees no key.
+                           {s({3, 2}), s({3, 2}), s({3, 2}), lt(arange(9).view({3, 3}), 6)},
+                           {s({2, 3, 2}), s({1, 3, 2}), s({1, 3, 2}), Value(), 0.0, true, 0.5, true}};
+      });
 }
 }  // namespace ops
 

@@ -26,9 +26,18 @@ Tensor scatter_add_body(const Tensor& self, std::int64_t dim, const Tensor& inde
 namespace ops {
 OpDef define_scatter_add() {
   OpDef def = define_op<scatter_add_body>(
-      OpKind::Composite, "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor");
-  def.forms.push_back(define_op<scatter_add_in_place>(
-      OpKind::Kernel, "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)"));
+                  OpKind::Composite, "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor")
+                  .samples([](Sampler& s) {
+                    return SampleCalls{{s({3, 2}), Dim(0), s.indices(3, {5, 2}), s({5, 2})},
+                                       {s({2, 4}), Dim(-1), s.indices(4, {1, 3}), s({2, 5})}};
+                  });
+  def.forms.push_back(
+      define_op<scatter_add_in_place>(
+          OpKind::Kernel, "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)")
+          .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+          .vjp("src", "dim index", [](const Vjp& v) {
+            return source_gradient(v.grad(), v.get<std::int64_t>("dim"), v["index"], v.sizes("src"));
+          }));
   return def;
 }
 }  // namespace ops

@@ -48,7 +48,8 @@ OpDef define_searchsorted() {
              OpKind::Kernel,
              "searchsorted(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, "
              "bool right=False, Tensor? sorter=None) -> Tensor")
-      .dtypes(kFloating | kIntegral);
+      .dtypes(kFloating | kIntegral)
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -26,7 +27,14 @@ Tensor select_body(const Tensor& self, std::int64_t axis, Dim index) {
 
 namespace ops {
 OpDef define_select() {
-  return define_op<select_body>(OpKind::Metadata, "select(Tensor(a) self, int dim, Dim index) -> Tensor(a)");
+  return define_op<select_body>(OpKind::Metadata, "select(Tensor(a) self, int dim, Dim index) -> Tensor(a)")
+      .vjp("self", "dim index",
+           [](const Vjp& v) {
+             return placed(v, [&](const Tensor& whole) {
+               return select(whole, v.get<std::int64_t>("dim"), v.get<Dim>("index"));
+             });
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(1), Dim(-2)}}; });
 }
 }  // namespace ops
 

@@ -23,7 +23,8 @@ Tensor select_scatter_body(const Tensor& self, const Tensor& src, std::int64_t a
 namespace ops {
 OpDef define_select_scatter() {
   return define_op<select_scatter_body>(
-      OpKind::Composite, "select_scatter(Tensor self, Tensor src, int dim, Dim index) -> Tensor");
+             OpKind::Composite, "select_scatter(Tensor self, Tensor src, int dim, Dim index) -> Tensor")
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({3}), Dim(-1), Dim(2)}}; });
 }
 }  // namespace ops
 

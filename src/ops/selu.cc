@@ -1,5 +1,6 @@
 // scale x, below 0 scale alpha (e^x - 1), with the constants of self-normalizing networks.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -17,7 +18,9 @@ OpDef define_selu() {
         return x < 0 ? T(kScale * kAlpha) * std::expm1(x) : T(kScale) * x;
       })
       .max_ulp(3)
-      .domain(-20, 20);
+      .domain(-20, 20)
+      .vjp("self", "self",
+           [](const Vjp& v) { return elu_gradient(v.grad(), v["self"], {kAlpha, kScale, 1}); });
 }
 }  // namespace ops
 

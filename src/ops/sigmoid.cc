@@ -10,7 +10,8 @@ OpDef define_sigmoid() {
       .formula([](Term x) { return sigmoid(x); })
       .reference([](auto x) { return 1 / (1 + std::exp(-x)); })
       .max_ulp(2)
-      .domain(-100, 40);
+      .domain(-100, 40)
+      .vjp("self", "result", [](const Vjp& v) { return sigmoid_backward(v.grad(), v["result"]); });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_silu() {
       .formula([](Term x) { return silu(x); })
       .reference([](auto x) { return x / (1 + std::exp(-x)); })
       .max_ulp(3)
-      .domain(-110, 40);
+      .domain(-110, 40)
+      .vjp("self", "self", [](const Vjp& v) { return silu_backward(v.grad(), v["self"]); });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_sin() {
       .formula([](Term x) { return sin(x); })
       .reference([](auto x) { return std::sin(x); })
       .max_ulp(1)
-      .domain(-100, 100);
+      .domain(-100, 100)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * cos(v["self"]); });
 }
 }  // namespace ops
 

@@ -40,7 +40,13 @@ OpDef define_sinc() {
         return sign * (std::sin(std::numbers::pi_v<T> * (x - n)) / (std::numbers::pi_v<T> * x));
       })
       .max_ulp(3)
-      .domain(-20, 20);
+      .domain(-20, 20)
+      .vjp("self", "self result", [](const Vjp& v) {
+        const Tensor& x = v["self"];
+        const Tensor at_0 = eq(x, 0);
+        const Tensor slope = (cos(x * std::numbers::pi) - v["result"]) / masked_fill(x, at_0, 1);
+        return v.grad() * masked_fill(slope, at_0, 0);
+      });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_sinh() {
       .formula([](Term x) { return sinh(x); })
       .reference([](auto x) { return std::sinh(x); })
       .max_ulp(2)
-      .domain(-90, 90);
+      .domain(-90, 90)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * cosh(v["self"]); });
 }
 }  // namespace ops
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -41,8 +42,17 @@ Tensor slice_body(const Tensor& self, std::int64_t axis, std::optional<Dim> star
 namespace ops {
 OpDef define_slice() {
   return define_op<slice_body>(
-      OpKind::Metadata,
-      "slice(Tensor(a) self, int dim=0, Dim? start=None, Dim? end=None, Dim step=1) -> Tensor(a)");
+             OpKind::Metadata,
+             "slice(Tensor(a) self, int dim=0, Dim? start=None, Dim? end=None, Dim step=1) -> Tensor(a)")
+      .vjp("self", "dim start end step",
+           [](const Vjp& v) {
+             return placed(v, [&](const Tensor& whole) {
+               return slice(whole, v.get<std::int64_t>("dim"), v.get<std::optional<Dim>>("start"),
+                            v.get<std::optional<Dim>>("end"), v.get<Dim>("step"));
+             });
+           })
+      .samples(
+          [](Sampler& s) { return SampleCalls{{s({3, 6}), Dim(1), Dim(1), Dim(-1), Dim(2)}, {s({5})}}; });
 }
 }  // namespace ops
 

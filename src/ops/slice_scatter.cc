@@ -25,7 +25,9 @@ namespace ops {
 OpDef define_slice_scatter() {
   return define_op<slice_scatter_body>(OpKind::Composite,
                                        "slice_scatter(Tensor self, Tensor src, int dim=0, Dim? start=None, "
-                                       "Dim? end=None, Dim step=1) -> Tensor");
+                                       "Dim? end=None, Dim step=1) -> Tensor")
+      .samples(
+          [](Sampler& s) { return SampleCalls{{s({3, 6}), s({3, 2}), Dim(1), Dim(1), Dim(5), Dim(2)}}; });
 }
 }  // namespace ops
 

@@ -22,7 +22,10 @@ OpDef define_softmax() {
       .reference([](const RowData& in, const RowParams&, int, std::size_t place) {
         return RowProgram::Wanted{
             std::exp(in[0][place] - std::ranges::max(in[0])) / sum_of_exponentials(in[0]), 0};
-      });
+      })
+      .vjp("self", "result dim",
+           [](const Vjp& v) { return softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim")); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(1)}, {s({3, 4}), Dim(0)}}; });
 }
 }  // namespace ops
 

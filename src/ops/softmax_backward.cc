@@ -1,6 +1,7 @@
 // What flows back through softmax: result (grad - sum(grad result)).
 #include "base/check.h"
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -32,6 +33,19 @@ OpDef define_softmax_backward() {
         }
         return RowProgram::Wanted{in[1][place] * (in[0][place] - sum),
                                   std::abs(in[1][place]) * (std::abs(in[0][place]) + size)};
+      })
+      .vjp("grad", "result dim",
+           [](const Vjp& v) { return softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim")); })
+      .vjp("result", "grad result dim",
+           [](const Vjp& v) {
+             const Tensor& grad = v["grad"];
+             const auto row_sum = [&](const Tensor& t) {
+               return sum(t * v["result"], {v.get<std::int64_t>("dim")}, KeepDims::Yes);
+             };
+             return v.grad() * (grad - row_sum(grad)) - grad * row_sum(v.grad());
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s({3, 4}), Dim(-1)}, {s({2, 3}), s({2, 3}), Dim(0)}};
       });
 }
 }  // namespace ops

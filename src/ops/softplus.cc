@@ -1,5 +1,6 @@
 // log(1 + e^(beta x)) / beta; x itself where beta x is above the threshold.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -27,7 +28,13 @@ OpDef define_softplus() {
       .max_ulp(4)
       .domain(-110, 40)
       .params({2, 20})
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "self beta threshold",
+           [](const Vjp& v) {
+             const Tensor z = scaled(v["self"], v.get<Scalar>("beta"));
+             return where(gt(z, v.get<Scalar>("threshold")), v.grad(), v.grad() * sigmoid(z));
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Scalar(2), Scalar(1)}}; });
 }
 }  // namespace ops
 

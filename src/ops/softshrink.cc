@@ -1,6 +1,7 @@
 // x moved towards 0 by lambd, and 0 within it. NaN stays.
 #include "base/check.h"
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -38,7 +39,8 @@ OpDef define_softshrink() {
       })
       .domain(-2, 2)
       .params({0.5})
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "self lambd", shrink_gradient);
 }
 }  // namespace ops
 

@@ -11,7 +11,8 @@ OpDef define_softsign() {
       .reference([](auto x) { return x / (1 + std::abs(x)); })
       .max_ulp(1.5)
       .domain(-100, 100)
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() / square(abs(v["self"]) + 1); });
 }
 }  // namespace ops
 

@@ -1,5 +1,6 @@
 // Sorted along an axis, with the index that each element had. Stable; NaN is the greatest.
 #include "ops/family_axis.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -19,7 +20,11 @@ std::tuple<Tensor, Tensor> sort_body(const Op& op, const Tensor& self, std::int6
 namespace ops {
 OpDef define_sort() {
   return define_op<sort_body>(OpKind::Kernel,
-                              "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor, Tensor)");
+                              "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor, Tensor)")
+      .vjp("self", "result1 dim", taken_gradient)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({3, 4})}, {s.apart({4, 2}), Dim(0), true}, {s({})}};
+      });
 }
 }  // namespace ops
 

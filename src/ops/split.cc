@@ -3,10 +3,16 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
 namespace {
+
+// One empty piece of no elements.
+std::int64_t count_pieces(Dim whole, Dim size) {
+  return whole == 0 ? 1 : ((whole + size - 1) / size).value();
+}
 
 std::vector<Tensor> split_body(const Tensor& self, Dim size, std::int64_t axis) {
   PEL_CHECK(self.dim() > 0, ShapeError, "a tensor without axes cannot be split");
@@ -15,7 +21,7 @@ std::vector<Tensor> split_body(const Tensor& self, Dim size, std::int64_t axis) 
   const Dim whole = self.sizes()[at];
   PEL_CHECK(size > 0 || whole == 0, ValueError, "pieces of size 0 do not make up axis {} of size {}", at,
             to_string(whole));
-  const std::int64_t pieces = whole == 0 ? 1 : ((whole + size - 1) / size).value();
+  const std::int64_t pieces = count_pieces(whole, size);
   std::vector<Tensor> result;
   result.reserve(static_cast<std::size_t>(pieces));
   DimVector sizes(self.sizes());
@@ -33,7 +39,17 @@ std::vector<Tensor> split_body(const Tensor& self, Dim size, std::int64_t axis) 
 namespace ops {
 OpDef define_split() {
   return define_op<split_body>(OpKind::Metadata,
-                               "split(Tensor(a) self, Dim split_size, int dim=0) -> Tensor(a)[]");
+                               "split(Tensor(a) self, Dim split_size, int dim=0) -> Tensor(a)[]")
+      .vjp("self", "split_size dim",
+           [](const Vjp& v) {
+             const auto axis = v.get<std::int64_t>("dim");
+             const Dims sizes = v.sizes("self");
+             const auto at =
+                 static_cast<std::size_t>(wrap_axis(axis, static_cast<std::int64_t>(sizes.size())));
+             const std::int64_t pieces = count_pieces(sizes[at], v.get<Dim>("split_size"));
+             return cat(gradients_of(v, static_cast<std::size_t>(pieces)), axis);
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({5, 2}), Dim(2)}, {s({2, 4}), Dim(2), Dim(-1)}}; });
 }
 }  // namespace ops
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -35,7 +36,16 @@ std::vector<Tensor> split_with_sizes_body(const Tensor& self, Dims split_sizes, 
 namespace ops {
 OpDef define_split_with_sizes() {
   return define_op<split_with_sizes_body>(
-      OpKind::Metadata, "split_with_sizes(Tensor(a) self, Dim[] split_sizes, int dim=0) -> Tensor(a)[]");
+             OpKind::Metadata,
+             "split_with_sizes(Tensor(a) self, Dim[] split_sizes, int dim=0) -> Tensor(a)[]")
+      .vjp("self", "split_sizes dim",
+           [](const Vjp& v) {
+             return cat(gradients_of(v, v.get<Dims>("split_sizes").size()), v.get<std::int64_t>("dim"));
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({5, 2}), std::vector<Dim>{2, 0, 3}},
+                           {s({2, 4}), std::vector<Dim>{1, 3}, Dim(-1)}};
+      });
 }
 }  // namespace ops
 

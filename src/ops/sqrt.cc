@@ -10,7 +10,8 @@ OpDef define_sqrt() {
       .formula([](Term x) { return sqrt(x); })
       .reference([](auto x) { return std::sqrt(x); })
       .max_ulp(0.5)
-      .domain(0, 1000);
+      .domain(0, 1000)
+      .vjp("self", "result", [](const Vjp& v) { return v.grad() / (2 * v["result"]); });
 }
 }  // namespace ops
 

@@ -9,7 +9,8 @@ OpDef define_square() {
       .computes(kFloating | kIntegral)
       .formula([](Term x) { return x * x; })
       .reference([](auto x) { return x * x; })
-      .reference_int([](WideInt x) { return x * x; });
+      .reference_int([](WideInt x) { return x * x; })
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * (2 * v["self"]); });
 }
 }  // namespace ops
 

@@ -31,7 +31,10 @@ Tensor squeeze_body(const Tensor& self, std::optional<Axes> axes) {
 
 namespace ops {
 OpDef define_squeeze() {
-  return define_op<squeeze_body>(OpKind::Metadata, "squeeze(Tensor(a) self, int[]? dim=None) -> Tensor(a)");
+  return define_op<squeeze_body>(OpKind::Metadata, "squeeze(Tensor(a) self, int[]? dim=None) -> Tensor(a)")
+      .vjp("self", "", [](const Vjp& v) { return reshape(v.grad(), v.sizes("self")); })
+      .samples(
+          [](Sampler& s) { return SampleCalls{{s({1, 3, 1})}, {s({1, 3, 1}), std::vector<Dim>{-1, 1}}}; });
 }
 }  // namespace ops
 

@@ -18,7 +18,13 @@ OpDef define_std() {
       .reference([](const RowData& in, const RowParams& params, int, std::size_t) {
         const RowProgram::Wanted variance = variance_of(in[0], params[0]);
         return RowProgram::Wanted{std::sqrt(variance.value), std::sqrt(variance.magnitude)};
-      });
+      })
+      .vjp("self", "self result dim correction keepdim",
+           [](const Vjp& v) {
+             const Tensor& result = v["result"];
+             return variance_gradient(v, masked_fill(v.grad() / (result * 2), eq(result, 0), 0));
+           })
+      .samples(variance_samples);
 }
 }  // namespace ops
 

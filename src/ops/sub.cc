@@ -34,7 +34,9 @@ OpDef define_sub() {
                "scaled")
       .reference([](auto a, auto b, auto alpha) { return std::fma(-alpha, b, a); })
       .reference_int([](WideInt a, WideInt b, WideInt alpha) { return a - alpha * b; })
-      .params({3});
+      .params({3})
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })
+      .vjp("other", "alpha", [](const Vjp& v) { return -scaled_gradient(v); });
 }
 }  // namespace ops
 

@@ -1,6 +1,7 @@
 // Sum over axes. Integers and bool give i64 where no dtype is given.
 #include "ops/family_operands.h"
 #include "ops/family_rows.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -22,6 +23,17 @@ OpDef define_sum() {
       .gives_value(first_value, [](DType dtype) { return is_floating(dtype) ? dtype : kI64; })
       .reference([](const RowData& in, const RowParams&, int, std::size_t) {
         return RowProgram::Wanted{sum_of(in[0]), sum_of_sizes(in[0])};
+      })
+      .vjp("self", "dim keepdim",
+           [](const Vjp& v) {
+             const Tensor kept =
+                 with_axes_kept(v.grad(), v.sizes("self"), v.get<Axes>("dim"), v.get<KeepDims>("keepdim"));
+             return expand(kept, v.sizes("self"));
+           })
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({2, 3, 4})},
+                           {s({2, 3, 4}), std::vector<Dim>{0, -1}, false},
+                           {s({2, 3, 4}), std::vector<Dim>{1}, true}};
       });
 }
 }  // namespace ops

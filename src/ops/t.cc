@@ -21,7 +21,11 @@ Tensor t_body(const Tensor& self) {
 }  // namespace
 
 namespace ops {
-OpDef define_t() { return define_op<t_body>(OpKind::Metadata, "t(Tensor(a) self) -> Tensor(a)"); }
+OpDef define_t() {
+  return define_op<t_body>(OpKind::Metadata, "t(Tensor(a) self) -> Tensor(a)")
+      .vjp("self", "", [](const Vjp& v) { return t(v.grad()); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4})}, {s({3})}}; });
+}
 }  // namespace ops
 
 Tensor t(const Tensor& self, Site site) { return call<"t", t_body>(site, self); }

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/family_index.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -39,12 +40,34 @@ Tensor take_along_dim_body(const Tensor& self, const Tensor& indices, std::optio
   return result;
 }
 
+Tensor taken_back(const Vjp& v) {
+  const auto dim = v.get<std::optional<std::int64_t>>("dim");
+  const Dims sizes = v.sizes("self");
+  if (!dim) {
+    const Dim count = count_along(sizes, {});
+    return reshape(gathered_back(v.grad(), {count}, 0, reshape(v["indices"], {-1})), sizes);
+  }
+  const Dim along = count_along(sizes, {*dim});
+  DimVector wide(v.grad().sizes());
+  wide[static_cast<std::size_t>(wrap_axis(*dim, v.grad().dim()))] = along;
+  // From the front: of scatter_add none counts from the end.
+  const Tensor picks = expand(remainder(v["indices"], Scalar(along)), v.grad().sizes());
+  return gathered_back(v.grad(), wide, *dim, picks);
+}
+
 }  // namespace
 
 namespace ops {
 OpDef define_take_along_dim() {
   return define_op<take_along_dim_body>(
-      OpKind::Kernel, "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor");
+             OpKind::Kernel, "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+      .vjp("self", "indices dim", taken_back)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s({3, 4}), s.indices(4, {3, 2}), Dim(1)},
+                           {s({1, 4}), s.indices(4, {3, 2}) - 4, Dim(-1)},
+                           {s({3, 1, 2}), s.indices(3, {2, 2, 1}), Dim(0)},
+                           {s({2, 3}), s.indices(6, {2, 2})}};
+      });
 }
 }  // namespace ops
 

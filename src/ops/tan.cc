@@ -10,7 +10,8 @@ OpDef define_tan() {
       .formula([](Term x) { return tan(x); })
       .reference([](auto x) { return std::tan(x); })
       .max_ulp(1.5)
-      .domain(-100, 100);
+      .domain(-100, 100)
+      .vjp("self", "result", [](const Vjp& v) { return v.grad() * (v["result"] * v["result"] + 1); });
 }
 }  // namespace ops
 

@@ -10,7 +10,8 @@ OpDef define_tanh() {
       .formula([](Term x) { return tanh(x); })
       .reference([](auto x) { return std::tanh(x); })
       .max_ulp(1.5)
-      .domain(-10, 10);
+      .domain(-10, 10)
+      .vjp("self", "result", [](const Vjp& v) { return tanh_backward(v.grad(), v["result"]); });
 }
 }  // namespace ops
 

@@ -38,7 +38,8 @@ OpDef define_tanhshrink() {
       .reference([](auto x) { return reference_tanhshrink(x); })
       .max_ulp(4)
       .domain(-4, 4)
-      .forms(Forms::Out);
+      .forms(Forms::Out)
+      .vjp("self", "self", [](const Vjp& v) { return v.grad() * square(tanh(v["self"])); });
 }
 }  // namespace ops
 

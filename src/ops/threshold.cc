@@ -11,7 +11,10 @@ OpDef define_threshold() {
       .formula([](Term x, Term limit, Term value) { return select(x <= limit, value, x); })
       .reference([](auto x, auto limit, auto value) { return x <= limit ? value : x; })
       .reference_int([](WideInt x, WideInt limit, WideInt value) { return x <= limit ? value : x; })
-      .params({3, 7});
+      .params({3, 7})
+      .vjp("self", "self threshold",
+           [](const Vjp& v) { return threshold_backward(v.grad(), v["self"], v.get<Scalar>("threshold")); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Scalar(0.25), Scalar(7)}}; });
 }
 }  // namespace ops
 

@@ -17,7 +17,9 @@ Tensor to_copy_body(const Tensor& self, DType dtype) {
 
 namespace ops {
 OpDef define_to_copy() {
-  return define_op<to_copy_body>(OpKind::Kernel, "to_copy(Tensor self, DType dtype) -> Tensor");
+  return define_op<to_copy_body>(OpKind::Kernel, "to_copy(Tensor self, DType dtype) -> Tensor")
+      .vjp("self", "", [](const Vjp& v) { return v.grad(); })  // cast to self's dtype, as any gradient
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), kF64}}; });
 }
 }  // namespace ops
 

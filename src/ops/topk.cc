@@ -1,5 +1,6 @@
 // The k greatest or least elements along an axis, with their indices.
 #include "ops/family_axis.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 namespace {
@@ -25,7 +26,11 @@ OpDef define_topk() {
   return define_op<topk_body>(
              OpKind::Kernel,
              "topk(Tensor self, Dim k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor, Tensor)")
-      .dtypes(kFloating | kIntegral);
+      .dtypes(kFloating | kIntegral)
+      .vjp("self", "result1 dim", taken_gradient)
+      .samples([](Sampler& s) {
+        return SampleCalls{{s.apart({3, 4}), Dim(2)}, {s.apart({4, 2}), Dim(3), Dim(0), false}};
+      });
 }
 }  // namespace ops
 

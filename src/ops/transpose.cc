@@ -23,7 +23,12 @@ Tensor transpose_body(const Tensor& self, std::int64_t axis0, std::int64_t axis1
 namespace ops {
 OpDef define_transpose() {
   return define_op<transpose_body>(OpKind::Metadata,
-                                   "transpose(Tensor(a) self, int dim0, int dim1) -> Tensor(a)");
+                                   "transpose(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
+      .vjp("self", "dim0 dim1",
+           [](const Vjp& v) {
+             return transpose(v.grad(), v.get<std::int64_t>("dim0"), v.get<std::int64_t>("dim1"));
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({2, 3, 4}), Dim(0), Dim(-1)}}; });
 }
 }  // namespace ops
 

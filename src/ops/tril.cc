@@ -18,9 +18,13 @@ const Tensor& tril_in_place(const Op& op, const Tensor& self, std::int64_t diago
 
 namespace ops {
 OpDef define_tril() {
-  OpDef def = define_op<tril_body>(OpKind::Kernel, "tril(Tensor self, int diagonal=0) -> Tensor");
+  const auto back = [](const Vjp& v) { return tril(v.grad(), v.get<std::int64_t>("diagonal")); };
+  OpDef def = define_op<tril_body>(OpKind::Kernel, "tril(Tensor self, int diagonal=0) -> Tensor")
+                  .vjp("self", "diagonal", back)
+                  .samples([](Sampler& s) { return SampleCalls{{s({3, 4})}, {s({2, 3, 3}), Dim(-1)}}; });
   def.forms.push_back(
-      define_op<tril_in_place>(OpKind::Kernel, "tril_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)"));
+      define_op<tril_in_place>(OpKind::Kernel, "tril_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)")
+          .vjp("self", "diagonal", back));
   return def;
 }
 }  // namespace ops

@@ -1,5 +1,6 @@
 // x without its fraction. Integers stay as they are.
 #include "ops/family_pointwise.h"
+#include "ops/family_vjp.h"
 
 namespace pel {
 
@@ -9,7 +10,8 @@ OpDef define_trunc() {
       .computes(kFloating | kIntegral)
       .formula([](Term x) { return is_floating(x.type()) ? trunc(x) : x; })
       .reference([](auto x) { return std::trunc(x); })
-      .reference_int([](WideInt x) { return x; });
+      .reference_int([](WideInt x) { return x; })
+      .vjp("self", "", zero_gradient);
 }
 }  // namespace ops
 

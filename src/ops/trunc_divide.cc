@@ -14,7 +14,8 @@ OpDef define_trunc_divide() {
         using T = Computed<decltype(a)>;
         return std::trunc(static_cast<T>(a) / static_cast<T>(b));
       })
-      .reference_int([](WideInt a, WideInt b) { return a / b; });
+      .reference_int([](WideInt a, WideInt b) { return a / b; })
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_vjp.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -28,7 +29,14 @@ std::vector<Tensor> unbind_body(const Tensor& self, std::int64_t axis) {
 
 namespace ops {
 OpDef define_unbind() {
-  return define_op<unbind_body>(OpKind::Metadata, "unbind(Tensor(a) self, int dim=0) -> Tensor(a)[]");
+  return define_op<unbind_body>(OpKind::Metadata, "unbind(Tensor(a) self, int dim=0) -> Tensor(a)[]")
+      .vjp("self", "dim",
+           [](const Vjp& v) {
+             const auto axis = v.get<std::int64_t>("dim");
+             const std::int64_t count = count_along(v.sizes("self"), {axis}).value();
+             return stack(gradients_of(v, static_cast<std::size_t>(count)), axis);
+           })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 2})}, {s({2, 3, 2}), Dim(-2)}}; });
 }
 }  // namespace ops
 

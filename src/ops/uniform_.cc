@@ -27,7 +27,9 @@ OpDef define_uniform_() {
   return define_op<uniform_body>(OpKind::Kernel,
                                  "uniform_(Tensor(a!) self, float from=0, float to=1, *, " PEL_STREAM_SCHEMA
                                  ") -> Tensor(a!)")
-      .dtypes(kFloating);
+      .dtypes(kFloating)
+      .no_vjp("self")
+      .samples([](Sampler& s) { return SampleCalls{{s({3}), -1.0, 2.0, Scalar(7), Scalar(0)}}; });
 }
 }  // namespace ops
 

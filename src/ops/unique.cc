@@ -36,7 +36,8 @@ namespace ops {
 OpDef define_unique() {
   return define_op<unique_body>(OpKind::Sync,
                                 "unique(Tensor self, bool sorted=True, bool return_inverse=False, "
-                                "bool return_counts=False) -> (Tensor, Tensor, Tensor)");
+                                "bool return_counts=False) -> (Tensor, Tensor, Tensor)")
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -19,7 +19,9 @@ Tensor unsqueeze_body(const Tensor& self, std::int64_t axis) {
 
 namespace ops {
 OpDef define_unsqueeze() {
-  return define_op<unsqueeze_body>(OpKind::Metadata, "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)");
+  return define_op<unsqueeze_body>(OpKind::Metadata, "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
+      .vjp("self", "dim", [](const Vjp& v) { return squeeze(v.grad(), {v.get<std::int64_t>("dim")}); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(1)}, {s({3, 1}), Dim(-1)}}; });
 }
 }  // namespace ops
 

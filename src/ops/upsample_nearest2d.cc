@@ -17,7 +17,17 @@ OpDef define_upsample_nearest2d() {
              OpKind::Kernel,
              "upsample_nearest2d(Tensor self, Dim[] output_size, float? scales_h=None, float? "
              "scales_w=None) -> Tensor")
-      .dtypes(kFloating | DTypeSet{kU8});
+      .dtypes(kFloating | DTypeSet{kU8})
+      .vjp("self", "scales_h scales_w",
+           [](const Vjp& v) {
+             return upsample_gradient(v, [](const Tensor& image, Dims sizes, std::optional<double> scale_w) {
+               return upsample_nearest2d(image, sizes, std::nullopt, scale_w);
+             });
+           })
+      .samples([](Sampler& s) {
+        using Numbers = std::vector<Dim>;
+        return SampleCalls{{s({1, 2, 3, 2}), Numbers{5, 4}}, {s({1, 1, 3, 3}), Numbers{4, 5}, 1.5, 1.8}};
+      });
 }
 }  // namespace ops
 

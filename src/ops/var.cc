@@ -17,7 +17,9 @@ OpDef define_var() {
       .gives_value(second_value)
       .reference([](const RowData& in, const RowParams& params, int, std::size_t) {
         return variance_of(in[0], params[0]);
-      });
+      })
+      .vjp("self", "self dim correction keepdim", [](const Vjp& v) { return variance_gradient(v, v.grad()); })
+      .samples(variance_samples);
 }
 }  // namespace ops
 

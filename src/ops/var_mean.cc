@@ -23,7 +23,14 @@ OpDef define_var_mean() {
         if (output == 0) return variance_of(in[0], params[0]);
         const auto count = static_cast<long double>(in[0].size());
         return RowProgram::Wanted{sum_of(in[0]) / count, sum_of_sizes(in[0]) / count};
-      });
+      })
+      .vjp("self", "self dim correction keepdim",
+           [](const Vjp& v) {
+             const auto keep = v.get<KeepDims>("keepdim");
+             return variance_gradient(v, v.grad(0)) +
+                    mean_gradient(v.grad(1), v.sizes("self"), v.get<Axes>("dim"), keep);
+           })
+      .samples(variance_samples);
 }
 }  // namespace ops
 

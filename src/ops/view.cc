@@ -27,7 +27,9 @@ Tensor view_body(const Tensor& self, Dims size) {
 
 namespace ops {
 OpDef define_view() {
-  return define_op<view_body>(OpKind::Metadata, "view(Tensor(a) self, Dim[] size) -> Tensor(a)");
+  return define_op<view_body>(OpKind::Metadata, "view(Tensor(a) self, Dim[] size) -> Tensor(a)")
+      .vjp("self", "", [](const Vjp& v) { return reshape(v.grad(), v.sizes("self")); })
+      .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), std::vector<Dim>{3, 1, -1}}}; });
 }
 }  // namespace ops
 

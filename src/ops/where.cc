@@ -17,7 +17,10 @@ OpDef define_where() {
       .takes_condition()
       .formula([](Term condition, Term a, Term b) { return select(condition, a, b); })
       .reference([](auto condition, auto a, auto b) { return condition != 0 ? a : b; })
-      .reference_int([](WideInt condition, WideInt a, WideInt b) { return condition != 0 ? a : b; });
+      .reference_int([](WideInt condition, WideInt a, WideInt b) { return condition != 0 ? a : b; })
+      .vjp("self", "condition", [](const Vjp& v) { return where(v["condition"], v.grad(), 0); })
+      .vjp("other", "condition", [](const Vjp& v) { return where(v["condition"], 0, v.grad()); })
+      .samples([](Sampler& s) { return SampleCalls{{s.condition({3, 1}), s({4}), s({3, 4})}}; });
 }
 }  // namespace ops
 

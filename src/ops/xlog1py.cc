@@ -12,7 +12,13 @@ OpDef define_xlog1py() {
       .reference([](auto x, auto y) { return x == 0 && y == y ? 0 : x * std::log1p(y); })
       .max_ulp(2)
       .domain(-10, 10)
-      .domain(-1, 100);
+      .domain(-1, 100)
+      .vjp("self", "self other",
+           [](const Vjp& v) {
+             const Tensor at_0 = logical_and(eq(v["self"], 0), le(v["other"], -1));
+             return masked_fill(xlog1py(v.grad(), v["other"]), at_0, 0);
+           })
+      .vjp("other", "self other", [](const Vjp& v) { return v.grad() * v["self"] / (v["other"] + 1); });
 }
 }  // namespace ops
 

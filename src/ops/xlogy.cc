@@ -11,7 +11,13 @@ OpDef define_xlogy() {
       .reference([](auto x, auto y) { return x == 0 && y == y ? 0 : x * std::log(y); })
       .max_ulp(2)
       .domain(-10, 10)
-      .domain(0, 100);
+      .domain(0, 100)
+      .vjp("self", "self other",
+           [](const Vjp& v) {
+             const Tensor at_0 = logical_and(eq(v["self"], 0), le(v["other"], 0));
+             return masked_fill(xlogy(v.grad(), v["other"]), at_0, 0);
+           })
+      .vjp("other", "self other", [](const Vjp& v) { return v.grad() * v["self"] / v["other"]; });
 }
 }  // namespace ops
 

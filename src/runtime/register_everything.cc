@@ -1,4 +1,5 @@
 // The only file that knows all ops, backends and layers.
+#include "autograd/register.h"
 #include "backends/cpu/kernels.h"
 #include "dispatch/registry.h"
 
@@ -7,6 +8,8 @@ namespace pel {
 void register_everything() {
   Registry::register_builtins();
   cpu::register_kernels();
+  autograd::register_autograd();
+  autograd::register_autocast();
 }
 
 }  // namespace pel

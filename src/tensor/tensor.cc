@@ -44,6 +44,7 @@ TensorHeader* new_header(std::size_t rank, DType dtype, Device device, int small
   header->capacity = high ? static_cast<std::uint8_t>(kMaxRank) : kInlineRank;
   header->is_row_major = false;
   header->is_number = false;
+  header->is_detached = false;
   header->autograd = nullptr;
   return header;
 }
@@ -65,6 +66,8 @@ StorageHeader* new_storage(TensorHeader* header, Device device) {
   storage->device = device;
   storage->block_class = header->block_class;
   storage->flags = 0;
+  storage->keys = 0;
+  storage->is_watched.store(false, std::memory_order_relaxed);
   header->storage = storage;
   return storage;
 }
@@ -115,6 +118,8 @@ static void release_storage(StorageHeader* storage) noexcept {
       storage->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
+  if (storage->is_watched.load(std::memory_order_relaxed)) [[unlikely]]
+    forget_writes(storage);
   if (storage->release) storage->release(*storage);
   give_block(storage->block, storage->block_class);
 }
@@ -123,7 +128,14 @@ void destroy(TensorHeader* header) noexcept {
   StorageHeader* storage = header->storage;
   const bool owns_block = storage->block == header;
   const int block_class = header->block_class;
-  if (!owns_block) give_block(header, block_class);
+  if (header->autograd != nullptr) [[unlikely]]
+    release_autograd(header);
+  if (owns_block) {
+    header->refs.store(0,
+                       std::memory_order_relaxed);  // a sole owner did not: views may ask whether it is there
+  } else {
+    give_block(header, block_class);
+  }
   release_storage(storage);
 }
 
@@ -178,6 +190,7 @@ Tensor new_view(const Tensor& base, std::size_t rank) {
   header->storage = from->storage;
   header->storage->refs.fetch_add(1, std::memory_order_relaxed);
   header->offset = from->offset;
+  header->is_detached = from->is_detached;
   return Tensor(header);
 }
 

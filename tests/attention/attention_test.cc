@@ -70,7 +70,8 @@ void check(const Problem& p) {
         score += static_cast<long double>(at(q, row * p.width + c)) * at(k, (of_keys + j) * p.width + c);
       score /= std::sqrt(static_cast<long double>(p.width));
       if (p.mask == Mask::Number) score += at(m, row * p.keys + j);
-      const bool hidden = (p.causal == Causal::Yes && j > i) || (p.window > 0 && j <= place - p.window) ||
+      const bool hidden = (p.causal == Causal::Yes && j > i) ||
+                          (p.window > 0 && (j > place || j <= place - p.window)) ||
                           (p.mask == Mask::Bool && at(m, row * p.keys + j) == 0);
       scores.push_back(hidden ? -INFINITY : score);
       greatest = std::max(greatest, scores.back());

@@ -287,6 +287,22 @@ Cases random_numbers() {
          Generator generator(3);
          return both(native_dropout(s.floats(), 0.3, Training::Yes, generator));
        }},
+      {"adam_step_",
+       [](const Source& s) {
+         const Tensor step = zeros({}), lr = full({}, 0.1);
+         const Results params = {s.floats().clone(), s.floats().clone()}, grads = {s.floats(), s.floats()};
+         const Results first = {zeros_like(params[0]), zeros_like(params[1])},
+                       second = {zeros_like(params[0]), zeros_like(params[1])};
+         adam_step_(step, params, first, second, grads, lr);
+         return Results{params[0], params[1], first[0], second[1]};
+       }},
+      {"sgd_step_",
+       [](const Source& s) {
+         const Tensor step = zeros({}), lr = full({}, 0.1);
+         const Results params = {s.floats().clone()}, momenta = {zeros_like(params[0])};
+         sgd_step_(step, params, momenta, {s.floats()}, lr, 0.9);
+         return Results{params[0], momenta[0]};
+       }},
       {"uniform_",
        [](const Source& s) { return kSeeded([&](Generator& g) { return uniform_(s.empty(), 2, 5, g); }); }},
       {"normal_",

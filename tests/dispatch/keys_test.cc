@@ -31,8 +31,8 @@ class Keys : public testing::Test {
   }
   void TearDown() override {
     for (Key key : {Key::Profile, Key::Autograd, Key::Capture}) Registry::set_fallback(key, nullptr);
-    Registry::set_handler(op<"t">(), Key::Autograd, nullptr);
-    Registry::set_handler(op<"reshape">(), Key::Autograd, nullptr);
+    Registry::set_handler(op<"t">(), Key::Capture, nullptr);
+    Registry::set_handler(op<"reshape">(), Key::Capture, nullptr);
   }
   using Trail = std::vector<std::string>;
   Tensor x_ = zeros({2, 3});
@@ -50,9 +50,9 @@ TEST_F(Keys, NoneIsVisitedWithoutBeingOn) {
 }
 
 TEST_F(Keys, ATensorBringsItsOwn) {
-  x_.header()->keys |= KeySet(Key::Autograd).bits();
+  x_.header()->keys |= KeySet(Key::Capture).bits();
   t(x_);
-  EXPECT_EQ(trail, Trail{"Autograd t"});
+  EXPECT_EQ(trail, Trail{"Capture t"});
 }
 
 TEST_F(Keys, AnExcludedOneIsPassedOver) {
@@ -69,15 +69,15 @@ TEST_F(Keys, ACompositeOpIsSeenByTheProfilerAndThroughItsParts) {
 }
 
 TEST_F(Keys, AHandlerOfTheOpWinsOverTheFallback) {
-  Registry::set_handler(op<"t">(), Key::Autograd, [](const Op&, BoxedCall& call) {
+  Registry::set_handler(op<"t">(), Key::Capture, [](const Op&, BoxedCall& call) {
     trail.push_back("mine");
     call.results.push_back(std::get<Tensor>(call.args[0]));
   });
-  Registry::set_handler(op<"reshape">(), Key::Autograd, note<Key::Autograd>);
-  const KeyScope on(Key::Autograd);
+  Registry::set_handler(op<"reshape">(), Key::Capture, note<Key::Capture>);
+  const KeyScope on(Key::Capture);
   EXPECT_TRUE(t(x_).is_same(x_));
   reshape(x_, {6});
-  EXPECT_EQ(trail, (Trail{"mine", "Autograd reshape", "Autograd view"}));
+  EXPECT_EQ(trail, (Trail{"mine", "Capture reshape", "Capture view"}));
 }
 
 TEST_F(Keys, AnInPlaceOpStillReturnsItsArgument) {

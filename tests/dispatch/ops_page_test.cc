@@ -1,4 +1,5 @@
 // docs/ops.md: every op of the registry, and which of PyTorch's core ops are among them.
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -40,7 +41,9 @@ call, from generated tiles and an engine; *by hand* means C++ in `src/backends/c
 tensor, `.out` into one that is given. Dtypes are those that are computed in: `add` of i32 and f16 computes in f16, and
 `exp` of i32 in f32.
 
-No op records a gradient of its own yet; a *gradient* column that names an op says whose gradient this one computes.
+*gradient*: *rule* stands in the op's file and is tested against differences; *parts* has that of the ops it calls;
+*none* means that results are whole numbers or steps, or made of no tensor. *of X* is a part of X's gradient; with *rule* it
+has a gradient itself. A dash: none is known, and backward says so.
 
 *ULP* is the error that the record promises, in units of the last place of f32, then of f64 where that differs; f16 and
 bf16 are computed in f32 and rounded once more. *+ fold* stands where elements of a row are added: at most 37 roundings
@@ -87,9 +90,18 @@ std::string_view kernels_of(const Op& op) {
 }
 
 std::string gradient_of(const Op& op) {
+  const bool takes_tensors = std::ranges::any_of(
+      op.record().schema.args, [](const SchemaArg& arg) { return arg.type.base == ArgType::Base::Tensor; });
+  std::string text = op.gradient() != nullptr              ? op.gradient()->is_zero ? "none" : "rule"
+                     : op.kind() == OpKind::Composite      ? "parts"
+                     : !takes_tensors || !op.is_recorded() ? "none"
+                                                           : "—";
   constexpr std::string_view kEnding = "_backward";
-  if (!op.name().ends_with(kEnding)) return "—";
-  return fmt::format("of `{}`", op.name().substr(0, op.name().size() - kEnding.size()));
+  if (op.name().ends_with(kEnding)) {
+    const std::string of = fmt::format("of `{}`", op.name().substr(0, op.name().size() - kEnding.size()));
+    text = text == "—" ? of : of + ", " + text;
+  }
+  return text;
 }
 
 std::string ulp_of(const Op& op) {

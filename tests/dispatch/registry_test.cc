@@ -163,13 +163,24 @@ struct Called {
   std::uint64_t launches;
 };
 
+// The first of the record's own samples, or else values by the names and types of arguments.
 Called call_with_samples(const Op& op) {
   Called called;
-  for (const SchemaArg& arg : op.record().schema.args) {
+  if (op.record().sample_calls && op.pointwise() == nullptr) {
+    Sampler sampler(1);
+    called.args = op.record().sample_calls(sampler)[0];
+  }
+  const std::size_t given = called.args.size();
+  for (std::size_t i = 0; i < op.record().schema.args.size(); ++i) {
+    const SchemaArg& arg = op.record().schema.args[i];
     // clamp may go without either bound, not without both. one_hot without classes reads data.
-    const bool has_default = arg.default_value && arg.name != "min" && arg.name != "num_classes";
-    called.args.push_back(has_default ? *arg.default_value : sample(op, arg));
-    if (const Tensor* t = std::get_if<Tensor>(&called.args.back())) {
+    const bool has_default =
+        arg.default_value && (given > 0 || (arg.name != "min" && arg.name != "num_classes"));
+    if (i >= given) called.args.push_back(has_default ? *arg.default_value : sample(op, arg));
+  }
+  for (std::size_t i = 0; i < called.args.size(); ++i) {
+    const SchemaArg& arg = op.record().schema.args[i];
+    if (const Tensor* t = std::get_if<Tensor>(&called.args[i])) {
       called.tensor_args.push_back({arg, *t, t->version()});
     }
   }
@@ -254,9 +265,9 @@ std::string public_header(const std::string& name) {
 
 std::string public_headers() {
   std::string text;
-  for (const char* name :
-       {"ops.h", "attention.h", "convolution.h", "images.h", "indexing.h", "linalg.h", "losses.h",
-        "normalization.h", "pointwise.h", "pooling.h", "random.h", "reductions.h", "sorting.h"})
+  for (const char* name : {"ops.h", "attention.h", "convolution.h", "images.h", "indexing.h", "linalg.h",
+                           "losses.h", "normalization.h", "optim_steps.h", "pointwise.h", "pooling.h",
+                           "random.h", "reductions.h", "sorting.h"})
     text += public_header(name);
   return text;
 }

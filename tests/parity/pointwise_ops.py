@@ -24,7 +24,8 @@ def forms_in_header():
         form = form.replace("_out", ".out")
         if form not in ops[name][1]:
             ops[name][1].append(form)
-    return ops
+    # Parts of gradients are held against differences of values, by tests/autograd.
+    return {name: found for name, found in ops.items() if not name.endswith("_backward")}
 
 
 HEADER_OPS = forms_in_header()

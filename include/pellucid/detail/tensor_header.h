@@ -28,6 +28,8 @@ struct StorageHeader {
   Device device;
   std::uint8_t block_class;
   std::uint8_t flags;
+  std::uint16_t keys;            // of every view of it, beside the view's own
+  std::atomic<bool> is_watched;  // kept for a gradient: who writes to it is noted
 };
 static_assert(sizeof(StorageHeader) <= 56);
 
@@ -44,7 +46,8 @@ struct TensorHeader {
   std::uint8_t capacity;
   bool is_row_major;  // known to be, by construction; false means: look at the strides
   bool is_number;     // a number given where a tensor may stand: promotes by kind, not by size
-  std::uint8_t reserved[2];
+  bool is_detached;   // made by detach, or a view of that: no gradient of this memory is its own
+  std::uint8_t reserved;
   void* autograd;  // belongs to the Autograd key; null without gradient
 
   Dim* sizes() { return reinterpret_cast<Dim*>(this + 1); }
@@ -56,5 +59,9 @@ static_assert(sizeof(TensorHeader) == 40);
 
 // The last reference is gone: gives back the header, and the storage if this was its last tensor.
 PEL_API void destroy(TensorHeader* header) noexcept;
+
+// Defined in src/autograd/.
+PEL_API void release_autograd(TensorHeader* header) noexcept;
+PEL_API void forget_writes(const StorageHeader* storage) noexcept;
 
 }  // namespace pel::detail

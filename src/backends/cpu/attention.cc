@@ -169,6 +169,7 @@ class Attention {
     if (is_causal_) seen.end = std::min(keys_, query + 1);
     if (window_ > 0) {
       const std::int64_t place = is_causal_ ? query : query + keys_ - queries_;
+      seen.end = std::clamp(place + 1, std::int64_t{0}, keys_);
       seen.first = std::clamp(place - window_ + 1, std::int64_t{0}, seen.end);
     }
     return seen;

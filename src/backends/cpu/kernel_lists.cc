@@ -6,8 +6,9 @@ namespace pel::cpu {
 void register_kernels() {
   for (const KernelLists lists :
        {attention_kernels(), convolution_kernels(), copy_kernels(), fill_kernels(), gemm_kernels(),
-        index_kernels(), move_kernels(), pad_kernels(), pool_kernels(), select_kernels(), random_kernels(),
-        sampling_kernels(), scan_kernels(), search_kernels(), sort_kernels(), upsample_kernels()})
+        index_kernels(), move_kernels(), optimizer_kernels(), pad_kernels(), pool_kernels(), select_kernels(),
+        random_kernels(), sampling_kernels(), scan_kernels(), search_kernels(), sort_kernels(),
+        upsample_kernels()})
     Registry::register_backend(DeviceType::Cpu, lists);
   register_pointwise();
   register_packing();

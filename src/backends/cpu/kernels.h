@@ -16,6 +16,7 @@ KernelLists fill_kernels();
 KernelLists gemm_kernels();
 KernelLists index_kernels();
 KernelLists move_kernels();
+KernelLists optimizer_kernels();
 KernelLists pad_kernels();
 KernelLists pool_kernels();
 KernelLists random_kernels();

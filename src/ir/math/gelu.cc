@@ -52,12 +52,12 @@ TailCoefficients tail_coefficients(DType type) {
            0x1.8f77da4b5c8cep-13, 0x1.ad23126a1a8c1p-17, 0x1.c65e37be9f1acp-22}};
 }
 
-// |x|^n ndtr(-|x|) as value * power, for n = 0 or 1. Only the power, taken last, makes denormals; both are 0
-// where |x| was clamped.
-struct Scaled {
-  Term value, power;
+// ndtr(-t) = e^(-t^2/2) numerator / denominator with t = |x|, clamped where both powers are 0.
+struct NormalTail {
+  Term t, numerator, denominator;
+  Term exp_less_1, first, second;  // e^(-t^2/2) = (1 + exp_less_1) first second
 };
-Scaled normal_tail(Term x, int n) {
+NormalTail normal_tail(Term x) {
   const DType type = x.type();
   const Term t = min(type == kF64 ? 53.2575 : 18.7648, abs(x));
   const Term square = t * t;
@@ -68,11 +68,20 @@ Scaled normal_tail(Term x, int n) {
   const ArrayView<double> exp = exp_coefficients(type);
   const Term exp_less_1 = fma(polynomial(r, {exp.data() + 2, exp.size() - 2}) * r, r, r);
   const auto [s, a, b] = tail_coefficients(type);
-  const Term factor = polynomial(t, b);
-  const Term product = t * factor;
-  const Term numerator = n == 0 ? factor : product;
-  const Term value = fma(numerator, exp_less_1, numerator) / fma(product, s, polynomial(t, a));
-  return {value * first, second};
+  const Term numerator = polynomial(t, b);
+  return {t, numerator, fma(t * numerator, s, polynomial(t, a)), exp_less_1, first, second};
+}
+
+// |x|^n ndtr(-|x|) as value * power, for n = 0 or 1. Only the power, taken last, makes denormals; both are 0
+// where |x| was clamped.
+struct Scaled {
+  Term value, power;
+};
+Scaled scaled_tail(Term x, int n) {
+  const NormalTail tail = normal_tail(x);
+  const Term numerator = n == 0 ? tail.numerator : tail.t * tail.numerator;
+  const Term value = fma(numerator, tail.exp_less_1, numerator) / tail.denominator;
+  return {value * tail.first, tail.second};
 }
 
 // 2 sqrt(2/pi) and 0.044715 times it, in two parts each. The first one's ends at 2^-20 or 2^-47, so that it
@@ -81,39 +90,82 @@ struct TanhConstants {
   double linear, linear_rest, cubic, cubic_rest;
 };
 
-}  // namespace
-
-Term silu(Term x) {
-  return gate(x, x.type() == kF64 ? detail::clamp(x, -946.1, 700) : detail::clamp(x, -118.53, 80), nullptr);
-}
-
-Term ndtr(Term x) {
-  const auto [value, power] = normal_tail(x, 0);
-  const Term tail = value * power;
-  return select(x < 0, tail, 1 - tail);
-}
-
-// max(x, 0) - |x| ndtr(-|x|).
-Term gelu(Term x) {
-  const auto [value, power] = normal_tail(x, 1);
-  const Term positive = fma(min(0, x), 0, max(-0.0, x));  // NaN at -infinity
-  return fma(value, -power, positive);
-}
-
-Term gelu_tanh(Term x) {
-  const TanhConstants c = x.type() == kF64
+// z = 2 sqrt(2/pi) (y + 0.044715 y^3), what it lost, and y dz/dy.
+struct TanhArgument {
+  Term z, rest, y_slope;
+};
+TanhArgument tanh_argument(Term y) {
+  const TanhConstants c = y.type() == kF64
                               ? TanhConstants{0x1.9884533d4366p0, -0x1.ee5e069875fe9p-49,
                                               0x1.2444f2a4d8b4bp-4, -0x1.6c843a29d1c7p-61}
                               : TanhConstants{0x1.98845p0, 0x1.9ea1b2p-23, 0x1.2444f2p-4, 0x1.49b16ap-29};
-  const Term y = x.type() == kF64 ? detail::clamp(x, -23.354, 19) : detail::clamp(x, -11.2143, 8.5);
   const Term square = y * y;
   const Term cubic = square * c.cubic;
   const Term cubic_lost = fma(fma(y, y, -square), c.cubic, fma(square, c.cubic, -cubic));
   const Term slope = cubic + c.linear;
   const Term slope_lost = cubic - (slope - c.linear) + fma(square, c.cubic_rest, cubic_lost + c.linear_rest);
   const Term z = y * slope;
-  const Term lost = fma(y, slope_lost, fma(y, slope, -z));
-  return gate(x, z, &lost);
+  return {z, fma(y, slope_lost, fma(y, slope, -z)), y * (fma(cubic, 2, slope) + slope_lost)};
+}
+
+// What flows back through a gate, whose slope at -x is 1 less the slope at x: it is value first second at
+// -|x|. The powers come last, so that only they make denormals.
+Term gate_backward(Term grad, Term x, Term value, Term first, Term second) {
+  const Term scaled = value * first;
+  return select(x < 0, grad * scaled * second, grad * fma(scaled, -second, 1));
+}
+// Of x / (1 + e^-z), where t dz/dt is t_slope for t = |x| and z >= 0: with w = e^-z and u = 1 / (1 + w) the
+// slope at -t is w u (1 - u t_slope).
+Term gate_backward(Term grad, Term x, Term z, const Term* rest, Term t_slope) {
+  const auto [k, first, second] = detail::split_power(z, -kLog2E);
+  const detail::SplitConstant ln2 = detail::ln2(x.type());
+  Term r = fma(k, -ln2.low, fma(k, -ln2.high, -z));
+  if (rest != nullptr) r = r - *rest;
+  const Term power = polynomial(r, exp_coefficients(x.type()));
+  const Term u = 1 / fma(power * first, second, 1);
+  return gate_backward(grad, x, power * (u * fma(t_slope, -u, 1)), first, second);
+}
+
+}  // namespace
+
+Term silu(Term x) {
+  return gate(x, x.type() == kF64 ? detail::clamp(x, -946.1, 700) : detail::clamp(x, -118.53, 80), nullptr);
+}
+
+Term silu_backward(Term grad, Term x) {
+  const Term t = min(x.type() == kF64 ? 1418.2 : 176.06, abs(x));  // where both powers are 0
+  return gate_backward(grad, x, t, nullptr, t);
+}
+
+Term ndtr(Term x) {
+  const auto [value, power] = scaled_tail(x, 0);
+  const Term tail = value * power;
+  return select(x < 0, tail, 1 - tail);
+}
+
+// max(x, 0) - |x| ndtr(-|x|).
+Term gelu(Term x) {
+  const auto [value, power] = scaled_tail(x, 1);
+  const Term positive = fma(min(0, x), 0, max(-0.0, x));  // NaN at -infinity
+  return fma(value, -power, positive);
+}
+
+// Phi(x) + x phi(x) below 0; phi(t) = e^(-t^2/2) / sqrt(2 pi).
+Term gelu_backward(Term grad, Term x) {
+  const NormalTail tail = normal_tail(x);
+  const Term slope = fma(tail.t, -0x1.9884533d43651p-2, tail.numerator / tail.denominator);
+  return gate_backward(grad, x, fma(slope, tail.exp_less_1, slope), tail.first, tail.second);
+}
+
+Term gelu_tanh(Term x) {
+  const auto [z, rest, y_slope] =
+      tanh_argument(x.type() == kF64 ? detail::clamp(x, -23.354, 19) : detail::clamp(x, -11.2143, 8.5));
+  return gate(x, z, &rest);
+}
+
+Term gelu_tanh_backward(Term grad, Term x) {
+  const auto [z, rest, t_slope] = tanh_argument(min(x.type() == kF64 ? 26.812 : 12.97, abs(x)));
+  return gate_backward(grad, x, z, &rest, t_slope);
 }
 
 // With w = e^-|x| it is x w (1 - w (w + 1) / (w^2 + 2w + 2)) below 0, and x (1 - 2w^2 / (2w^2 + 2w + 1))

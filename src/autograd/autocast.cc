@@ -1,0 +1,74 @@
+// The Autocast key: arguments in the dtype that an op's record asks for.
+#include <unordered_map>
+
+#include "pellucid/autograd.h"
+#include "pellucid/op.h"
+#include "pellucid/ops.h"
+
+#include "autograd/register.h"
+#include "base/check.h"
+#include "dispatch/registry.h"
+
+namespace pel {
+namespace {
+
+struct Cast {
+  Tensor from, to;
+  std::uint32_t version;
+};
+struct ThreadCasts {
+  DType lower = kBF16;
+  int depth = 0;
+  std::unordered_map<const detail::TensorHeader*, Cast> leaves;  // until the outermost scope ends
+};
+ThreadCasts& casts() {
+  static thread_local ThreadCasts instance;
+  return instance;
+}
+
+Tensor cast(const Tensor& t, DType dtype) {
+  if (!t.requires_grad() || !t.is_leaf() || !is_grad_enabled()) return to(t, dtype);
+  Cast& kept = casts().leaves[t.header()];
+  if (!kept.to.defined() || kept.to.dtype() != dtype || kept.version != t.version())
+    kept = {t, to(t, dtype), t.version()};
+  return kept.to;
+}
+
+void handle(const Op& op, BoxedCall& call) {
+  const CastRule rule = op.cast_rule();
+  const KeyScope below({}, Key::Autocast);
+  const auto wants = [&](const Tensor& t) {
+    if (!t.defined()) return false;
+    return rule == CastRule::Lower ? t.dtype() == kF32 : t.dtype() == kF16 || t.dtype() == kBF16;
+  };
+  const DType dtype = rule == CastRule::Lower ? casts().lower : kF32;
+  for (std::size_t i = 0; i < call.args.size() && rule != CastRule::None; ++i) {
+    if (auto* t = std::get_if<Tensor>(&call.args[i])) {
+      if (wants(*t)) call.args[i] = cast(*t, dtype);
+    } else if (auto* list = std::get_if<std::vector<Tensor>>(&call.args[i])) {
+      for (Tensor& each : *list) {
+        if (wants(each)) each = cast(each, dtype);
+      }
+    }
+  }
+  call.redispatch(op);
+}
+
+}  // namespace
+
+Autocast::Autocast(DType lower, Site site) : scope_(Key::Autocast), saved_(casts().lower) {
+  as_call("Autocast", site, [&] {
+    PEL_CHECK(lower == kBF16 || lower == kF16, DTypeError, "autocast is to bf16 or f16, not to {}",
+              name(lower));
+  });
+  casts().lower = lower;
+  ++casts().depth;
+}
+Autocast::~Autocast() {
+  casts().lower = saved_;
+  if (--casts().depth == 0) casts().leaves.clear();
+}
+
+void autograd::register_autocast() { Registry::set_fallback(Key::Autocast, handle); }
+
+}  // namespace pel

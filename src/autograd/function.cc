@@ -1,0 +1,93 @@
+// Functions that bring their own gradient.
+#include "pellucid/autograd.h"
+#include "pellucid/ops.h"
+
+#include "autograd/node.h"
+#include "autograd/saved.h"
+#include "base/check.h"
+
+namespace pel {
+
+using autograd::Edge;
+using autograd::History;
+using autograd::Kept;
+using autograd::NodePtr;
+
+class FunctionNode final : public autograd::Node {
+ public:
+  FunctionNode(const Function& function, const Site& site)
+      : Node(site, autograd::next_sequence()), function_(function) {}
+  std::string_view name() const override { return function_.name; }
+  std::vector<Tensor> run(std::vector<Tensor> grads) override {
+    PEL_CHECK(!is_released_, ValueError,
+              "the graph was walked before and what {} kept is gone; pass retain_graph the first time",
+              name());
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      if (!grads[i].defined()) grads[i] = zeros(info(i).sizes, {info(i).dtype, info(i).device});
+    }
+    context_.kept_.clear();
+    for (const Kept& each : kept_) context_.kept_.push_back(std::get<Tensor>(each.get(*this, "kept tensor")));
+    std::vector<Tensor> given = function_.backward(context_, grads);
+    context_.kept_.clear();
+    PEL_CHECK(given.size() == edges().size(), ValueError, "{} gives {} gradients for {} inputs", name(),
+              given.size(), edges().size());
+    return given;
+  }
+  void release_kept() override {
+    kept_.clear();
+    is_released_ = true;
+  }
+
+  FunctionContext& context() { return context_; }
+  // A result is kept without its history, which leads back here.
+  void keep(ArrayView<Tensor> results) {
+    for (Tensor& t : context_.to_keep_) {
+      std::size_t i = 0;
+      while (i < results.size() && !results[i].is_same(t)) ++i;
+      kept_.push_back(i < results.size() ? Kept::result(t, static_cast<std::uint32_t>(i))
+                                         : Kept::argument(t));
+    }
+    context_.to_keep_.clear();
+  }
+
+ private:
+  Function function_;
+  FunctionContext context_;
+  std::vector<Kept> kept_;
+  bool is_released_ = false;
+};
+
+std::vector<Tensor> apply(const Function& function, ArrayView<Tensor> inputs, Site site) {
+  return as_call(function.name, site, [&] {
+    auto* made = new FunctionNode(function, site);
+    const NodePtr node(made);
+    bool any = false;
+    for (const Tensor& input : inputs) {
+      const History* history =
+          is_grad_enabled() && input.requires_grad() ? autograd::current_history(input) : nullptr;
+      made->edges().push_back(history ? history->edge : Edge{});
+      any = any || history;
+    }
+    std::vector<Tensor> results;
+    {
+      const NoGrad inside;
+      results = function.forward(made->context(), inputs);
+    }
+    if (!any) return results;
+    for (Tensor& result : results) {
+      // An input that is handed through gets a header of its own, as each result has its own history.
+      for (const Tensor& input : inputs) {
+        if (result.is_same(input)) result = alias(result);
+      }
+      made->add_result(result);
+    }
+    made->keep(results);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (is_floating(results[i].dtype()))
+        autograd::set_edge(results[i], made->edge_to(static_cast<std::uint32_t>(i)));
+    }
+    return results;
+  });
+}
+
+}  // namespace pel

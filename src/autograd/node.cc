@@ -1,0 +1,106 @@
+#include "autograd/node.h"
+
+#include "pellucid/ops.h"
+#include "pellucid/pointwise.h"
+
+#include "base/check.h"
+#include "tensor/make.h"
+
+namespace pel::autograd {
+namespace {
+
+// Nodes whose last reference went while another was being destroyed. A chain of a million calls must not
+// become a million nested destructors.
+struct Doomed {
+  std::vector<Node*> nodes;
+  bool is_running = false;
+};
+constinit thread_local Doomed* doomed = nullptr;
+
+}  // namespace
+
+NodePtr::NodePtr(const NodePtr& other) : node_(other.node_) {
+  if (node_) node_->refs_.fetch_add(1, std::memory_order_relaxed);
+}
+
+NodePtr::~NodePtr() {
+  if (!node_ || node_->refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (doomed) {
+    doomed->nodes.push_back(node_);
+    return;
+  }
+  Doomed mine;
+  doomed = &mine;
+  delete node_;
+  while (!mine.nodes.empty()) {
+    Node* next = mine.nodes.back();
+    mine.nodes.pop_back();
+    delete next;
+  }
+  doomed = nullptr;
+}
+
+std::uint64_t next_sequence() {
+  static constinit thread_local std::uint64_t sequence = 0;
+  return sequence++;
+}
+
+std::uint64_t next_hook_id() {
+  static constinit std::atomic<std::uint64_t> id{0};
+  return id.fetch_add(1, std::memory_order_relaxed);
+}
+
+ResultInfo info_of(const Tensor& t) {
+  return {DimVector(t.sizes()), DimVector(t.strides()), t.dtype(), t.device()};
+}
+
+void Node::add_result(const Tensor& t) {
+  if (!has_result_) {
+    first_info_ = info_of(t);
+    has_result_ = true;
+  } else {
+    further_infos_.push_back(info_of(t));
+  }
+}
+
+Tensor shaped_as(const Tensor& grad, const ResultInfo& info, std::string_view op) {
+  Tensor shaped = grad;
+  const Dims wanted = info.sizes;
+  if (!(grad.sizes().size() == wanted.size() &&
+        std::equal(wanted.begin(), wanted.end(), grad.sizes().begin()))) {
+    const std::size_t rank = grad.sizes().size();
+    PEL_ASSERT(rank >= wanted.size(), "a gradient has the axes of what was broadcast");
+    std::vector<std::int64_t> axes;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::size_t lead = rank - wanted.size();
+      if (i < lead || wanted[i - lead] != grad.sizes()[i]) {
+        PEL_CHECK(i < lead || wanted[i - lead] == 1, InternalError,
+                  "the gradient of {} has sizes {} for an argument of {}", op, to_string(grad.sizes()),
+                  to_string(wanted));
+        axes.push_back(static_cast<std::int64_t>(i));
+      }
+    }
+    shaped = sum(grad, axes, KeepDims::Yes).view(wanted);
+  }
+  return shaped.dtype() == info.dtype ? shaped : shaped.to(info.dtype);
+}
+
+std::vector<Tensor> LeafNode::run(std::vector<Tensor> grads) {
+  Tensor& arrived = grads[0];
+  if (!arrived.defined()) return {};
+  if (grad.defined()) {
+    if (history_of(arrived) || history_of(grad)) {
+      grad = add(grad, arrived);  // the sum has a gradient itself
+    } else {
+      add_(grad, arrived);
+    }
+    return {};
+  }
+  // Kept as it is if nobody else can see it; otherwise a write to one gradient would show in another.
+  const bool is_own = arrived.header()->refs.load(std::memory_order_relaxed) == 1 &&
+                      arrived.header()->storage->refs.load(std::memory_order_relaxed) == 1;
+  grad = is_own || history_of(arrived) ? std::move(arrived) : arrived.clone();
+  return {};
+}
+
+}  // namespace pel::autograd

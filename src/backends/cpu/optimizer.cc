@@ -1,0 +1,208 @@
+// Steps of optimisers: all parameters of a group in one pass over their memory.
+//
+// Operands: [step, params, states…], then [lr, grads]. Elements are independent, so the bits depend on no
+// cut; they are computed eight at a time with the same operations as one at a time.
+#include <array>
+#include <cmath>
+
+#include <immintrin.h>
+
+#include "backends/cpu/kernels.h"
+#include "base/thread_pool.h"
+#include "tensor/convert.h"
+
+namespace pel::cpu {
+namespace {
+
+#define PEL_AVX2 __attribute__((target("avx2"), always_inline)) inline
+
+PEL_AVX2 __m256 root(__m256 x) { return _mm256_sqrt_ps(x); }
+PEL_AVX2 float root(float x) { return std::sqrt(x); }
+PEL_AVX2 double root(double x) { return std::sqrt(x); }
+PEL_AVX2 void spread(float x, float& to) { to = x; }
+PEL_AVX2 void spread(double x, double& to) { to = x; }
+PEL_AVX2 void spread(float x, __m256& to) { to = _mm256_set1_ps(x); }
+
+// Numbers of one step, rounded once to the type that is computed in.
+template <class C>
+struct Adam {
+  static constexpr int kStates = 2;
+  C keep_first, keep_second, one_second, root_correction, eps, step_size, decay, coupled;
+
+  Adam(const KernelArgs& args, double lr, double step) {
+    const double beta1 = args.scalars[0].as_float, beta2 = args.scalars[1].as_float;
+    const double weight_decay = args.scalars[3].as_float;
+    const bool decoupled = args.scalars[4].as_int != 0;
+    keep_first = static_cast<C>(1 - beta1);
+    keep_second = static_cast<C>(beta2);
+    one_second = static_cast<C>(1 - beta2);
+    root_correction = static_cast<C>(std::sqrt(1 - std::pow(beta2, step)));
+    eps = static_cast<C>(args.scalars[2].as_float);
+    step_size = static_cast<C>(lr / (1 - std::pow(beta1, step)));
+    decay = static_cast<C>(decoupled ? 1 - lr * weight_decay : 1);
+    coupled = static_cast<C>(decoupled ? 0 : weight_decay);
+  }
+  template <class V>
+  PEL_AVX2 void operator()(V& p, V g, V* const (&state)[kStates]) const {
+    V keep1, keep2, one2, correction, small, size, kept, added;
+    spread(keep_first, keep1);
+    spread(keep_second, keep2);
+    spread(one_second, one2);
+    spread(root_correction, correction);
+    spread(eps, small);
+    spread(step_size, size);
+    spread(decay, kept);
+    spread(coupled, added);
+    g = g + added * p;
+    V &m = *state[0], &v = *state[1];
+    m = m + (g - m) * keep1;
+    v = v * keep2 + g * g * one2;
+    p = p * kept - size * (m / (root(v) / correction + small));
+  }
+};
+
+template <class C>
+struct Sgd {
+  static constexpr int kStates = 1;
+  C lr, momentum, taken, coupled;
+  bool has_momentum, is_nesterov;
+
+  Sgd(const KernelArgs& args, double rate, double step) {
+    const double mu = args.scalars[0].as_float, dampening = args.scalars[1].as_float;
+    lr = static_cast<C>(rate);
+    has_momentum = mu != 0;
+    momentum = static_cast<C>(step == 1 ? 0 : mu);  // the first momentum is the gradient itself
+    taken = static_cast<C>(step == 1 ? 1 : 1 - dampening);
+    coupled = static_cast<C>(args.scalars[2].as_float);
+    is_nesterov = args.scalars[3].as_int != 0;
+    ahead = static_cast<C>(mu);
+  }
+  C ahead;
+  template <class V>
+  PEL_AVX2 void operator()(V& p, V g, V* const (&state)[kStates]) const {
+    V rate, mu, share, added, next;
+    spread(lr, rate);
+    spread(momentum, mu);
+    spread(taken, share);
+    spread(coupled, added);
+    spread(ahead, next);
+    g = g + added * p;
+    if (has_momentum) {
+      V& m = *state[0];
+      m = m * mu + g * share;
+      g = is_nesterov ? g + next * m : m;
+    }
+    p = p - rate * g;
+  }
+};
+
+struct Rows {
+  void* param;
+  const void* grad;
+  void* states[2];
+};
+
+template <class Rule>
+__attribute__((target("avx2"))) std::int64_t run_lanes(const Rule& rule, const Rows& rows, std::int64_t begin,
+                                                       std::int64_t end) {
+  auto* p = static_cast<float*>(rows.param);
+  const auto* g = static_cast<const float*>(rows.grad);
+  std::int64_t i = begin;
+  for (; i + 8 <= end; i += 8) {
+    __m256 value = _mm256_loadu_ps(p + i);
+    __m256 held[Rule::kStates];
+    __m256* places[Rule::kStates];
+    for (int s = 0; s < Rule::kStates; ++s) {
+      const auto* from = static_cast<const float*>(rows.states[s]);
+      held[s] = from == nullptr ? _mm256_setzero_ps() : _mm256_loadu_ps(from + i);
+      places[s] = &held[s];
+    }
+    rule(value, _mm256_loadu_ps(g + i), places);
+    _mm256_storeu_ps(p + i, value);
+    for (int s = 0; s < Rule::kStates; ++s) {
+      if (rows.states[s] != nullptr) _mm256_storeu_ps(static_cast<float*>(rows.states[s]) + i, held[s]);
+    }
+  }
+  return i;
+}
+
+template <class T, class C, class Rule>
+__attribute__((target("avx2"))) void run_each(const Rule& rule, const Rows& rows, std::int64_t begin,
+                                              std::int64_t end) {
+  auto* p = static_cast<char*>(rows.param);
+  const auto* g = static_cast<const char*>(rows.grad);
+  for (std::int64_t i = begin; i < end; ++i) {
+    C value = convert<C>(load_as<T>(p + i * static_cast<std::int64_t>(sizeof(T))));
+    const C slope = convert<C>(load_as<T>(g + i * static_cast<std::int64_t>(sizeof(T))));
+    C held[Rule::kStates] = {};
+    C* places[Rule::kStates];
+    for (int s = 0; s < Rule::kStates; ++s) {
+      if (rows.states[s] != nullptr)
+        held[s] = load_as<C>(static_cast<char*>(rows.states[s]) + i * static_cast<std::int64_t>(sizeof(C)));
+      places[s] = &held[s];
+    }
+    rule(value, slope, places);
+    store_as(p + i * static_cast<std::int64_t>(sizeof(T)), convert<T>(value));
+    for (int s = 0; s < Rule::kStates; ++s) {
+      if (rows.states[s] != nullptr)
+        store_as(static_cast<char*>(rows.states[s]) + i * static_cast<std::int64_t>(sizeof(C)), held[s]);
+    }
+  }
+}
+
+template <template <class> class Rule>
+void run_step(Stream&, const KernelArgs& args) {
+  auto* step = static_cast<float*>(output(args, 0).data);
+  *step += 1;
+  const double lr = *static_cast<const float*>(input(args, 0).data);
+  const int params = args.input_count - 1;
+  const int states = params == 0 ? 0 : (args.output_count - 1) / params - 1;
+  // Elements of all parameters in one row of numbers.
+  std::vector<std::int64_t> ends;
+  std::int64_t total = 0;
+  for (int i = 0; i < params; ++i) {
+    const Operand& param = output(args, 1 + i);
+    std::int64_t count = 1;
+    for (int axis = 0; axis < param.rank; ++axis) count *= param.sizes[axis];
+    ends.push_back(total += count);
+  }
+  const Rule<float> in_f32(args, lr, *step);
+  const Rule<double> in_f64(args, lr, *step);
+  constexpr std::int64_t kGrain = 16'384;
+  parallel_for(total, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
+    while (begin < end) {
+      const std::int64_t base = at == 0 ? 0 : ends[at - 1];
+      const std::int64_t from = begin - base, to = std::min(end, ends[at]) - base;
+      const int i = static_cast<int>(at);
+      Rows rows{output(args, 1 + i).data, input(args, 1 + i).data, {}};
+      for (int s = 0; s < states; ++s) rows.states[s] = output(args, 1 + (1 + s) * params + i).data;
+      switch (static_cast<DType>(output(args, 1 + i).dtype)) {
+        case DType::F64:
+          run_each<double, double>(in_f64, rows, from, to);
+          break;
+        case DType::F32:
+          run_each<float, float>(in_f32, rows, run_lanes(in_f32, rows, from, to), to);
+          break;
+        case DType::F16:
+          run_each<Float16, float>(in_f32, rows, from, to);
+          break;
+        default:
+          run_each<BFloat16, float>(in_f32, rows, from, to);
+      }
+      begin = base + to;
+      ++at;
+    }
+  });
+}
+
+}  // namespace
+
+KernelLists optimizer_kernels() {
+  static const auto kAdam = std::to_array<Kernel>({{"cpu_adam_step", supports_any, run_step<Adam>}});
+  static const auto kSgd = std::to_array<Kernel>({{"cpu_sgd_step", supports_any, run_step<Sgd>}});
+  static const auto kLists = std::to_array<BackendKernels>({{"adam_step_", kAdam}, {"sgd_step_", kSgd}});
+  return kLists;
+}
+
+}  // namespace pel::cpu

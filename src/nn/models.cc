@@ -1,0 +1,183 @@
+#include "pellucid/models.h"
+
+#include <cmath>
+
+#include "pellucid/init.h"
+#include "pellucid/linalg.h"
+#include "pellucid/ops.h"
+#include "pellucid/pointwise.h"
+
+#include "base/check.h"
+
+namespace pel::nn {
+namespace {
+
+// As GPT-2 and BERT begin: small weights, no biases. Projections onto the residual stream are smaller still,
+// so that its size does not grow with the number of layers.
+void init_small(const Module& module, double std, double residual_std) {
+  for (const NamedTensor& each : module.named_parameters()) {
+    if (each.tensor.dim() < 2) {
+      if (each.path.ends_with("bias")) init_constant_(each.tensor, 0);
+      continue;
+    }
+    const bool is_residual = each.path.ends_with("out.weight") || each.path.ends_with("proj.weight");
+    init_normal_(each.tensor, 0, is_residual ? residual_std : std);
+  }
+}
+
+KvCaches caches_for(std::int64_t layers, std::int64_t context) {
+  return KvCaches(static_cast<std::size_t>(layers), KvCache(context));
+}
+
+// How many tokens the caches hold, and that there is room.
+std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Tensor& tokens,
+                           std::int64_t context) {
+  PEL_CHECK(tokens.dim() == 2 && tokens.dtype() == kI64, ShapeError,
+            "tokens are i64[batch, tokens], not {}{}", name(tokens.dtype()), to_string(tokens.sizes()));
+  PEL_CHECK(!caches || caches->size() == static_cast<std::size_t>(layers), ValueError,
+            "{} caches are given for {} layers; make_caches() makes them", caches->size(), layers);
+  const std::int64_t before = caches ? caches->front().length() : 0;
+  PEL_CHECK(before + tokens.size(1).value() <= context, ValueError,
+            "{} tokens after {} are more than the context of {}", tokens.size(1).value(), before, context);
+  return before;
+}
+
+AttentionConfig attention_of(const GptConfig& c) {
+  AttentionConfig config;
+  config.width = c.width;
+  config.heads = c.heads;
+  config.causal = true;
+  config.dropout = c.dropout;
+  return config;
+}
+
+AttentionConfig attention_of(const LlamaConfig& c) {
+  AttentionConfig config;
+  config.width = c.width;
+  config.heads = c.heads;
+  config.kv_heads = c.kv_heads;
+  config.bias = Bias::No;
+  config.causal = true;
+  config.rotary_base = c.rotary_base;
+  return config;
+}
+
+AttentionConfig attention_of(const BertConfig& c) {
+  AttentionConfig config;
+  config.width = c.width;
+  config.heads = c.heads;
+  return config;
+}
+
+}  // namespace
+
+Mlp::Mlp(std::int64_t width, std::int64_t hidden, std::string approximate, double dropout)
+    : fc(width, hidden), proj(hidden, width), approximate_(std::move(approximate)), dropout_(dropout) {
+  add("fc", fc), add("proj", proj), add("dropout", dropout_);
+}
+Tensor Mlp::operator()(const Tensor& x, Site site) const {
+  return dropout_(proj(gelu(fc(x, site), approximate_, site), site), site);
+}
+
+Gpt::Block::Block(const GptConfig& config)
+    : ln_1(config.width),
+      attn(attention_of(config)),
+      ln_2(config.width),
+      mlp(config.width, 4 * config.width, "tanh", config.dropout) {
+  add("ln_1", ln_1), add("attn", attn), add("ln_2", ln_2), add("mlp", mlp);
+}
+Tensor Gpt::Block::operator()(const Tensor& x, KvCache* cache) const {
+  const Tensor attended = x + attn(ln_1(x), std::nullopt, cache);
+  return attended + mlp(ln_2(attended));
+}
+
+Gpt::Gpt(const GptConfig& config)
+    : wte(config.vocabulary, config.width),
+      wpe(config.context, config.width),
+      ln_f(config.width),
+      config_(config),
+      dropout_(config.dropout) {
+  add("wte", wte), add("wpe", wpe), add("h", h), add("ln_f", ln_f), add("dropout", dropout_);
+  for (std::int64_t i = 0; i < config.layers; ++i) h.emplace(config);
+  init_small(*this, 0.02, 0.02 / std::sqrt(2.0 * static_cast<double>(config.layers)));
+}
+
+Tensor Gpt::operator()(const Tensor& tokens, KvCaches* caches, Site site) const {
+  return as_call("Gpt", site, [&] {
+    const std::int64_t before = tokens_before(caches, config_.layers, tokens, config_.context);
+    Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1).value())));
+    for (std::size_t i = 0; i < h.size(); ++i) x = h[i](x, caches ? &(*caches)[i] : nullptr);
+    return linear(ln_f(x), wte.weight);
+  });
+}
+KvCaches Gpt::make_caches() const { return caches_for(config_.layers, config_.context); }
+
+Llama::Block::Block(const LlamaConfig& config)
+    : input_norm(config.width, config.norm_eps),
+      attention(attention_of(config)),
+      post_norm(config.width, config.norm_eps),
+      mlp(config.width, config.hidden) {
+  add("input_norm", input_norm), add("attention", attention), add("post_norm", post_norm), add("mlp", mlp);
+}
+Tensor Llama::Block::operator()(const Tensor& x, KvCache* cache) const {
+  const Tensor attended = x + attention(input_norm(x), std::nullopt, cache);
+  return attended + mlp(post_norm(attended));
+}
+
+Llama::Llama(const LlamaConfig& config)
+    : embed(config.vocabulary, config.width), norm(config.width, config.norm_eps), config_(config) {
+  add("embed", embed), add("layers", layers), add("norm", norm);
+  for (std::int64_t i = 0; i < config.layers; ++i) layers.emplace(config);
+  if (!config.ties_weights) {
+    head = std::make_unique<Linear>(config.width, config.vocabulary, Bias::No);
+    add("head", *head);
+  }
+  init_small(*this, 0.02, 0.02);
+}
+
+Tensor Llama::operator()(const Tensor& tokens, KvCaches* caches, Site site) const {
+  return as_call("Llama", site, [&] {
+    tokens_before(caches, config_.layers, tokens, config_.context);
+    Tensor x = embed(tokens);
+    for (std::size_t i = 0; i < layers.size(); ++i) x = layers[i](x, caches ? &(*caches)[i] : nullptr);
+    return head ? (*head)(norm(x)) : linear(norm(x), embed.weight);
+  });
+}
+KvCaches Llama::make_caches() const { return caches_for(config_.layers, config_.context); }
+
+Bert::Layer::Layer(const BertConfig& config)
+    : attention(attention_of(config)),
+      attention_norm(config.width, config.norm_eps),
+      mlp(config.width, config.hidden, "none"),
+      output_norm(config.width, config.norm_eps) {
+  add("attention", attention), add("attention_norm", attention_norm), add("mlp", mlp),
+      add("output_norm", output_norm);
+}
+Tensor Bert::Layer::operator()(const Tensor& x, const std::optional<Tensor>& mask) const {
+  const Tensor attended = attention_norm(x + attention(x, mask));
+  return output_norm(attended + mlp(attended));
+}
+
+Bert::Bert(const BertConfig& config)
+    : words(config.vocabulary, config.width),
+      positions(config.context, config.width),
+      types(config.types, config.width),
+      norm(config.width, config.norm_eps) {
+  add("words", words), add("positions", positions), add("types", types), add("norm", norm),
+      add("layers", layers);
+  for (std::int64_t i = 0; i < config.layers; ++i) layers.emplace(config);
+  init_small(*this, 0.02, 0.02);
+}
+
+Tensor Bert::operator()(const Tensor& tokens, const std::optional<Tensor>& mask, Site site) const {
+  return as_call("Bert", site, [&] {
+    const Dim batch = tokens.size(0), count = tokens.size(1);
+    Tensor x = norm(words(tokens) + positions(arange(count)) + types(zeros({count}, kI64)));
+    std::optional<Tensor> visible;
+    if (mask) visible = mask->view({batch, 1, 1, count});
+    for (std::size_t i = 0; i < layers.size(); ++i) x = layers[i](x, visible);
+    return x;
+  });
+}
+
+}  // namespace pel::nn

@@ -1,0 +1,95 @@
+#include "pellucid/autograd.h"
+#include "pellucid/nn.h"
+#include "pellucid/ops.h"
+
+#include "base/check.h"
+
+namespace pel::nn {
+
+void Module::add(std::string name, Module& inner) { inner_.push_back({std::move(name), &inner}); }
+
+void Module::add_parameter(std::string name, Tensor& member, Tensor value) {
+  member = std::move(value);
+  member.requires_grad_();
+  slots_.push_back({std::move(name), &member, true});
+}
+
+void Module::add_buffer(std::string name, Tensor& member, Tensor value) {
+  member = std::move(value);
+  slots_.push_back({std::move(name), &member, false});
+}
+
+void Module::walk(const std::string& path,
+                  const std::function<void(const std::string&, const Slot&)>& f) const {
+  for (const Slot& slot : slots_) f(path + slot.name, slot);
+  for (const Inner& inner : inner_) inner.module->walk(path + inner.name + ".", f);
+}
+
+std::vector<NamedTensor> Module::named(bool parameters) const {
+  std::vector<NamedTensor> found;
+  walk("", [&](const std::string& path, const Slot& slot) {
+    if (slot.is_parameter == parameters && slot.tensor->defined()) found.push_back({path, *slot.tensor});
+  });
+  return found;
+}
+
+std::vector<NamedTensor> Module::named_parameters() const { return named(true); }
+std::vector<NamedTensor> Module::named_buffers() const { return named(false); }
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> tensors;
+  for (NamedTensor& each : named(true)) tensors.push_back(std::move(each.tensor));
+  return tensors;
+}
+
+std::int64_t Module::parameter_count() const {
+  std::int64_t count = 0;
+  for (const Tensor& t : parameters()) count += t.numel().value();
+  return count;
+}
+
+void Module::load(ArrayView<NamedTensor> values, Site site) {
+  as_call("load", site, [&] {
+    std::vector<NamedTensor> mine = named(true);
+    for (NamedTensor& buffer : named(false)) mine.push_back(std::move(buffer));
+    const auto find = [](ArrayView<NamedTensor> list, const std::string& path) -> const NamedTensor* {
+      for (const NamedTensor& each : list) {
+        if (each.path == path) return &each;
+      }
+      return nullptr;
+    };
+    for (const NamedTensor& value : values)
+      PEL_CHECK(find(mine, value.path), ValueError, "the module has no parameter or buffer {}", value.path);
+    const NoGrad no_grad;
+    for (const NamedTensor& each : mine) {
+      const NamedTensor* value = find(values, each.path);
+      PEL_CHECK(value, ValueError, "no value is given for {}", each.path);
+      PEL_CHECK(to_string(value->tensor.sizes()) == to_string(each.tensor.sizes()), ShapeError,
+                "{} has sizes {}, and the value given {}", each.path, to_string(each.tensor.sizes()),
+                to_string(value->tensor.sizes()));
+      each.tensor.copy_(value->tensor);
+    }
+  });
+}
+
+void Module::train(Training training) {
+  training_ = training;
+  for (const Inner& inner : inner_) inner.module->train(training);
+}
+
+void Module::zero_grad() {
+  for (const Tensor& t : parameters()) {
+    if (t.requires_grad()) t.set_grad(Tensor());
+  }
+}
+
+void Module::to(DType dtype) {
+  walk("", [&](const std::string&, const Slot& slot) {
+    if (!slot.tensor->defined() || !is_floating(slot.tensor->dtype())) return;
+    const bool requires_grad = slot.tensor->requires_grad();
+    *slot.tensor = slot.tensor->detach().to(dtype);
+    if (requires_grad) slot.tensor->requires_grad_();
+  });
+}
+
+}  // namespace pel::nn

@@ -1,0 +1,90 @@
+#include "pellucid/autograd.h"
+#include "pellucid/op.h"
+#include "pellucid/ops.h"
+#include "pellucid/optim.h"
+#include "pellucid/pointwise.h"
+
+#include "base/check.h"
+
+namespace pel::optim {
+
+Optimizer::Optimizer(nn::Module& module, double lr, double weight_decay, std::vector<Group> groups)
+    : module_(module), base_lr_(lr) {
+  if (groups.empty() || groups.back().takes) groups.emplace_back();
+  for (Group& group : groups) {
+    const double rate = group.lr >= 0 ? group.lr : lr;
+    const double decay = group.weight_decay >= 0 ? group.weight_decay : weight_decay;
+    groups_.push_back({std::move(group), full({}, rate, kF32), zeros({}, kF32), rate, decay});
+  }
+}
+
+void Optimizer::step(Site site) {
+  as_call("step", site, [&] {
+    const NoGrad no_grad;
+    const std::vector<std::string> names = state_names();
+    std::vector<Members> members(groups_.size());
+    for (const nn::NamedTensor& each : module_.named_parameters()) {
+      const Tensor grad = each.tensor.grad();
+      if (!grad.defined()) continue;
+      std::size_t at = 0;
+      while (groups_[at].settings.takes && !groups_[at].settings.takes(each.path)) ++at;
+      State& state = states_[each.path];
+      const DType wide = each.tensor.dtype() == kF64 ? kF64 : kF32;
+      for (std::size_t s = state.tensors.size(); s < names.size(); ++s)
+        state.tensors.push_back(zeros_like(each.tensor, wide));
+      Members& group = members[at];
+      group.states.resize(names.size());
+      group.params.push_back(each.tensor);
+      group.grads.push_back(grad);
+      for (std::size_t s = 0; s < names.size(); ++s) group.states[s].push_back(state.tensors[s]);
+    }
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (members[i].params.empty()) continue;
+      run(groups_[i], members[i], site);
+    }
+  });
+}
+
+void Optimizer::set_lr(double value) {
+  const NoGrad no_grad;
+  for (const GroupState& group : groups_)
+    fill_(group.lr, base_lr_ == 0 ? value : value * group.first_lr / base_lr_);
+}
+
+double Optimizer::steps() const { return groups_.back().step.item().to_double(); }
+
+std::vector<nn::NamedTensor> Optimizer::state() const {
+  std::vector<nn::NamedTensor> found;
+  const std::vector<std::string> names = state_names();
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    found.push_back({fmt::format("group.{}.step", i), groups_[i].step});
+    found.push_back({fmt::format("group.{}.lr", i), groups_[i].lr});
+  }
+  for (const auto& [path, state] : states_) {
+    for (std::size_t s = 0; s < names.size(); ++s) found.push_back({path + "." + names[s], state.tensors[s]});
+  }
+  return found;
+}
+
+Sgd::Sgd(nn::Module& module, const SgdOptions& options, std::vector<Group> groups)
+    : Optimizer(module, options.lr, options.weight_decay, std::move(groups)), options_(options) {}
+std::vector<std::string> Sgd::state_names() const {
+  return options_.momentum != 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+}
+const Tensor& Sgd::run(const GroupState& group, const Members& members, Site site) {
+  return sgd_step_(group.step, members.params,
+                   members.states.empty() ? std::vector<Tensor>{} : members.states[0], members.grads,
+                   group.lr, options_.momentum, options_.dampening, group.weight_decay, options_.nesterov,
+                   site);
+}
+
+Adam::Adam(nn::Module& module, const AdamOptions& options, std::vector<Group> groups, Decoupled decoupled)
+    : Optimizer(module, options.lr, options.weight_decay, std::move(groups)),
+      options_(options),
+      decoupled_(decoupled) {}
+const Tensor& Adam::run(const GroupState& group, const Members& members, Site site) {
+  return adam_step_(group.step, members.params, members.states[0], members.states[1], members.grads, group.lr,
+                    options_.beta1, options_.beta2, options_.eps, group.weight_decay, decoupled_, site);
+}
+
+}  // namespace pel::optim

@@ -1,7 +1,7 @@
 # One object library per folder of src/. The same objects make the shared library, which users link, and the static
 # library, which tests link to reach internals.
 
-set(pellucid_folders base profile tensor ir dispatch ops autograd nn optim codegen backends runtime)
+set(pellucid_folders base profile tensor ir dispatch ops autograd nn optim io codegen backends runtime)
 
 add_library(pellucid SHARED)
 add_library(Pellucid::pellucid ALIAS pellucid)
@@ -30,12 +30,28 @@ foreach(folder IN LISTS pellucid_folders)
   target_link_libraries(pellucid_${folder} PRIVATE pellucid_flags fmt::fmt Threads::Threads)
   if(folder STREQUAL "ops")  # a hundred small files behind one large header: two thirds of their build time
     target_precompile_headers(pellucid_ops PRIVATE "${PROJECT_SOURCE_DIR}/src/ops/family_pointwise.h")
+    if(PELLUCID_UNITY)
+      set_target_properties(pellucid_ops PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16
+        UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
+      foreach(source IN LISTS sources)  # short names that several ops have are compiled alone
+        file(STRINGS "${source}" own_names REGEX "^(enum |RowProgram::Wanted |RowsDef |constexpr auto k)")
+        if(own_names)
+          set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+        endif()
+      endforeach()
+    endif()
     target_compile_options(pellucid_ops PRIVATE  # what ccache needs to see through it
       $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)
   endif()
   target_sources(pellucid PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
   target_sources(pellucid_static PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
 endforeach()
+
+# JSON and Unicode stay in io.
+target_include_directories(pellucid_io SYSTEM PRIVATE "${UTF8PROC_INCLUDE_DIR}")
+target_link_libraries(pellucid_io PRIVATE simdjson::simdjson "${UTF8PROC_LIBRARY}")
+target_link_libraries(pellucid PRIVATE simdjson::simdjson "${UTF8PROC_LIBRARY}")
+target_link_libraries(pellucid_static PUBLIC simdjson::simdjson "${UTF8PROC_LIBRARY}")
 
 # oneDNN and the OpenMP library under it. The engine's wheel has no other place to be found in than its own folder.
 if(PELLUCID_ONEDNN)
@@ -62,7 +78,7 @@ endif()
 
 # The kernels of eager execution: written by a program made of the ops and the emitter, linked like any object.
 set(kernel_folders ${pellucid_folders})
-list(REMOVE_ITEM kernel_folders runtime)
+list(REMOVE_ITEM kernel_folders io runtime)
 add_executable(pellucid-kernelgen "${PROJECT_SOURCE_DIR}/tools/kernelgen/main.cc" $<TARGET_OBJECTS:pellucid_llvm>)
 foreach(folder IN LISTS kernel_folders)
   target_sources(pellucid-kernelgen PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)

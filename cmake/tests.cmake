@@ -2,6 +2,7 @@
 #   installed  sees what a user sees: the shared library and the public headers
 #   exhaustive takes 40 minutes: ./dev test exhaustive builds and runs it, ctest does not know it
 #   parity     is one ctest test, torch_parity, because it walks one file of cases
+# What peers answered for a folder lies in the build tree, written by ./dev test.
 
 include(GoogleTest)
 
@@ -44,7 +45,7 @@ foreach(folder IN LISTS test_folders)
       NO_PRETTY_VALUES
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 900 ENVIRONMENT "PELLUCID_TRAINING=${PROJECT_BINARY_DIR}/training")
+      PROPERTIES TIMEOUT 900 ENVIRONMENT "PELLUCID_ANSWERS=${PROJECT_BINARY_DIR}/answers/${folder}")
   endif()
 endforeach()
 

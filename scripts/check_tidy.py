@@ -53,7 +53,9 @@ def tidy(entry):
 
 CACHE.mkdir(parents=True, exist_ok=True)
 commands = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
-commands = [entry for entry in commands if entry["file"].startswith(f"{ROOT}/src/")]
+# Ops are compiled, and checked, many in one.
+commands = [entry for entry in commands
+            if entry["file"].startswith(f"{ROOT}/src/") or "/pellucid_ops.dir/Unity/" in entry["file"]]
 with ThreadPoolExecutor(os.cpu_count()) as pool:
     found = [output for output in pool.map(tidy, commands) if output]
 if found:

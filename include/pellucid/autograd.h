@@ -97,7 +97,6 @@ class PEL_API FunctionContext {
   const std::vector<Tensor>& kept() const { return kept_; }
 
  private:
-  friend struct FunctionCall;
   friend class FunctionNode;
   std::vector<Tensor> to_keep_, kept_;
 };

@@ -21,6 +21,7 @@ enum class ErrorCode {
   Memory = 9,     // out of memory, or over the limit set
   Registry = 10,  // an op, a schema or a handler registered wrongly
   Capture = 11,   // something that cannot be part of a compiled graph
+  File = 12,      // a file that cannot be read or written, or whose content breaks its format
   Internal = 99,  // a defect of Pellucid
 };
 
@@ -65,6 +66,7 @@ using NoKernelError = ErrorOf<ErrorCode::NoKernel>;
 using MemoryError = ErrorOf<ErrorCode::Memory>;
 using RegistryError = ErrorOf<ErrorCode::Registry>;
 using CaptureError = ErrorOf<ErrorCode::Capture>;
+using FileError = ErrorOf<ErrorCode::File>;
 using InternalError = ErrorOf<ErrorCode::Internal>;
 
 // Exported so that a catch in a user's program meets the type the library threw.
@@ -79,6 +81,7 @@ extern template class PEL_API ErrorOf<ErrorCode::NoKernel>;
 extern template class PEL_API ErrorOf<ErrorCode::Memory>;
 extern template class PEL_API ErrorOf<ErrorCode::Registry>;
 extern template class PEL_API ErrorOf<ErrorCode::Capture>;
+extern template class PEL_API ErrorOf<ErrorCode::File>;
 extern template class PEL_API ErrorOf<ErrorCode::Internal>;
 
 }  // namespace pel

@@ -6,6 +6,19 @@
 
 namespace pel::nn {
 
+// While one lives, first values are not written on this thread: weights that are about to be replaced cost
+// nothing.
+class PEL_API SkipInit {
+ public:
+  SkipInit();
+  ~SkipInit();
+  SkipInit(const SkipInit&) = delete;
+  SkipInit& operator=(const SkipInit&) = delete;
+
+ private:
+  bool saved_;
+};
+
 // For [out, in, kernel…]: how many elements one output adds up, and one input goes into.
 struct Fan {
   std::int64_t in, out;

@@ -60,13 +60,20 @@ struct LlamaConfig {
 class PEL_API Llama : public Module {
  public:
   explicit Llama(const LlamaConfig& config);
-  Tensor operator()(const Tensor& tokens, KvCaches* caches = nullptr, Site site = Site::current()) const;
+  // Tokens, i64 [batch, tokens], to logits [batch, tokens, vocabulary]. With `counts`, only so many tokens of
+  // each sequence count; each sequence goes on behind its own.
+  Tensor operator()(const Tensor& tokens, KvCaches* caches = nullptr, ArrayView<std::int64_t> counts = {},
+                    Site site = Site::current()) const;
+  // The same in two parts: what the last layer gives, [batch, tokens, width], and logits of some of that.
+  Tensor features(const Tensor& tokens, KvCaches* caches = nullptr, ArrayView<std::int64_t> counts = {},
+                  Site site = Site::current()) const;
+  Tensor logits(const Tensor& features, Site site = Site::current()) const;
   KvCaches make_caches() const;
 
   class PEL_API Block : public Module {
    public:
     explicit Block(const LlamaConfig& config);
-    Tensor operator()(const Tensor& x, KvCache* cache) const;
+    Tensor operator()(const Tensor& x, const AttentionContext& context) const;
     RmsNorm input_norm;
     MultiheadAttention attention;
     RmsNorm post_norm;

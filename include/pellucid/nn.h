@@ -19,16 +19,12 @@
 #include <vector>
 
 #include "pellucid/generator.h"
+#include "pellucid/named_tensor.h"
 #include "pellucid/pointwise.h"
 #include "pellucid/random.h"  // Training
 #include "pellucid/tensor.h"
 
 namespace pel::nn {
-
-struct NamedTensor {
-  std::string path;  // "blocks.0.mlp.up.weight"
-  Tensor tensor;
-};
 
 class PEL_API Module {
  public:
@@ -44,6 +40,9 @@ class PEL_API Module {
   std::int64_t parameter_count() const;  // in elements
   // Copies values into the parameters and buffers of these paths. All must be there, and no other.
   void load(ArrayView<NamedTensor> values, Site site = Site::current());
+  // The same without a copy: the given tensors themselves take the places, of any dtype, and require no
+  // gradient.
+  void adopt(ArrayView<NamedTensor> values, Site site = Site::current());
 
   void train(Training training = Training::Yes);
   void eval() { train(Training::No); }
@@ -68,6 +67,8 @@ class PEL_API Module {
   };
   void walk(const std::string& path, const std::function<void(const std::string&, const Slot&)>& f) const;
   std::vector<NamedTensor> named(bool parameters) const;
+  using Take = std::function<void(const Slot& slot, const Tensor& value)>;
+  void take_all(ArrayView<NamedTensor> values, const Take& take);
   std::vector<Slot> slots_;
   std::vector<Inner> inner_;
   Training training_ = Training::Yes;
@@ -170,18 +171,39 @@ struct PEL_API SwigluMlp : GatedMlp {
       : GatedMlp(width, hidden, Gate::Silu, bias) {}
 };
 
-// Keys and values of tokens that were seen before, for one layer: [batch, heads, tokens, width].
+// Keys and values of tokens that were seen before, for one layer: [batch, heads, tokens, width]. Each
+// sequence of the batch has its own number of them.
 class PEL_API KvCache {
  public:
   explicit KvCache(std::int64_t capacity) : capacity_(capacity) {}
-  std::int64_t length() const { return length_; }
-  void clear() { length_ = 0; }
-  // Takes up new ones and gives all so far.
-  std::pair<Tensor, Tensor> append(const Tensor& keys, const Tensor& values, Site site = Site::current());
+  std::int64_t length() const;                                           // of the longest sequence
+  const std::vector<std::int64_t>& lengths() const { return lengths_; }  // empty before the first tokens
+  void clear() { lengths_.clear(); }
+  void truncate(std::int64_t length);  // forgets what stands behind
+  // Takes up new ones behind those of each sequence and gives all so far. Where sequences differ, the first
+  // counts[i] of the new tokens of sequence i count, and what stands behind them is overwritten by the next.
+  std::pair<Tensor, Tensor> append(const Tensor& keys, const Tensor& values,
+                                   ArrayView<std::int64_t> counts = {}, Site site = Site::current());
 
  private:
-  std::int64_t capacity_, length_ = 0;
+  std::int64_t capacity_;
+  std::vector<std::int64_t> lengths_;
   Tensor keys_, values_;
+};
+
+// Where the tokens of one call stand in their sequences. The same for all layers, so a model asks for it
+// once.
+struct Places {
+  Tensor cos, sin;             // of the rotary embedding; undefined without one
+  std::optional<Tensor> seen;  // bool [batch, 1, tokens, keys]: where sequences of the batch differ in length
+};
+
+// What attention may be given beside its input.
+struct AttentionContext {
+  std::optional<Tensor> mask{};  // broadcasts to [batch, heads, tokens, keys]: false hides a key
+  KvCache* cache = nullptr;
+  ArrayView<std::int64_t> counts{};  // of the tokens that count, by sequence; empty: all do
+  const Places* places = nullptr;    // null: asked for here
 };
 
 struct AttentionConfig {
@@ -196,9 +218,10 @@ struct AttentionConfig {
 class PEL_API MultiheadAttention : public Module {
  public:
   explicit MultiheadAttention(const AttentionConfig& config);
-  // [batch, tokens, width]. The mask broadcasts to [batch, heads, tokens, keys]: false hides a key.
-  Tensor operator()(const Tensor& x, const std::optional<Tensor>& mask = std::nullopt,
-                    KvCache* cache = nullptr, Site site = Site::current()) const;
+  // [batch, tokens, width].
+  Tensor operator()(const Tensor& x, const AttentionContext& context = {}, Site site = Site::current()) const;
+  // For tokens as many as those of `x`, behind those in the cache.
+  Places places_of(const Tensor& x, const KvCache* cache) const;
   Linear qkv, out;
 
  private:
@@ -215,9 +238,8 @@ class TransformerBlock : public Module {
       : norm1(config.width), attention(config), norm2(config.width), mlp(config.width, hidden) {
     add("norm1", norm1), add("attention", attention), add("norm2", norm2), add("mlp", mlp);
   }
-  Tensor operator()(const Tensor& x, const std::optional<Tensor>& mask = std::nullopt,
-                    KvCache* cache = nullptr) const {
-    const Tensor attended = x + attention(norm1(x), mask, cache);
+  Tensor operator()(const Tensor& x, const AttentionContext& context = {}) const {
+    const Tensor attended = x + attention(norm1(x), context);
     return attended + mlp(norm2(attended));
   }
   Norm norm1;

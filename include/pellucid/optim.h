@@ -31,9 +31,11 @@ class PEL_API Optimizer {
   void zero_grad() { module_.zero_grad(); }
   // f32, without axes; a write to it counts from the next step on.
   const Tensor& lr(std::size_t group = 0) const { return groups_[group].lr; }
-  void set_lr(double value);                   // of all groups, in proportion to their first ones
-  double steps() const;                        // done so far
-  std::vector<nn::NamedTensor> state() const;  // under "path.first" and so on, with "group.0.step"
+  void set_lr(double value);               // of all groups, in proportion to their first ones
+  double steps() const;                    // done so far
+  std::vector<NamedTensor> state() const;  // under "path.first" and so on, with "group.0.step"
+  // Goes on from a state that was saved. What it does not name begins at zero.
+  void load(ArrayView<NamedTensor> state, Site site = Site::current());
 
  protected:
   struct State {

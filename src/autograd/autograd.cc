@@ -16,19 +16,18 @@ using autograd::LeafNode;
 namespace {
 
 constinit thread_local bool inference_mode = false;
-constexpr std::uint16_t kAutogradBit = KeySet(Key::Autograd).bits();
 
 }  // namespace
 
 EnableGrad::EnableGrad() : saved_(detail::thread_keys) {
-  if (!inference_mode) detail::thread_keys.excluded &= static_cast<std::uint16_t>(~kAutogradBit);
+  if (!inference_mode) detail::thread_keys.excluded &= static_cast<std::uint16_t>(~autograd::kAutogradBit);
 }
 EnableGrad::~EnableGrad() { detail::thread_keys = saved_; }
 
 InferenceMode::InferenceMode() : saved_(std::exchange(inference_mode, true)) {}
 InferenceMode::~InferenceMode() { inference_mode = saved_; }
 
-bool is_grad_enabled() { return !(detail::thread_keys.excluded & kAutogradBit); }
+bool is_grad_enabled() { return !(detail::thread_keys.excluded & autograd::kAutogradBit); }
 bool is_inference_mode() { return inference_mode; }
 
 void backward(ArrayView<Tensor> outputs, const BackwardOptions& options, Site site) {
@@ -67,7 +66,7 @@ const Tensor& Tensor::requires_grad_(RequiresGrad on, Site site) const {
               "{} is the result of a call and has its gradient from there; detach it first", describe(*this));
     if (on == RequiresGrad::No) {
       detail::release_autograd(p_);
-      p_->keys &= static_cast<std::uint16_t>(~kAutogradBit);
+      p_->keys &= static_cast<std::uint16_t>(~autograd::kAutogradBit);
       return *this;
     }
     PEL_CHECK(is_floating(dtype()), DTypeError, "{} has no gradient: only floating dtypes have",

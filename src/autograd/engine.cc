@@ -79,7 +79,7 @@ class Walk {
           describe(output));
       grad = ones_like(output);
     }
-    PEL_CHECK(to_string(grad.sizes()) == to_string(output.sizes()), ShapeError,
+    PEL_CHECK(identical(grad.sizes(), output.sizes()), ShapeError,
               "the gradient {} of output {} has other sizes", describe(grad), describe(output));
     Node* node = history->edge.node.get();
     held_.push_back(history->edge.node);
@@ -90,8 +90,6 @@ class Walk {
 
   void discover() {
     std::vector<Node*> pending = roots_;  // each once: its edges are counted
-    std::unordered_map<Node*, bool> seen;
-    for (Node* root : pending) seen[root] = true;
     std::uint32_t order = 0;
     while (!pending.empty()) {
       Node* node = pending.back();
@@ -100,8 +98,9 @@ class Walk {
       visits_[node].order = order++;
       for (const Edge& edge : node->edges()) {
         if (!edge.node) continue;
-        ++visits_[edge.node.get()].waits_for;
-        if (!std::exchange(seen[edge.node.get()], true)) pending.push_back(edge.node.get());
+        const auto [found, is_new] = visits_.try_emplace(edge.node.get());
+        ++found->second.waits_for;
+        if (is_new) pending.push_back(edge.node.get());
       }
     }
   }

@@ -19,9 +19,7 @@ class FunctionNode final : public autograd::Node {
       : Node(site, autograd::next_sequence()), function_(function) {}
   std::string_view name() const override { return function_.name; }
   std::vector<Tensor> run(std::vector<Tensor> grads) override {
-    PEL_CHECK(!is_released_, ValueError,
-              "the graph was walked before and what {} kept is gone; pass retain_graph the first time",
-              name());
+    check_is_kept();
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i].defined()) grads[i] = zeros(info(i).sizes, {info(i).dtype, info(i).device});
     }
@@ -35,7 +33,7 @@ class FunctionNode final : public autograd::Node {
   }
   void release_kept() override {
     kept_.clear();
-    is_released_ = true;
+    Node::release_kept();
   }
 
   FunctionContext& context() { return context_; }
@@ -54,7 +52,6 @@ class FunctionNode final : public autograd::Node {
   Function function_;
   FunctionContext context_;
   std::vector<Kept> kept_;
-  bool is_released_ = false;
 };
 
 std::vector<Tensor> apply(const Function& function, ArrayView<Tensor> inputs, Site site) {

@@ -25,8 +25,6 @@ namespace {
 
 using detail::TensorHeader;
 
-constexpr std::uint16_t kAutogradBit = KeySet(Key::Autograd).bits();
-
 // The tensor that memory was made with. Its header lies in the block of the memory, and is there even when
 // the last reference to it is gone.
 TensorHeader* home_of(const Tensor& t) { return static_cast<TensorHeader*>(t.header()->storage->block); }
@@ -55,15 +53,11 @@ class WindowNode final : public Node {
 };
 
 // The base after a write through a view. Edges: the base before it, then those of the write but for what it
-// wrote to, whose place `self` is.
+// wrote to: the first argument of every op that writes.
 class WindowWriteNode final : public Node {
  public:
-  WindowWriteNode(const Tensor& base, const Tensor& view, NodePtr write, std::size_t self)
-      : Node(write->site(), next_sequence()),
-        base_(base),
-        view_(view),
-        write_(std::move(write)),
-        self_(self) {
+  WindowWriteNode(const Tensor& base, const Tensor& view, NodePtr write)
+      : Node(write->site(), next_sequence()), base_(base), view_(view), write_(std::move(write)) {
     add_result(base);
   }
   std::string_view name() const override { return write_->name(); }
@@ -72,16 +66,14 @@ class WindowWriteNode final : public Node {
     const Tensor room = base_.filled(grads[0]);
     const Tensor part = view_.of(room);
     std::vector<Tensor> inner = write_->run({part.clone()});
-    const Tensor& below = inner[self_];
+    const Tensor& below = inner[0];
     if (below.defined()) {
       copy_(part, below);
     } else {
       zero_(part);
     }
     std::vector<Tensor> result = {base_.of(room)};
-    for (std::size_t i = 0; i < inner.size(); ++i) {
-      if (i != self_) result.push_back(std::move(inner[i]));
-    }
+    for (std::size_t i = 1; i < inner.size(); ++i) result.push_back(std::move(inner[i]));
     return result;
   }
   void release_kept() override { write_->release_kept(); }
@@ -89,7 +81,6 @@ class WindowWriteNode final : public Node {
  private:
   Window base_, view_;
   NodePtr write_;
-  std::size_t self_;
 };
 
 std::mutex& rewriting() {
@@ -164,8 +155,7 @@ void rewrite_history(const Tensor& t, NodePtr node) {
     return;
   }
   History& base = make_history(mine.base);
-  const std::size_t self = 0;  // what is written to is the first argument of every op that writes
-  NodePtr write(new WindowWriteNode(mine.base, t, node, self));
+  NodePtr write(new WindowWriteNode(mine.base, t, node));
   write->edges().push_back(base.edge);
   for (std::size_t i = 1; i < node->edges().size(); ++i) write->edges().push_back(node->edges()[i]);
   base.edge = {std::move(write), 0};

@@ -63,6 +63,13 @@ void Node::add_result(const Tensor& t) {
   }
 }
 
+void Node::check_is_kept() const {
+  PEL_CHECK(
+      !is_released_, ValueError,
+      "the graph was walked before and what it kept is gone: {} at {}:{}; pass retain_graph the first time",
+      name(), site().file_name(), site().line());
+}
+
 Tensor shaped_as(const Tensor& grad, const ResultInfo& info, std::string_view op) {
   Tensor shaped = grad;
   const Dims wanted = info.sizes;

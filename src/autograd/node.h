@@ -20,6 +20,8 @@ namespace pel::autograd {
 
 class Node;
 
+inline constexpr std::uint16_t kAutogradBit = KeySet(Key::Autograd).bits();
+
 // Counts references. The last one to go destroys the node, and without recursion all that only it held.
 class NodePtr {
  public:
@@ -61,11 +63,8 @@ using Hook = std::function<Tensor(const Tensor&)>;
 
 // Blocks of the tensors' own free lists: nodes come and go with tensors, and as fast.
 struct Pooled {
-  static void* operator new(std::size_t bytes) { return take_block(block_class_of(bytes)); }
-  static void operator delete(void* block, std::size_t bytes) { give_block(block, block_class_of(bytes)); }
-  static constexpr int block_class_of(std::size_t bytes) {
-    return bytes <= kBlockBytes ? 0 : static_cast<int>((bytes - kBlockBytes + kBlockStep - 1) / kBlockStep);
-  }
+  static void* operator new(std::size_t bytes) { return take_block(block_class_for(bytes)); }
+  static void operator delete(void* block, std::size_t bytes) { give_block(block, block_class_for(bytes)); }
 };
 
 class Node : public Pooled {
@@ -77,7 +76,7 @@ class Node : public Pooled {
   virtual std::string_view name() const = 0;
   // From gradients of the results, undefined where nothing flows, those of the arguments, one for each edge.
   virtual std::vector<Tensor> run(std::vector<Tensor> grads) = 0;
-  virtual void release_kept() {}  // the graph will not be walked again
+  virtual void release_kept() { is_released_ = true; }  // the graph will not be walked again
   virtual bool is_leaf() const { return false; }
 
   const Site& site() const { return site_; }
@@ -103,11 +102,13 @@ class Node : public Pooled {
 
  protected:
   Node(const Site& site, std::uint64_t sequence) : site_(site), sequence_(sequence) {}
+  void check_is_kept() const;  // throws after release_kept
 
  private:
   friend class NodePtr;
   std::atomic<std::uint32_t> refs_{1};
   bool has_result_ = false;
+  bool is_released_ = false;
   Site site_;
   std::uint64_t sequence_;  // grows with each node of a thread; a leaf's is the greatest
   std::vector<Edge> edges_;
@@ -145,7 +146,6 @@ inline History* history_of(const Tensor& t) { return static_cast<History*>(t.hea
 // memory it is what that write left. Null where the tensor requires no gradient.
 History* current_history(const Tensor& t);
 History& make_history(const Tensor& t);
-void set_requires_grad(const Tensor& t, bool on);  // the key alone
 // The results of a node take it as their history.
 void set_edge(const Tensor& result, Edge edge);
 // `t`, which may be a view, was overwritten by what `node` computed.

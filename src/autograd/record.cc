@@ -25,7 +25,7 @@ class OpNode final : public Node {
   std::vector<Tensor> run(std::vector<Tensor> grads) override;
   void release_kept() override {
     kept_.clear();
-    is_released_ = true;
+    Node::release_kept();
   }
 
   const Op& op() const { return op_; }
@@ -50,7 +50,6 @@ class OpNode final : public Node {
   bool is_written(const Tensor& t, ArrayView<detail::ArgRef> args) const;
   bool has(int place) const;
   const Op& op_;
-  bool is_released_ = false;
   SmallVector<std::uint16_t, 12> first_edges_;
   std::vector<Place> kept_;
   std::vector<std::pair<std::size_t, ResultInfo>>
@@ -162,10 +161,7 @@ void OpNode::keep_results(ArrayView<TensorRef> results) {
 }
 
 std::vector<Tensor> OpNode::run(std::vector<Tensor> grads) {
-  PEL_CHECK(
-      !is_released_, ValueError,
-      "the graph was walked before and what it kept is gone: {} at {}:{}; pass retain_graph the first time",
-      name(), site().file_name(), site().line());
+  check_is_kept();
   std::vector<Tensor> result(edges().size());
   std::vector<bool> is_served(edges().size(), false);
   for (const VjpRule& rule : rules()) {

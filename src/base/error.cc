@@ -30,6 +30,8 @@ std::string_view error_code_name(ErrorCode code) {
       return "E10 registry";
     case ErrorCode::Capture:
       return "E11 capture";
+    case ErrorCode::File:
+      return "E12 file";
     case ErrorCode::Internal:
       return "E99 internal";
   }
@@ -62,6 +64,7 @@ template class ErrorOf<ErrorCode::NoKernel>;
 template class ErrorOf<ErrorCode::Memory>;
 template class ErrorOf<ErrorCode::Registry>;
 template class ErrorOf<ErrorCode::Capture>;
+template class ErrorOf<ErrorCode::File>;
 template class ErrorOf<ErrorCode::Internal>;
 
 }  // namespace pel

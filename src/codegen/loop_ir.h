@@ -20,6 +20,11 @@ extern "C" typedef std::uint32_t PelLoopFn(std::int64_t count, void* const* data
                                            const PelScalar* scalars);
 inline constexpr std::uint32_t kDividedByZero = 1;
 
+// The same for `runs` > 0 runs of `count` elements, whose first input is dense and whose other inputs repeat.
+// Pointers move by `steps`, in bytes, from one run to the next.
+extern "C" typedef void PelRunsFn(std::int64_t count, void* const* data, const PelScalar* scalars,
+                                  std::int64_t runs, const std::int64_t* steps);
+
 // How a reduction goes over its elements: `kLanes` running values, of which value l takes elements l,
 // l + kLanes, …, and then pairs of halves: 32 and 32 never meet in another order, on any ISA.
 struct Fold {
@@ -34,6 +39,10 @@ struct LoopKernel {
   scalar::ScalarExpr body;  // Input i is loaded from input i, result i stored to output i
   // Then the first result of the body is folded, and stored after the loop; others are stored as they come.
   std::optional<Fold> fold;
+  // Whether there is a second function, of type PelRunsFn. To call a loop for each run of 49 elements takes
+  // longer than the loop.
+  bool has_runs = false;
+  std::string runs_name() const { return name + "_runs"; }
 };
 
 // One loop over all elements of a pointwise expression.

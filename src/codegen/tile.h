@@ -48,7 +48,8 @@ struct TileKernel {
   int rows;     // for AMX in units of kAmxSide
   int columns;  // in vectors; for AMX in units of kAmxSide
   // b is dense along k, and turned in registers on its way in: depth is a multiple of a vector's elements.
-  // For chains of four bytes, and one vector of columns.
+  // For one vector of columns, of chains of four bytes, or of pairs: then b is bf16, and depth a multiple of
+  // kPairDepth.
   bool turns = false;
 };
 

@@ -1,6 +1,7 @@
 #include "pellucid/init.h"
 
 #include <cmath>
+#include <utility>
 
 #include "pellucid/autograd.h"
 #include "pellucid/ops.h"
@@ -10,6 +11,12 @@
 #include "base/check.h"
 
 namespace pel::nn {
+namespace {
+constinit thread_local bool is_skipped = false;
+}
+
+SkipInit::SkipInit() : saved_(std::exchange(is_skipped, true)) {}
+SkipInit::~SkipInit() { is_skipped = saved_; }
 
 Fan fan_of(const Tensor& t, Site site) {
   return as_call("fan_of", site, [&] {
@@ -21,11 +28,13 @@ Fan fan_of(const Tensor& t, Site site) {
 }
 
 void init_uniform_(const Tensor& t, double low, double high, Generator& generator) {
+  if (is_skipped) return;
   const NoGrad no_grad;
   uniform_(t, low, high, generator);
 }
 
 void init_normal_(const Tensor& t, double mean, double std, Generator& generator) {
+  if (is_skipped) return;
   const NoGrad no_grad;
   normal_(t, mean, std, generator);
 }
@@ -33,6 +42,7 @@ void init_normal_(const Tensor& t, double mean, double std, Generator& generator
 // By the inverse of the distribution function, between its values at the bounds.
 void init_truncated_normal_(const Tensor& t, double mean, double std, double low, double high,
                             Generator& generator) {
+  if (is_skipped) return;
   const NoGrad no_grad;
   const auto below = [](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; };
   const double from = below((low - mean) / std), to = below((high - mean) / std);
@@ -44,6 +54,7 @@ void init_truncated_normal_(const Tensor& t, double mean, double std, double low
 }
 
 void init_constant_(const Tensor& t, double value) {
+  if (is_skipped) return;
   const NoGrad no_grad;
   fill_(t, value);
 }

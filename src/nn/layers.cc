@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "pellucid/attention.h"
@@ -85,29 +86,6 @@ Tensor GatedMlp::operator()(const Tensor& x, Site site) const {
               site);
 }
 
-std::pair<Tensor, Tensor> KvCache::append(const Tensor& keys, const Tensor& values, Site site) {
-  return as_call("KvCache", site, [&] {
-    const std::int64_t count = keys.size(2).value();
-    PEL_CHECK(length_ + count <= capacity_, ValueError,
-              "{} tokens are there and {} come, but the cache holds {}", length_, count, capacity_);
-    const auto room = [&](const Tensor& like) {
-      std::vector<Dim> sizes = like.sizes().vec();
-      sizes[2] = capacity_;
-      return empty(sizes, {like.dtype(), like.device()});
-    };
-    if (!keys_.defined() || keys_.size(0) != keys.size(0) || keys_.dtype() != keys.dtype()) {
-      PEL_CHECK(length_ == 0, ShapeError, "the cache holds {}, and {} come", to_string(keys_.sizes()),
-                to_string(keys.sizes()));
-      keys_ = room(keys);
-      values_ = room(values);
-    }
-    keys_.narrow(2, length_, count).copy_(keys);
-    values_.narrow(2, length_, count).copy_(values);
-    length_ += count;
-    return std::pair(keys_.narrow(2, 0, length_), values_.narrow(2, 0, length_));
-  });
-}
-
 MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
     : qkv(config.width,
           config.width +
@@ -123,8 +101,26 @@ MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
   add("qkv", qkv), add("out", out), add("dropout", dropout_);
 }
 
-Tensor MultiheadAttention::operator()(const Tensor& x, const std::optional<Tensor>& mask, KvCache* cache,
-                                      Site site) const {
+Places MultiheadAttention::places_of(const Tensor& x, const KvCache* cache) const {
+  Places places;
+  const std::int64_t tokens = x.size(1).value(), before = cache ? cache->length() : 0;
+  Tensor place = arange(before, before + tokens);
+  const bool differ = cache && std::ranges::any_of(cache->lengths(), [&](auto n) { return n != before; });
+  if (differ) {
+    const std::vector<std::int64_t>& lengths = cache->lengths();
+    place = from_data(lengths, {static_cast<std::int64_t>(lengths.size()), 1, 1}) + arange(tokens);
+    if (config_.causal) places.seen = le(arange(before + tokens), place.unsqueeze(3));
+  }
+  if (config_.rotary_base != 0) {
+    const Tensor axis = arange(0, head_width_, 2, kF32) / static_cast<double>(head_width_);
+    const Tensor angle = place.to(kF32).unsqueeze(-1) * reciprocal(pow(config_.rotary_base, axis));
+    places.cos = cos(angle).to(x.dtype());
+    places.sin = sin(angle).to(x.dtype());
+  }
+  return places;
+}
+
+Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& context, Site site) const {
   const Dim batch = x.size(0), tokens = x.size(1);
   const std::int64_t shared = config_.kv_heads * head_width_;
   const std::vector<Tensor> parts = split_with_sizes(qkv(x, site), {config_.width, shared, shared}, -1, site);
@@ -133,19 +129,22 @@ Tensor MultiheadAttention::operator()(const Tensor& x, const std::optional<Tenso
   };
   Tensor query = by_head(parts[0], config_.heads), key = by_head(parts[1], config_.kv_heads),
          value = by_head(parts[2], config_.kv_heads);
-  const std::int64_t before = cache ? cache->length() : 0;
-  if (config_.rotary_base != 0) {
-    const Tensor place = arange(before, before + tokens.value(), 1, kF32).unsqueeze(1);
-    const Tensor axis = arange(0, head_width_, 2, kF32);
-    const Tensor angle = place * pow(config_.rotary_base, axis * (-1.0 / static_cast<double>(head_width_)));
-    const Tensor turn_cos = cos(angle).to(x.dtype()), turn_sin = sin(angle).to(x.dtype());
-    query = rotary_embedding(query, turn_cos, turn_sin, Interleaved::No, site);
-    key = rotary_embedding(key, turn_cos, turn_sin, Interleaved::No, site);
+  KvCache* cache = context.cache;
+  const Places mine = context.places ? Places{} : places_of(x, cache);
+  const Places& places = context.places ? *context.places : mine;
+  if (places.cos.defined()) {
+    query = rotary_embedding(query, places.cos, places.sin, Interleaved::No, site);
+    key = rotary_embedding(key, places.cos, places.sin, Interleaved::No, site);
   }
-  if (cache) std::tie(key, value) = cache->append(key, value, site);
+  const bool is_first = !cache || cache->length() == 0;
+  if (cache) std::tie(key, value) = cache->append(key, value, context.counts, site);
   AttentionOptions options;
   options.grouped = config_.kv_heads != config_.heads ? GroupedHeads::Yes : GroupedHeads::No;
-  if (config_.causal && before == 0) {
+  std::optional<Tensor> mask = context.mask;
+  if (places.seen) {
+    PEL_CHECK(!mask, ValueError, "a mask is given, but the sequences in the cache differ in length");
+    mask = places.seen;
+  } else if (config_.causal && is_first) {
     options.causal = Causal::Yes;
   } else if (config_.causal) {
     options.window = key.size(2).value();  // the last query stands at the last key

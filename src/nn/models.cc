@@ -43,31 +43,19 @@ std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Te
 }
 
 AttentionConfig attention_of(const GptConfig& c) {
-  AttentionConfig config;
-  config.width = c.width;
-  config.heads = c.heads;
-  config.causal = true;
-  config.dropout = c.dropout;
-  return config;
+  return {.width = c.width, .heads = c.heads, .causal = true, .dropout = c.dropout};
 }
 
 AttentionConfig attention_of(const LlamaConfig& c) {
-  AttentionConfig config;
-  config.width = c.width;
-  config.heads = c.heads;
-  config.kv_heads = c.kv_heads;
-  config.bias = Bias::No;
-  config.causal = true;
-  config.rotary_base = c.rotary_base;
-  return config;
+  return {.width = c.width,
+          .heads = c.heads,
+          .kv_heads = c.kv_heads,
+          .bias = Bias::No,
+          .causal = true,
+          .rotary_base = c.rotary_base};
 }
 
-AttentionConfig attention_of(const BertConfig& c) {
-  AttentionConfig config;
-  config.width = c.width;
-  config.heads = c.heads;
-  return config;
-}
+AttentionConfig attention_of(const BertConfig& c) { return {.width = c.width, .heads = c.heads}; }
 
 }  // namespace
 
@@ -87,7 +75,7 @@ Gpt::Block::Block(const GptConfig& config)
   add("ln_1", ln_1), add("attn", attn), add("ln_2", ln_2), add("mlp", mlp);
 }
 Tensor Gpt::Block::operator()(const Tensor& x, KvCache* cache) const {
-  const Tensor attended = x + attn(ln_1(x), std::nullopt, cache);
+  const Tensor attended = x + attn(ln_1(x), {.cache = cache});
   return attended + mlp(ln_2(attended));
 }
 
@@ -119,8 +107,8 @@ Llama::Block::Block(const LlamaConfig& config)
       mlp(config.width, config.hidden) {
   add("input_norm", input_norm), add("attention", attention), add("post_norm", post_norm), add("mlp", mlp);
 }
-Tensor Llama::Block::operator()(const Tensor& x, KvCache* cache) const {
-  const Tensor attended = x + attention(input_norm(x), std::nullopt, cache);
+Tensor Llama::Block::operator()(const Tensor& x, const AttentionContext& context) const {
+  const Tensor attended = x + attention(input_norm(x), context);
   return attended + mlp(post_norm(attended));
 }
 
@@ -135,12 +123,25 @@ Llama::Llama(const LlamaConfig& config)
   init_small(*this, 0.02, 0.02);
 }
 
-Tensor Llama::operator()(const Tensor& tokens, KvCaches* caches, Site site) const {
+Tensor Llama::operator()(const Tensor& tokens, KvCaches* caches, ArrayView<std::int64_t> counts,
+                         Site site) const {
+  return as_call("Llama", site, [&] { return logits(features(tokens, caches, counts)); });
+}
+Tensor Llama::features(const Tensor& tokens, KvCaches* caches, ArrayView<std::int64_t> counts,
+                       Site site) const {
   return as_call("Llama", site, [&] {
     tokens_before(caches, config_.layers, tokens, config_.context);
     Tensor x = embed(tokens);
-    for (std::size_t i = 0; i < layers.size(); ++i) x = layers[i](x, caches ? &(*caches)[i] : nullptr);
-    return head ? (*head)(norm(x)) : linear(norm(x), embed.weight);
+    const Places places = layers[0].attention.places_of(x, caches ? &caches->front() : nullptr);
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      x = layers[i](x, {.cache = caches ? &(*caches)[i] : nullptr, .counts = counts, .places = &places});
+    return x;
+  });
+}
+Tensor Llama::logits(const Tensor& features, Site site) const {
+  return as_call("Llama", site, [&] {
+    const Tensor x = norm(features);
+    return head ? (*head)(x) : linear(x, embed.weight);
   });
 }
 KvCaches Llama::make_caches() const { return caches_for(config_.layers, config_.context); }
@@ -154,7 +155,7 @@ Bert::Layer::Layer(const BertConfig& config)
       add("output_norm", output_norm);
 }
 Tensor Bert::Layer::operator()(const Tensor& x, const std::optional<Tensor>& mask) const {
-  const Tensor attended = attention_norm(x + attention(x, mask));
+  const Tensor attended = attention_norm(x + attention(x, {.mask = mask}));
   return output_norm(attended + mlp(attended));
 }
 

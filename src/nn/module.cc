@@ -1,3 +1,5 @@
+#include <unordered_map>
+
 #include "pellucid/autograd.h"
 #include "pellucid/nn.h"
 #include "pellucid/ops.h"
@@ -48,27 +50,37 @@ std::int64_t Module::parameter_count() const {
   return count;
 }
 
+void Module::take_all(ArrayView<NamedTensor> values, const Take& take) {
+  std::unordered_map<std::string_view, const Tensor*> given;
+  for (const NamedTensor& value : values)
+    PEL_CHECK(given.emplace(value.path, &value.tensor).second, ValueError, "{} is given twice", value.path);
+  std::vector<std::pair<const Slot*, const Tensor*>> pairs;
+  walk("", [&](const std::string& path, const Slot& slot) {
+    if (!slot.tensor->defined()) return;
+    const auto found = given.find(path);
+    PEL_CHECK(found != given.end(), ValueError, "no value is given for {}", path);
+    PEL_CHECK(to_string(found->second->sizes()) == to_string(slot.tensor->sizes()), ShapeError,
+              "{} has sizes {}, and the value given {}", path, to_string(slot.tensor->sizes()),
+              to_string(found->second->sizes()));
+    pairs.emplace_back(&slot, found->second);
+    given.erase(found);
+  });
+  for (const NamedTensor& value : values)  // the first in the order given
+    PEL_CHECK(!given.contains(value.path), ValueError, "the module has no parameter or buffer {}",
+              value.path);
+  const NoGrad no_grad;
+  for (const auto& [slot, value] : pairs) take(*slot, *value);
+}
+
 void Module::load(ArrayView<NamedTensor> values, Site site) {
   as_call("load", site, [&] {
-    std::vector<NamedTensor> mine = named(true);
-    for (NamedTensor& buffer : named(false)) mine.push_back(std::move(buffer));
-    const auto find = [](ArrayView<NamedTensor> list, const std::string& path) -> const NamedTensor* {
-      for (const NamedTensor& each : list) {
-        if (each.path == path) return &each;
-      }
-      return nullptr;
-    };
-    for (const NamedTensor& value : values)
-      PEL_CHECK(find(mine, value.path), ValueError, "the module has no parameter or buffer {}", value.path);
-    const NoGrad no_grad;
-    for (const NamedTensor& each : mine) {
-      const NamedTensor* value = find(values, each.path);
-      PEL_CHECK(value, ValueError, "no value is given for {}", each.path);
-      PEL_CHECK(to_string(value->tensor.sizes()) == to_string(each.tensor.sizes()), ShapeError,
-                "{} has sizes {}, and the value given {}", each.path, to_string(each.tensor.sizes()),
-                to_string(value->tensor.sizes()));
-      each.tensor.copy_(value->tensor);
-    }
+    take_all(values, [](const Slot& slot, const Tensor& value) { slot.tensor->copy_(value); });
+  });
+}
+
+void Module::adopt(ArrayView<NamedTensor> values, Site site) {
+  as_call("adopt", site, [&] {
+    take_all(values, [](const Slot& slot, const Tensor& value) { *slot.tensor = value.detach(); });
   });
 }
 

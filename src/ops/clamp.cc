@@ -13,12 +13,12 @@ template <class Run>
 decltype(auto) with_bounds(const Op& clamp, const Tensor& self, const Bound& min, const Bound& max, Run run) {
   PEL_CHECK(min || max, ValueError, "min, max or both must be given");
   const bool promotes = (min && is_floating(min->dtype())) || (max && is_floating(max->dtype()));
-  const auto fitted = [&](const Tensor& bound, Side side) {
+  const auto fitted = [&](const Tensor& bound, BoundSide side) {
     return promotes ? bound : fit_bound(bound, self.dtype(), side);
   };
-  if (!max) return run(op<"clamp_min">(), {self, fitted(*min, Side::Below)});
-  if (!min) return run(op<"clamp_max">(), {self, fitted(*max, Side::Above)});
-  return run(clamp, {self, fitted(*min, Side::Below), fitted(*max, Side::Above)});
+  if (!max) return run(op<"clamp_min">(), {self, fitted(*min, BoundSide::Below)});
+  if (!min) return run(op<"clamp_max">(), {self, fitted(*max, BoundSide::Above)});
+  return run(clamp, {self, fitted(*min, BoundSide::Below), fitted(*max, BoundSide::Above)});
 }
 
 Tensor clamp_body(const Op& op, const Tensor& self, const Bound& min, const Bound& max) {

@@ -6,10 +6,10 @@ namespace pel {
 namespace {
 
 Tensor clamp_max_body(const Op& op, const Tensor& self, const Tensor& max) {
-  return run_pointwise(op, {self, fit_bound(max, self.dtype(), Side::Above)});
+  return run_pointwise(op, {self, fit_bound(max, self.dtype(), BoundSide::Above)});
 }
 const Tensor& clamp_max_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& max) {
-  return run_pointwise_into(op, out, {self, fit_bound(max, self.dtype(), Side::Above)});
+  return run_pointwise_into(op, out, {self, fit_bound(max, self.dtype(), BoundSide::Above)});
 }
 const Tensor& clamp_max_in_place(const Op& op, const Tensor& self, const Tensor& max) {
   return clamp_max_out_body(op, self, self, max);

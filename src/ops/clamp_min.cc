@@ -6,10 +6,10 @@ namespace pel {
 namespace {
 
 Tensor clamp_min_body(const Op& op, const Tensor& self, const Tensor& min) {
-  return run_pointwise(op, {self, fit_bound(min, self.dtype(), Side::Below)});
+  return run_pointwise(op, {self, fit_bound(min, self.dtype(), BoundSide::Below)});
 }
 const Tensor& clamp_min_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& min) {
-  return run_pointwise_into(op, out, {self, fit_bound(min, self.dtype(), Side::Below)});
+  return run_pointwise_into(op, out, {self, fit_bound(min, self.dtype(), BoundSide::Below)});
 }
 const Tensor& clamp_min_in_place(const Op& op, const Tensor& self, const Tensor& min) {
   return clamp_min_out_body(op, self, self, min);

@@ -11,9 +11,9 @@ namespace pel {
 scalar::Term max_or_nan(scalar::Term a, scalar::Term b);
 scalar::Term min_or_nan(scalar::Term a, scalar::Term b);
 
-enum class Side : bool { Below, Above };  // where values are kept out of
+enum class BoundSide : bool { Below, Above };  // where values are kept out of
 // `bound` as an operand for values of `dtype`. An integer given as a number may be outside of the dtype's
 // range: beyond the end where it excludes nothing it is moved to that end, beyond the other it is refused.
-Tensor fit_bound(const Tensor& bound, DType dtype, Side side);
+Tensor fit_bound(const Tensor& bound, DType dtype, BoundSide side);
 
 }  // namespace pel

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "pellucid/autograd.h"
 #include "pellucid/op.h"
 #include "pellucid/ops.h"
@@ -7,6 +9,9 @@
 #include "base/check.h"
 
 namespace pel::optim {
+namespace {
+DType state_type(const Tensor& param) { return param.dtype() == kF64 ? kF64 : kF32; }
+}  // namespace
 
 Optimizer::Optimizer(nn::Module& module, double lr, double weight_decay, std::vector<Group> groups)
     : module_(module), base_lr_(lr) {
@@ -23,15 +28,14 @@ void Optimizer::step(Site site) {
     const NoGrad no_grad;
     const std::vector<std::string> names = state_names();
     std::vector<Members> members(groups_.size());
-    for (const nn::NamedTensor& each : module_.named_parameters()) {
+    for (const NamedTensor& each : module_.named_parameters()) {
       const Tensor grad = each.tensor.grad();
       if (!grad.defined()) continue;
       std::size_t at = 0;
       while (groups_[at].settings.takes && !groups_[at].settings.takes(each.path)) ++at;
       State& state = states_[each.path];
-      const DType wide = each.tensor.dtype() == kF64 ? kF64 : kF32;
       for (std::size_t s = state.tensors.size(); s < names.size(); ++s)
-        state.tensors.push_back(zeros_like(each.tensor, wide));
+        state.tensors.push_back(zeros_like(each.tensor, state_type(each.tensor)));
       Members& group = members[at];
       group.states.resize(names.size());
       group.params.push_back(each.tensor);
@@ -51,10 +55,14 @@ void Optimizer::set_lr(double value) {
     fill_(group.lr, base_lr_ == 0 ? value : value * group.first_lr / base_lr_);
 }
 
-double Optimizer::steps() const { return groups_.back().step.item().to_double(); }
+double Optimizer::steps() const {
+  double most = 0;  // a group without parameters makes none
+  for (const GroupState& group : groups_) most = std::max(most, group.step.item().to_double());
+  return most;
+}
 
-std::vector<nn::NamedTensor> Optimizer::state() const {
-  std::vector<nn::NamedTensor> found;
+std::vector<NamedTensor> Optimizer::state() const {
+  std::vector<NamedTensor> found;
   const std::vector<std::string> names = state_names();
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     found.push_back({fmt::format("group.{}.step", i), groups_[i].step});
@@ -64,6 +72,34 @@ std::vector<nn::NamedTensor> Optimizer::state() const {
     for (std::size_t s = 0; s < names.size(); ++s) found.push_back({path + "." + names[s], state.tensors[s]});
   }
   return found;
+}
+
+void Optimizer::load(ArrayView<NamedTensor> state, Site site) {
+  as_call("load", site, [&] {
+    const NoGrad no_grad;
+    const std::vector<std::string> names = state_names();
+    std::map<std::string, Tensor> places;  // where each value goes
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      places.emplace(fmt::format("group.{}.step", i), groups_[i].step);
+      places.emplace(fmt::format("group.{}.lr", i), groups_[i].lr);
+    }
+    std::map<std::string, State> states;
+    for (const NamedTensor& each : module_.named_parameters()) {
+      for (const std::string& kind : names) {
+        states[each.path].tensors.push_back(zeros_like(each.tensor, state_type(each.tensor)));
+        places.emplace(each.path + "." + kind, states[each.path].tensors.back());
+      }
+    }
+    for (const NamedTensor& value : state) {
+      const auto place = places.find(value.path);
+      PEL_CHECK(place != places.end(), ValueError, "the optimiser has no state {}", value.path);
+      PEL_CHECK(to_string(place->second.sizes()) == to_string(value.tensor.sizes()), ShapeError,
+                "{} has sizes {}, and the value given {}", value.path, to_string(place->second.sizes()),
+                to_string(value.tensor.sizes()));
+      copy_(place->second, value.tensor);
+    }
+    states_ = std::move(states);
+  });
 }
 
 Sgd::Sgd(nn::Module& module, const SgdOptions& options, std::vector<Group> groups)

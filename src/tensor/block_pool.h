@@ -19,6 +19,10 @@ constexpr std::size_t block_bytes(int block_class) {
   return kBlockBytes + kBlockStep * static_cast<std::size_t>(block_class);
 }
 
+constexpr int block_class_for(std::size_t bytes) {
+  return bytes <= kBlockBytes ? 0 : static_cast<int>((bytes - kBlockBytes + kBlockStep - 1) / kBlockStep);
+}
+
 struct FreeBlock {
   FreeBlock* next;
 };

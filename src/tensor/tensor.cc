@@ -22,9 +22,6 @@ constexpr std::uint8_t kInlineRank = 6;
 constexpr std::size_t header_bytes(std::size_t capacity) {
   return sizeof(TensorHeader) + 2 * capacity * sizeof(Dim);
 }
-constexpr int block_class_for(std::size_t bytes) {
-  return bytes <= kBlockBytes ? 0 : static_cast<int>((bytes - kBlockBytes + kBlockStep - 1) / kBlockStep);
-}
 static_assert(header_bytes(kInlineRank) + sizeof(StorageHeader) <= kBlockBytes);
 constexpr int kHighRankClass = block_class_for(header_bytes(kMaxRank) + sizeof(StorageHeader));
 static_assert(kHighRankClass < kBlockClasses);

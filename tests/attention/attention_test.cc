@@ -158,6 +158,25 @@ TEST(Attention, ARowHasTheSameBitsInAnyCall) {
   }
 }
 
+TEST(Attention, AMaskThatHidesWhatCausalityHidesGivesItsBits) {
+  for (const DType dtype : {kF32, kF64, kBF16}) {
+    for (const std::int64_t width : {8, 24, 64}) {  // scales that are powers of 2, and others
+      for (const std::int64_t queries : {1, 37}) {
+        const std::int64_t keys = 300 + queries;
+        const auto noise_of = [&](std::int64_t rows) { return to_copy(randn({2, 3, rows, width}), dtype); };
+        const Tensor query = noise_of(queries), key = noise_of(keys), value = noise_of(keys);
+        const Tensor mask = le(arange(keys), arange(300, keys).unsqueeze(1));
+        for (const std::optional<double> scale : {std::optional<double>(), {-0.7}, {0.0}}) {
+          const auto [masked, masked_logs] = attention(query, key, value, mask, Causal::No, scale);
+          const auto [windowed, logs] = attention(query, key, value, std::nullopt, Causal::No, scale, keys);
+          EXPECT_EQ(test::bytes_of(masked), test::bytes_of(windowed)) << name(dtype) << " " << width;
+          EXPECT_EQ(test::bytes_of(masked_logs), test::bytes_of(logs)) << name(dtype) << " " << width;
+        }
+      }
+    }
+  }
+}
+
 TEST(Attention, MemoryGrowsWithTheSequence) {
   const auto peak = [](std::int64_t rows) {
     const Tensor x = randn({1, 2, rows, 64});

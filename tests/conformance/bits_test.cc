@@ -108,5 +108,57 @@ TEST(Bits, PrebuiltCompiledAndInterpretedAgree) {
   }
 }
 
+// Runs that lie apart, each with numbers of its own, against one call for each.
+TEST(Bits, RunsAreOneCallEach) {
+  const auto best = cpu::best_isa();
+  ASSERT_TRUE(best.has_value()) << "this processor has no AVX2";
+  constexpr std::int64_t kRuns = 3, kMostInRun = 70, kGap = 5;
+  std::size_t tried = 0;
+  for (const cpu::KernelSpec& spec : cpu::kernel_set()) {
+    if (!spec.has_runs) continue;
+    const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(spec.name);
+    const std::vector<PelScalar> scalars(spec.body.params.size() + 1, {2.0, 2, PEL_SCALAR_FLOAT, {}});
+    const auto elements = static_cast<std::size_t>(kRuns * (kMostInRun + kGap));
+    std::vector<std::vector<std::uint64_t>> inputs;  // room for any dtype
+    for (std::size_t i = 0; i < spec.body.inputs.size(); ++i) {
+      inputs.emplace_back(elements);
+      with_type(spec.body.inputs[i], [&]<class T>(std::type_identity<T>) {
+        for (std::size_t e = 0; e < elements; ++e)
+          store_as(reinterpret_cast<char*>(inputs[i].data()) + e * sizeof(T),
+                   convert<T>(static_cast<double>((e * 7 + i * 3) % 11) - 3.0));
+      });
+    }
+    const std::size_t results = spec.body.results.size();
+    for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+      if (isa > *best) continue;
+      for (const std::int64_t count : {1, 7, 49, 64, 70}) {
+        using Outputs = std::vector<std::vector<char>>;
+        Outputs apart(results, std::vector<char>(elements * 8, 77)), together = apart;
+        std::vector<void*> data;
+        std::vector<std::int64_t> strides(results, 1), steps;
+        for (std::size_t o = 0; o < results; ++o) {
+          const DType type = spec.body.nodes[static_cast<std::size_t>(spec.body.results[o])].type;
+          data.push_back(together[o].data());
+          steps.push_back((spec.fold && o == 0 ? 1 : count + kGap) * size_bytes(type));
+        }
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          data.push_back(inputs[i].data());
+          strides.push_back(i == 0 ? 1 : 0);
+          steps.push_back((i == 0 ? count + kGap : 1) * size_bytes(spec.body.inputs[i]));
+        }
+        prebuilt->runs[static_cast<int>(isa)](count, data.data(), scalars.data(), kRuns, steps.data());
+        for (std::size_t o = 0; o < results; ++o) data[o] = apart[o].data();
+        for (std::int64_t r = 0; r < kRuns; ++r) {
+          prebuilt->function[static_cast<int>(isa)](count, data.data(), strides.data(), scalars.data());
+          for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char*>(data[i]) + steps[i];
+        }
+        EXPECT_EQ(apart, together) << spec.name << " " << name(isa) << ", runs of " << count;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 0U);
+}
+
 }  // namespace
 }  // namespace pel::conformance

@@ -46,7 +46,7 @@ TEST(Module, KnowsParametersByPath) {
 
 TEST(Module, LoadsWhatAnotherHas) {
   Net a, b;
-  std::vector<nn::NamedTensor> state = a.named_parameters();
+  std::vector<NamedTensor> state = a.named_parameters();
   for (auto& each : a.named_buffers()) state.push_back(each);
   b.load(state);
   EXPECT_TRUE(same_bits(a(ones({2, 4})), b(ones({2, 4}))));

@@ -8,6 +8,9 @@
 
 #include "pellucid/pellucid.h"
 
+#include "support/bytes.h"
+#include "support/errors.h"
+
 namespace pel {
 namespace {
 
@@ -114,6 +117,50 @@ TEST(Optim, GroupsHaveTheirOwnRates) {
   optimizer.step();
   expect_near(bag.tensors[1], still, 0);
   EXPECT_GT(amax(abs(bag.tensors[0].detach() - moves)).item().to_double(), 0.1);
+}
+
+TEST(Optim, StepsAreCountedWhereOneGroupTakesAll) {
+  Bag bag;
+  optim::AdamW optimizer(bag, {}, {{.takes = [](std::string_view) { return true; }, .lr = 0.1}});
+  bag.draw_gradients();
+  optimizer.step();
+  optimizer.step();
+  EXPECT_EQ(optimizer.steps(), 2);
+}
+
+// Stopped, saved to files, read again by others: the same bits as without a stop.
+TEST(Optim, TrainingGoesOnFromFiles) {
+  const std::string folder = ::testing::TempDir();
+  const auto train = [](Bag& bag, optim::Optimizer& optimizer, int from, int to) {
+    for (int step = from; step < to; ++step) {
+      manual_seed(static_cast<std::uint64_t>(step));
+      bag.draw_gradients();
+      optimizer.step();
+    }
+  };
+  manual_seed(1);
+  Bag whole;
+  optim::AdamW all(whole, {.lr = 0.1});
+  train(whole, all, 0, 6);
+
+  manual_seed(1);
+  Bag first;
+  optim::AdamW before(first, {.lr = 0.1});
+  train(first, before, 0, 3);
+  io::save_safetensors(folder + "/bag.safetensors", first.named_parameters());
+  io::save_safetensors(folder + "/adam.safetensors", before.state());
+
+  Bag second;
+  optim::AdamW after(second, {.lr = 7});
+  second.load(io::SafetensorsFile(folder + "/bag.safetensors").all());
+  after.load(io::SafetensorsFile(folder + "/adam.safetensors").all());
+  EXPECT_EQ(after.steps(), 3);
+  train(second, after, 3, 6);
+  for (std::size_t i = 0; i < whole.tensors.size(); ++i)
+    EXPECT_EQ(test::bytes_of(whole.tensors[i].detach()), test::bytes_of(second.tensors[i].detach()));
+  const std::vector<NamedTensor> other = {{"p9.first", zeros({1})}};
+  EXPECT_NE(test::thrown_by<ValueError>([&] { after.load(other); }).message().find("p9.first"),
+            std::string::npos);
 }
 
 TEST(Optim, ClipsTheNormOfAll) {

@@ -57,15 +57,19 @@ std::size_t write_object(const std::filesystem::path& path, const std::vector<co
 std::string table_text(const std::vector<cpu::KernelSpec>& specs) {
   std::string declarations, rows;
   for (const cpu::KernelSpec& spec : specs) {
-    std::string costs, functions;
+    std::string costs, functions, runs;
     for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
       const codegen::LoopKernel kernel = spec.lower(isa);
       const std::string function = cpu::symbol(spec.code, isa);
       if (spec.code == spec.name) declarations += fmt::format("pel::codegen::PelLoopFn {};\n", function);
+      if (spec.code == spec.name && spec.has_runs)
+        declarations += fmt::format("pel::codegen::PelRunsFn {};\n", kernel.runs_name());
+      if (spec.has_runs) runs += fmt::format("{}{}_runs", runs.empty() ? "" : ", ", function);
       costs += fmt::format("{}{:.3f}f", costs.empty() ? "" : ", ", codegen::cost_per_element(kernel, isa));
       functions += fmt::format("{}{}", functions.empty() ? "" : ", ", function);
     }
-    rows += fmt::format("    {{\"{}\", {{{}}}, {{{}}}, {}}},\n", spec.name, costs, functions, spec.reads());
+    rows += fmt::format("    {{\"{}\", {{{}}}, {{{}}}, {}, {{{}}}}},\n", spec.name, costs, functions,
+                        spec.reads(), runs);
   }
   std::string tiles;
   std::size_t tile_count = 0;

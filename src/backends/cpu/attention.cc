@@ -21,6 +21,7 @@
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/pointwise.h"
 #include "backends/cpu/rounding.h"
+#include "backends/cpu/row_arguments.h"
 #include "backends/cpu/scratch.h"
 #include "backends/cpu/tile.h"
 #include "backends/cpu/tile_mode.h"
@@ -158,7 +159,10 @@ class Attention {
   }
 
   // What makes powers of 2 of scores, which were scaled before where there is a mask.
-  double power_scale() const { return (mask_.data == nullptr ? scale_ : 1) * std::numbers::log2e; }
+  // Of scores as they are weighed. A mask that is added needs them scaled before. One that hides keys does
+  // not, so that a row has the same bits as if they were not there; but 0 times its infinity would be NaN.
+  bool scales_first() const { return mask_.data != nullptr && (mask_.dtype != kBool || scale_ == 0); }
+  double power_scale() const { return (scales_first() ? 1 : scale_) * std::numbers::log2e; }
 
   // Keys [first, end) that a query sees.
   struct Seen {
@@ -243,16 +247,18 @@ class Attention {
     }
 
     void take_queries() {
-      std::memset(queries_, 0, static_cast<std::size_t>(round_up(rows_, f_.rows) * a_.query_row_));
+      const Heads& q = a_.query_;
+      // AMX reads whole registers.
+      if (f_.is_amx() && (rows_ % f_.rows != 0 || a_.depth_ != a_.width_))
+        std::memset(queries_, 0, static_cast<std::size_t>(round_up(rows_, f_.rows) * a_.query_row_));
+      const bool copies = f_.is_amx() || !needs_packing(f_, q.matrix(0, 0));
       for (std::int64_t r = 0; r < rows_; ++r) {
-        const Heads& q = a_.query_;
-        const PackSource source{{q.at(batch_, head_[r], query_[r]), 0, 0, q.column}, q.dtype};
+        char* const from = q.at(batch_, head_[r], query_[r]);
         char* const to = queries_ + r * a_.query_row_;
-        if (f_.is_amx()) {
-          copy_tile({to, 0, f_.element_size}, {source.matrix.data, 0, q.column * f_.element_size}, 1,
-                    a_.width_, f_.element_size);
+        if (copies) {
+          gather_run(to, from, q.column * f_.element_size, a_.width_, f_.element_size);
         } else {
-          pack_rows(f_, source, {0, a_.width_, 0, 1}, to);
+          pack_rows(f_, {{from, 0, 0, q.column}, q.dtype}, {0, a_.width_, 0, 1}, to);
         }
       }
     }
@@ -306,7 +312,7 @@ class Attention {
       point_at(call, queries_, a_.query_row_);
       call.depth = a_.depth_;
       call.row = a_.score_row_;
-      call.b_step = k.row * kSize;
+      call.b_step = k.row * size_bytes(k.dtype);
       for (std::int64_t c = 0; c < std::min(turned_, depth_); c += f_.unit) {
         call.b = k.at(batch_, key_head_, first_key_ + c);
         call.next = k.at(batch_, key_head_, std::min(first_key_ + c + f_.unit, a_.keys_ - 1));
@@ -336,24 +342,31 @@ class Attention {
       copy_tile({scores_, a_.score_row_, kSize}, {scores, kSize, call.row}, rows_, turned_, kSize);
     }
 
-    // Scores become weights. What lies outside of the keys that a row sees is zero.
+    // Scores become weights. What lies outside of the keys that a row sees is zero. Neighbours that see the
+    // same keys go through the loops together.
     void weigh(std::int64_t r, std::int64_t height) {
-      T before[kMostTileRows], decay[kMostTileRows];
-      for (std::int64_t i = 0; i < height; ++i) {
-        const Seen here = seen_here(r + i);
-        before[i] = greatest_[r + i];
-        if (here.first < here.end) find_greatest(r + i, i, here);
-      }
-      T now[kMostTileRows];
+      T before[kMostTileRows], now[kMostTileRows], decay[kMostTileRows];
+      std::copy_n(greatest_ + r, height, before);
+      for_rows_alike(r, height, [&](std::int64_t i, std::int64_t rows, const Seen& here) {
+        if (here.first < here.end) find_greatest(r + i, i, rows, here);
+      });
       for (std::int64_t i = 0; i < height; ++i) now[i] = finite(greatest_[r + i]);
       run_loop(a_.code_.decay, height, {{decay, 1}, {before, 1}, {now, 1}});
-      for (std::int64_t i = 0; i < height; ++i) {
+      for_rows_alike(r, height, [&](std::int64_t i, std::int64_t rows, const Seen& here) {
+        if (here.first < here.end) return make_weights(r + i, i, rows, here, now + i, before + i, decay + i);
+        clear_weights(i, rows, 0, f_.padded(depth_));
+      });
+    }
+    // f(first row, rows, keys).
+    template <class F>
+    void for_rows_alike(std::int64_t r, std::int64_t height, F&& f) {
+      for (std::int64_t i = 0, end = 0; i < height; i = end) {
         const Seen here = seen_here(r + i);
-        if (here.first < here.end) {
-          make_weights(r + i, i, here, now[i], decay[i]);
-        } else {
-          clear_weights(i, 0, f_.padded(depth_));
+        for (end = i + 1; end < height; ++end) {
+          const Seen next = seen_here(r + end);
+          if (next.first != here.first || next.end != here.end) break;
         }
+        f(i, end - i, here);
       }
     }
     Seen seen_here(std::int64_t r) const {
@@ -363,16 +376,19 @@ class Attention {
     // A row that sees nothing yet has no greatest score.
     static T finite(T greatest) { return greatest == -std::numeric_limits<T>::infinity() ? T(0) : greatest; }
 
-    void find_greatest(std::int64_t r, std::int64_t i, const Seen& here) {
+    void find_greatest(std::int64_t r, std::int64_t i, std::int64_t rows, const Seen& here) {
       char* const scores = scores_ + i * a_.score_row_ + here.first * kSize;
-      if (a_.mask_.data != nullptr) mask_scores(r, here, scores);
+      for (std::int64_t row = 0; a_.mask_.data != nullptr && row < rows; ++row)
+        mask_scores(r + row, here, scores + row * a_.score_row_);
       const T scale = static_cast<T>(a_.power_scale());
-      T greatest = 0;
-      run_loop(scale < 0 ? a_.code_.least : a_.code_.greatest, here.end - here.first,
-               {{&greatest, 1}, {scores, 1}});
-      greatest *= scale;
-      T& so_far = greatest_[r];
-      if (greatest > so_far || greatest != greatest) so_far = greatest;
+      T found[kMostTileRows];
+      run_rows(scale < 0 ? a_.code_.least : a_.code_.greatest, here.end - here.first, rows,
+               {{found, kSize}, {scores, a_.score_row_}});
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const T greatest = found[row] * scale;
+        T& so_far = greatest_[r + row];
+        if (greatest > so_far || greatest != greatest) so_far = greatest;
+      }
     }
     void mask_scores(std::int64_t r, const Seen& here, char* scores) {
       const Heads& m = a_.mask_;
@@ -383,35 +399,50 @@ class Attention {
         copy_tile({line, 0, size}, {from, 0, m.column * size}, 1, count, size);
         from = line;
       }
-      const PelScalar scale[1] = {number(a_.scale_)};
+      const double hidden = std::copysign(std::numeric_limits<double>::infinity(), -a_.power_scale());
+      const PelScalar numbers[2] = {number(a_.scales_first() ? a_.scale_ : 1), number(hidden)};
       run_loop(m.dtype == kBool ? a_.code_.choose : a_.code_.add_mask, count,
-               {{scores, 1}, {scores, 1}, {from, m.column == 0 ? 0 : 1}}, scale);
+               {{scores, 1}, {scores, 1}, {from, m.column == 0 ? 0 : 1}}, numbers);
     }
 
-    void make_weights(std::int64_t r, std::int64_t i, const Seen& here, T greatest, T decay) {
+    void make_weights(std::int64_t r, std::int64_t i, std::int64_t rows, const Seen& here, T* greatest,
+                      const T* before, T* decay) {
       char* const scores = scores_ + i * a_.score_row_ + here.first * kSize;
       char* const weights = weights_ + i * a_.weight_row_;
       const std::int64_t count = here.end - here.first;
-      const PelScalar numbers[2] = {number(a_.power_scale()), number(static_cast<double>(greatest))};
-      T sum = 0;
+      const PelScalar scale[1] = {number(a_.power_scale())};
+      T sums[kMostTileRows];
       // Without AMX, bf16 is multiplied in f32.
       const bool widens = a_.query_.dtype == kBF16 && !f_.is_amx();
-      char* const to = widens ? room_.line.take(kKeys * 2) : weights + here.first * f_.element_size;
-      run_loop(a_.code_.weights, count, {{&sum, 1}, {to, 1}, {scores, 1}}, numbers);
-      if (widens) run_loop(cast_loop(kBF16, kF32)->function, count, {{scores, 1}, {to, 1}});
-      clear_weights(i, 0, here.first);
-      clear_weights(i, here.end, f_.padded(depth_));
-      // A score that is NaN or infinite makes a row of NaN.
-      sum_[r] = greatest < std::numeric_limits<T>::infinity() ? sum_[r] * decay + sum
-                                                              : std::numeric_limits<T>::quiet_NaN();
-      if (decay != T(1))
-        run_loop(a_.code_.scale, a_.value_width_,
-                 {{sums_ + r * a_.sum_row_, 1}, {sums_ + r * a_.sum_row_, 1}, {&decay, 0}});
+      constexpr std::int64_t kNarrowRow = kKeys * 2;
+      char* const to = widens ? room_.line.take(rows * kNarrowRow) : weights + here.first * f_.element_size;
+      run_rows(a_.code_.weights, count, rows,
+               {{sums, kSize},
+                {to, widens ? kNarrowRow : a_.weight_row_},
+                {scores, a_.score_row_},
+                {greatest, kSize}},
+               scale);
+      clear_weights(i, rows, 0, here.first);
+      clear_weights(i, rows, here.end, f_.padded(depth_));
+      for (std::int64_t row = 0; row < rows; ++row) {
+        if (widens)
+          run_loop(cast_loop(kBF16, kF32)->function, count,
+                   {{scores + row * a_.score_row_, 1}, {to + row * kNarrowRow, 1}});
+        // A score that is NaN or infinite makes a row of NaN.
+        T& sum = sum_[r + row];
+        sum = greatest[row] < std::numeric_limits<T>::infinity() ? sum * decay[row] + sums[row]
+                                                                 : std::numeric_limits<T>::quiet_NaN();
+        // What was summed before the first score is zero.
+        char* const so_far = sums_ + (r + row) * a_.sum_row_;
+        if (decay[row] != T(1) && before[row] != -std::numeric_limits<T>::infinity())
+          run_loop(a_.code_.scale, a_.value_width_, {{so_far, 1}, {so_far, 1}, {decay + row, 0}});
+      }
     }
-    void clear_weights(std::int64_t i, std::int64_t first, std::int64_t end) {
+    void clear_weights(std::int64_t i, std::int64_t rows, std::int64_t first, std::int64_t end) {
       const std::int64_t size = f_.element_size;
-      std::memset(weights_ + i * a_.weight_row_ + first * size, 0,
-                  static_cast<std::size_t>((end - first) * size));
+      for (std::int64_t row = i; first < end && row < i + rows; ++row)
+        std::memset(weights_ + row * a_.weight_row_ + first * size, 0,
+                    static_cast<std::size_t>((end - first) * size));
     }
 
     void add_values(std::int64_t r, std::int64_t height) {
@@ -442,15 +473,19 @@ class Attention {
       const std::int64_t size = size_bytes(out.dtype);
       T logs[kMostRows];
       run_loop(a_.code_.logsumexp, rows_, {{logs, 1}, {greatest_, 1}, {sum_, 1}});
-      for (std::int64_t r = 0; r < rows_; ++r) {
-        const PelScalar factor[1] = {number(static_cast<double>(sum_[r] == T(0) ? T(0) : T(1) / sum_[r]))};
+      T factors[kMostRows];
+      for (std::int64_t r = 0; r < rows_; ++r) factors[r] = sum_[r] == T(0) ? T(0) : T(1) / sum_[r];
+      const bool dense = out.column == 1;
+      for (std::int64_t r = 0, end = 0; r < rows_; r = end) {
+        for (end = r + 1; dense && end < rows_ && head_[end] == head_[r];) ++end;
         char* const to = out.at(batch_, head_[r], query_[r]);
-        const bool dense = out.column == 1;
         char* const row = dense ? to : room_.line.take(a_.value_width_ * size);
-        run_loop(a_.code_.finish, a_.value_width_, {{row, 1}, {sums_ + r * a_.sum_row_, 1}}, factor);
+        run_rows(a_.code_.finish, a_.value_width_, end - r,
+                 {{row, out.row * size}, {sums_ + r * a_.sum_row_, a_.sum_row_}, {factors + r, kSize}});
         if (!dense) copy_tile({to, 0, out.column * size}, {row, 0, size}, 1, a_.value_width_, size);
-        std::memcpy(lse.at(batch_, head_[r], query_[r]), &logs[r], sizeof(T));
       }
+      for (std::int64_t r = 0; r < rows_; ++r)
+        std::memcpy(lse.at(batch_, head_[r], query_[r]), &logs[r], sizeof(T));
     }
 
     struct Operand {
@@ -468,6 +503,19 @@ class Attention {
         strides[n++] = o.stride;
       }
       loop(count, data, strides, numbers);
+    }
+    // A run for each row: the stride of an operand is from one row to the next, in bytes.
+    static void run_rows(codegen::PelRunsFn* loop, std::int64_t count, std::int64_t rows,
+                         std::initializer_list<Operand> operands, const PelScalar* numbers = nullptr) {
+      if (count <= 0) return;
+      void* data[4];
+      std::int64_t steps[4];
+      int n = 0;
+      for (const Operand& o : operands) {
+        data[n] = o.data;
+        steps[n++] = o.stride;
+      }
+      loop(count, data, numbers, rows, steps);
     }
     static constexpr std::int64_t kMostTileRows = 32;
 
@@ -491,7 +539,7 @@ class Attention {
   bool keys_lie_well() const {
     if (f_.is_amx()) return key_.column == 1 && width_ % codegen::kPairDepth == 0;
     const PackSource keys = key_.matrix(0, 0);
-    return may_turn(f_, {keys.matrix.turned(), keys.dtype}) && width_ % f_.unit == 0;
+    return may_turn(f_, {keys.matrix.turned(), keys.dtype}) && width_ % f_.turning_unit() == 0;
   }
   bool values_lie_well() const {
     return !needs_packing(f_, value_.matrix(0, 0)) && value_width_ % f_.unit == 0;

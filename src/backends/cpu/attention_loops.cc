@@ -41,8 +41,8 @@ scalar::ScalarExpr add_mask(DType type, DType mask) {
 }
 scalar::ScalarExpr choose(DType type) {
   return build([&](ScalarBuilder& b) {
-    const Term score = b.input(type), chosen = b.input(kBool);
-    return std::vector{select(chosen, score * b.param(type), score.constant(-INFINITY))};
+    const Term score = b.input(type), chosen = b.input(kBool), factor = b.param(type), hidden = b.param(type);
+    return std::vector{select(chosen, score * factor, hidden)};
   });
 }
 // 2^x for x <= 0, and 0 for what is too small: a third of the operations of exp2, which knows all numbers.
@@ -76,7 +76,7 @@ Term rounded_weight(Term x) { return bitcast(cast(shr_logical(bitcast(x, kI32) +
 scalar::ScalarExpr weights(DType dtype) {
   return build([&](ScalarBuilder& b) {
     const DType type = value_type(dtype);
-    const Term score = b.input(type), scale = b.param(type), greatest = b.param(type);
+    const Term score = b.input(type), greatest = b.input(type), scale = b.param(type);
     const Term weight = small_power(fma(score, scale, -greatest), dtype);
     return std::vector{weight, dtype == kBF16 ? rounded_weight(weight) : weight};
   });
@@ -90,8 +90,8 @@ scalar::ScalarExpr decay(DType type) {
 // A zero is added, since a chain of products may end in -0 or 0 by how many weights of zero follow.
 scalar::ScalarExpr finish(DType dtype) {
   return build([&](ScalarBuilder& b) {
-    const Term sum = b.input(value_type(dtype));
-    return std::vector{cast(sum * b.param(value_type(dtype)) + 0, dtype)};
+    const Term sum = b.input(value_type(dtype)), factor = b.input(value_type(dtype));
+    return std::vector{cast(sum * factor + 0, dtype)};
   });
 }
 scalar::ScalarExpr logsumexp(DType type) {
@@ -109,9 +109,13 @@ std::vector<AttentionLoop> attention_loops() {
     const DType type = value_type(dtype);
     loops.push_back({loop_name("add_mask", dtype), add_mask(type, dtype), {}});
     loops.push_back({loop_name("weights", dtype), weights(dtype),
-                     codegen::Fold{combine_expr(FoldKind::Sum, type), initial_bits(FoldKind::Sum, type)}});
-    loops.push_back({loop_name("finish", dtype), finish(dtype), {}});
+                     codegen::Fold{combine_expr(FoldKind::Sum, type), initial_bits(FoldKind::Sum, type)},
+                     true});
+    loops.push_back({loop_name("finish", dtype), finish(dtype), {}, true});
     if (type != dtype) continue;
+    for (const FoldKind kind : {FoldKind::Max, FoldKind::Min})
+      loops.push_back({fold_name(kind, type), value_expr(type),
+                       codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)}, true});
     loops.push_back({loop_name("choose", type), choose(type), {}});
     loops.push_back({loop_name("decay", type), decay(type), {}});
     loops.push_back({loop_name("logsumexp", type), logsumexp(type), {}});
@@ -125,17 +129,20 @@ const AttentionCode& attention_code(DType dtype) {
     const auto find = [](const std::string& name) {
       return find_prebuilt(name)->function[static_cast<int>(*active_isa())];
     };
+    const auto find_runs = [](const std::string& name) {
+      return find_prebuilt(name)->runs[static_cast<int>(*active_isa())];
+    };
     for (const DType d : kDTypes) {
       const DType type = value_type(d);
       all[static_cast<std::size_t>(d)] = {
           .add_mask = find(loop_name("add_mask", d)),
           .choose = find(loop_name("choose", type)),
-          .greatest = find(fold_name(FoldKind::Max, type)),
-          .least = find(fold_name(FoldKind::Min, type)),
-          .weights = find(loop_name("weights", d)),
+          .greatest = find_runs(fold_name(FoldKind::Max, type)),
+          .least = find_runs(fold_name(FoldKind::Min, type)),
+          .weights = find_runs(loop_name("weights", d)),
           .decay = find(loop_name("decay", type)),
           .scale = find(kernel_name(op<"mul">(), 0, type)),
-          .finish = find(loop_name("finish", d)),
+          .finish = find_runs(loop_name("finish", d)),
           .logsumexp = find(loop_name("logsumexp", type)),
       };
     }

@@ -1,4 +1,4 @@
-// The kernels of convolutions: channel by channel, the engine, and products of matrices.
+// The kernels of convolutions: channel by channel, one product, the engine, and products over windows.
 #include "backends/cpu/convolution.h"
 
 #include <bit>
@@ -120,6 +120,7 @@ std::string describe_tiles(const KernelArgs& args) {
   return fmt::format("pellucid_{}_{}_{}_conv_{}_{}x{}", isa_name(family), name(c.dtype), c.layout(),
                      c.shape(), family.rows, family.columns);
 }
+std::string describe_product(const KernelArgs& args) { return describe_tiles(args) + "_product"; }
 
 }  // namespace
 
@@ -130,6 +131,10 @@ KernelLists convolution_kernels() {
     depthwise.predict = predict_convolution_depthwise;
     depthwise.describe = describe_depthwise;
     list.push_back(depthwise);
+    Kernel product{"cpu_convolution_product", supports_convolution_product, run_convolution_product};
+    product.predict = predict_convolution_product;
+    product.describe = describe_product;
+    list.push_back(product);
     if (const std::optional<Kernel> engine = onednn::convolution_kernel()) list.push_back(*engine);
     Kernel tiles{"cpu_convolution_tiles", supports_any, run_convolution_tiles};
     tiles.predict = predict_convolution_tiles;

@@ -74,6 +74,11 @@ Support supports_convolution_depthwise(const KernelArgs& args);
 void run_convolution_depthwise(Stream& stream, const KernelArgs& args);
 double predict_convolution_depthwise(const KernelArgs& args);
 
+// As one product, for windows of one element where channels lie side by side.
+Support supports_convolution_product(const KernelArgs& args);
+void run_convolution_product(Stream& stream, const KernelArgs& args);
+double predict_convolution_product(const KernelArgs& args);
+
 // By products of matrices over the windows, written out. Serves every call.
 void run_convolution_tiles(Stream& stream, const KernelArgs& args);
 double predict_convolution_tiles(const KernelArgs& args);

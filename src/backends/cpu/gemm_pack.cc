@@ -5,6 +5,7 @@
 
 #include <immintrin.h>
 
+#include "backends/cpu/avx512_turn.h"
 #include "backends/cpu/pointwise.h"
 #include "backends/cpu/tile.h"
 
@@ -148,20 +149,26 @@ __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& famil
     fetch(range.first_k + k + kAhead);
     fetch(range.first_k + k + kAhead + 1);
     const char *even = b.at(range.first_k + k, range.first), *odd = b.at(range.first_k + k + 1, range.first);
-    char* to = panels + k / kPairDepth * 2 * kRegister + k % kPairDepth / 2 * kRegisterRow;
-    for (std::int64_t c = 0; c < range.count; c += width, to += panel_bytes) {
-      for (int half = 0; half < 2; ++half) {
-        const __m256i x = load(even + (c + half * kAmxSide) * kHalf),
-                      y = load(odd + (c + half * kAmxSide) * kHalf);
-        const __m256i low = _mm256_unpacklo_epi16(x, y), high = _mm256_unpackhi_epi16(x, y);
-        store(to + half * kRegister, _mm256_permute2x128_si256(low, high, 0x20));
-        store(to + half * kRegister + 32, _mm256_permute2x128_si256(low, high, 0x31));
-      }
-    }
+    pair_columns(panels + k / kPairDepth * 2 * kRegister + k % kPairDepth / 2 * kRegisterRow, panel_bytes,
+                 even, odd, range.count);
   }
   for (std::int64_t c = 0; whole < range.depth && c < range.count; c += width)
     pack_panel(family, b, {range.first_k + whole, range.depth - whole, range.first + c, width},
                panels + c / width * panel_bytes + whole * width * kHalf, family.columns);
+}
+
+// AMX: from a matrix whose rows lie side by side, as many k at once as a line of a register has.
+void pack_rows_by_k(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows) {
+  const std::int64_t k_step = a.matrix.column * kHalf, block_bytes = family.padded(range.depth) * kHalf;
+  for (std::int64_t k = 0; k < range.depth; k += kPairDepth) {
+    for (std::int64_t r = 0; r < range.count; r += family.rows) {
+      const std::int64_t left = range.count - r;
+      const int lines = left > kAmxSide ? 2 * kAmxSide : kAmxSide;
+      const char* const from = a.at(range.first + r, range.first_k + k);
+      for (std::int64_t l = kPairDepth; l < 2 * kPairDepth; ++l) _mm_prefetch(from + l * k_step, _MM_HINT_T1);
+      turn_to_lines(rows + r * block_bytes + k * lines * kHalf, lines, from, k_step, left, range.depth - k);
+    }
+  }
 }
 
 }  // namespace
@@ -182,7 +189,7 @@ void pack_panels(const TileFamily& family, const PackSource& b, const PackRange&
 }
 
 bool may_turn(const TileFamily& family, const PackSource& b) {
-  return family.turning[1] != nullptr && b.dtype == family.type && b.matrix.row == 1;
+  return family.turning[1] != nullptr && b.dtype == family.turning_type() && b.matrix.row == 1;
 }
 
 bool needs_packing(const TileFamily& family, const PackSource& a) {
@@ -195,6 +202,8 @@ std::int64_t packed_rows_bytes(const TileFamily& family, std::int64_t rows, std:
 }
 
 void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows) {
+  if (family.is_amx() && a.matrix.row == 1 && a.matrix.column != 1)
+    return pack_rows_by_k(family, a, range, rows);
   if (family.is_amx()) {
     for (std::int64_t r = 0; r < range.count; r += family.rows) {
       const std::int64_t left = range.count - r, height = left > kAmxSide ? 2 : 1;

@@ -218,8 +218,9 @@ class Product {
     for (std::int64_t k = 0; k == 0 || k < depth_;) {
       const std::int64_t chain_end = is_chain ? round_up(k + 1, kChainDepth) : depth_;
       std::int64_t end = std::min({k + slab.depth, chain_end, depth_});
-      const bool turning = turns && end - k >= f_.unit;
-      if (turning) end -= (end - k) % f_.unit;
+      const std::int64_t there = std::min(end, p_.k) - k;  // depth is filled up with zeros
+      const bool turning = turns && there >= f_.turning_unit();
+      if (turning) end = k + there / f_.turning_unit() * f_.turning_unit();
       if (!as_it_lies && !turning) copy_slab(k, end, column, columns, copy);
       const bool starts = is_chain ? k % kChainDepth == 0 : k == 0, ends = end == std::min(chain_end, depth_);
       mode.multiply([&] {
@@ -237,7 +238,7 @@ class Product {
         const std::int64_t first_rows = std::min<std::int64_t>(f_.rows, p_.m);
         for (std::int64_t c = 0; turning && c < columns; c += f_.unit) {
           call.b = b_.at(k, column + c);
-          call.b_step = b_.matrix.column * f_.element_size;
+          call.b_step = b_.matrix.column * size_bytes(b_.dtype);
           call.next = c + f_.unit < columns ? b_.at(k, column + c + f_.unit)
                       : end < p_.k          ? b_.at(end, column)
                                             : b_.at(0, column + columns);

@@ -69,6 +69,11 @@ codegen::PelLoopFn* function_of(const std::string& kernel, codegen::Isa isa) {
   return prebuilt == nullptr ? nullptr : prebuilt->function[static_cast<int>(isa)];
 }
 
+codegen::PelRunsFn* runs_of(const std::string& kernel, codegen::Isa isa) {
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
+  return prebuilt == nullptr ? nullptr : prebuilt->runs[static_cast<int>(isa)];
+}
+
 // Which inputs a loop reads.
 std::uint64_t reads_of(const std::string& kernel) {
   const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
@@ -103,7 +108,8 @@ void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<
     }
     for (std::size_t o = 0; o < facts.outputs.size(); ++o)
       code.outputs.push_back({facts.outputs[o].kind, facts.stored_output(o, dtype), loop(kOutputLoop, o),
-                              reads_of(row_loop_name(op, program, dtype, kOutputLoop, o))});
+                              reads_of(row_loop_name(op, program, dtype, kOutputLoop, o)),
+                              runs_of(row_loop_name(op, program, dtype, kOutputLoop, o), isa)});
     list.push_back(
         {code.name, supports_any, run_rows, DTypeSet{dtype}, static_cast<std::uint8_t>(program), &code});
   }

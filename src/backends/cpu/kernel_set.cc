@@ -61,7 +61,8 @@ void add_row_loops(const Op& op, std::size_t program, Add&& add) {
     }
     for (std::size_t o = 0; o < rows.outputs.size(); ++o) {
       if (rows.outputs[o].kind != RowOutput::Kind::Index)
-        add(row_loop_name(op, program, dtype, kOutputLoop, o), output_expr(rows, o, dtype));
+        add(row_loop_name(op, program, dtype, kOutputLoop, o), output_expr(rows, o, dtype)).has_runs =
+            rows.outputs[o].kind == RowOutput::Kind::Row;
     }
   }
 }
@@ -85,6 +86,7 @@ void share_code(std::map<std::string, KernelSpec>& specs) {
     std::string content = content_of(spec.body);
     if (spec.fold)
       content += fmt::format("fold {} {}", content_of(spec.fold->combine), spec.fold->initial_bits);
+    if (spec.has_runs) content += "runs";
     spec.code = by_content.emplace(content, name).first->second;
   }
   // What ran a code that is shared now runs the same.
@@ -102,8 +104,10 @@ std::uint64_t KernelSpec::reads() const {
 }
 
 codegen::LoopKernel KernelSpec::lower(codegen::Isa isa) const {
-  return fold ? codegen::lower_fold(symbol(name, isa), body, *fold)
-              : codegen::lower_pointwise(symbol(name, isa), body, isa);
+  codegen::LoopKernel kernel = fold ? codegen::lower_fold(symbol(name, isa), body, *fold)
+                                    : codegen::lower_pointwise(symbol(name, isa), body, isa);
+  kernel.has_runs = has_runs;
+  return kernel;
 }
 
 std::string symbol(std::string_view kernel, codegen::Isa isa) {
@@ -132,7 +136,7 @@ std::string combine_name(FoldKind kind, DType type) {
 std::vector<KernelSpec> kernel_set() {
   std::map<std::string, KernelSpec> specs;
   const auto add = [&](const std::string& kernel, scalar::ScalarExpr body) -> KernelSpec& {
-    return specs[kernel] = KernelSpec{kernel, kernel, std::move(body), std::nullopt};
+    return specs[kernel] = KernelSpec{kernel, kernel, std::move(body), std::nullopt, false};
   };
   for (const Op* op : all_ops()) {
     if (op->pointwise() == nullptr || is_further_form(op->name())) continue;
@@ -154,8 +158,11 @@ std::vector<KernelSpec> kernel_set() {
     const auto dtype = static_cast<DType>(d);
     add(gemm_finish_name(dtype), gemm_finish_expr(dtype));
   }
-  for (AttentionLoop& loop : attention_loops())
-    add(loop.name, std::move(loop.body)).fold = std::move(loop.fold);
+  for (AttentionLoop& loop : attention_loops()) {
+    KernelSpec& spec = add(loop.name, std::move(loop.body));
+    spec.fold = std::move(loop.fold);
+    spec.has_runs = loop.has_runs;
+  }
   for (int from = 0; from < kDTypeCount; ++from) {
     for (int to = 0; to < kDTypeCount; ++to) {
       const auto a = static_cast<DType>(from), b = static_cast<DType>(to);

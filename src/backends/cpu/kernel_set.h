@@ -20,6 +20,7 @@ struct KernelSpec {
   std::string code;
   scalar::ScalarExpr body;
   std::optional<codegen::Fold> fold;
+  bool has_runs = false;  // a second function goes over runs of elements
 
   std::uint64_t reads() const;  // inputs that the code reads, a bit each
   codegen::LoopKernel lower(codegen::Isa isa) const;
@@ -56,7 +57,8 @@ struct PrebuiltKernel {
   const char* name;
   float cost[codegen::kIsaCount];  // cycles an element, roughly
   codegen::PelLoopFn* function[codegen::kIsaCount];
-  std::uint64_t reads;  // inputs, a bit each; the others may be anything
+  std::uint64_t reads;                           // inputs, a bit each; the others may be anything
+  codegen::PelRunsFn* runs[codegen::kIsaCount];  // null where there is none
 };
 // Generated: sorted by name.
 extern const PrebuiltKernel kPrebuiltKernels[];

@@ -43,10 +43,21 @@ struct View {
 // For an input that a loop does not read.
 alignas(64) inline char unread[64] = {};
 
+// Some bytes, mostly few: in pieces of a known size, of which the last begins where it must to end in time.
+inline void copy_short(char* to, const char* from, std::int64_t bytes) {
+  constexpr std::int64_t kPiece = 32, kShort = 512;
+  if (bytes < kPiece || bytes > kShort) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return;
+  }
+  for (std::int64_t at = 0; at < bytes - kPiece; at += kPiece) std::memcpy(to + at, from + at, kPiece);
+  std::memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
+}
+
 // One run of elements to dense ones.
 inline void gather_run(char* to, char* from, std::int64_t step, std::int64_t count, std::int64_t width) {
   if (step == width) {
-    std::memcpy(to, from, static_cast<std::size_t>(count * width));
+    copy_short(to, from, count * width);
   } else {
     copy_tile({to, 0, width}, {from, 0, step}, 1, count, width);
   }

@@ -29,6 +29,7 @@ struct RowCode {
     DType dtype;
     codegen::PelLoopFn* function;  // null for an Index
     std::uint64_t reads;           // inputs of a Row, a bit each
+    codegen::PelRunsFn* runs;      // of a Row
   };
   const char* name = nullptr;
   DType value{};

@@ -6,6 +6,9 @@
 
 #include <immintrin.h>
 
+#include "backends/cpu/avx512_turn.h"
+#include "backends/cpu/isa.h"
+
 namespace pel::cpu {
 namespace {
 
@@ -74,16 +77,32 @@ __attribute__((target("avx2"))) void turn_square(char* to, std::int64_t to_step,
 
 // Elements that are dense along rows on one side and along columns on the other. Returns whether it did.
 bool transpose_squares(const Tile& to, const Tile& from, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kWidth = 4, kSide = 8;
+  constexpr std::int64_t kWidth = 4;
   if (to.row_step == kWidth && from.column_step == kWidth && to.column_step != kWidth)
     return transpose_squares({to.data, to.column_step, to.row_step},
                              {from.data, from.column_step, from.row_step}, columns, rows);
   if (to.column_step != kWidth || from.row_step != kWidth) return false;
-  const std::int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
-  for (std::int64_t r = 0; r < whole_rows; r += kSide) {
-    for (std::int64_t c = 0; c < whole_columns; c += kSide)
-      turn_square(to.data + r * to.row_step + c * kWidth, to.row_step,
-                  from.data + r * kWidth + c * from.column_step, from.column_step);
+  const bool is_wide = rows >= 16 && columns >= 16 && active_isa() == codegen::Isa::Avx512;
+  const std::int64_t side = is_wide ? 16 : 8;
+  const std::int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;
+  // Along the runs of `from`: its columns may lie so far apart that few of them stay in L1.
+  for (std::int64_t c = 0; c < whole_columns; c += side) {
+    for (std::int64_t r = 0; r < whole_rows; r += side) {
+      char* const target = to.data + r * to.row_step + c * kWidth;
+      const char* const source = from.data + r * kWidth + c * from.column_step;
+      (is_wide ? turn_wide_square : turn_square)(target, to.row_step, source, from.column_step);
+    }
+  }
+  if (is_wide) {  // what is left is narrow
+    if (whole_columns < columns)
+      transpose_squares({to.data + whole_columns * kWidth, to.row_step, kWidth},
+                        {from.data + whole_columns * from.column_step, kWidth, from.column_step}, whole_rows,
+                        columns - whole_columns);
+    if (whole_rows < rows)
+      transpose_squares({to.data + whole_rows * to.row_step, to.row_step, kWidth},
+                        {from.data + whole_rows * kWidth, kWidth, from.column_step}, rows - whole_rows,
+                        columns);
+    return true;
   }
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)

@@ -30,7 +30,7 @@ Shape shape_of(TileOrder order, Isa isa) {
 }
 
 // Whether there are tiles that turn b in registers.
-bool turns(TileOrder order, DType type) { return order == TileOrder::Chain && size_bytes(type) == 4; }
+bool turns(TileOrder order, DType type) { return order != TileOrder::Amx && size_bytes(type) == 4; }
 
 std::string tile_name(TileOrder order, DType type, int rows, int columns, Isa isa) {
   constexpr std::string_view kNames[] = {"chain", "pairs", "amx"};
@@ -45,8 +45,9 @@ Units units_of(TileOrder order, DType type, Isa isa) {
   if (order == TileOrder::Amx) return {codegen::kAmxSide, codegen::kAmxSide};
   return {1, vector_bytes(isa) / static_cast<int>(size_bytes(type))};
 }
-std::string turning_tile_name(DType type, int rows, Isa isa) {
-  return fmt::format("pel_tile_turning_{}_{}_{}", name(type), rows, codegen::name(isa));
+std::string turning_tile_name(TileOrder order, DType type, int rows, Isa isa) {
+  return fmt::format("pel_tile_turning_{}_{}_{}_{}", order == TileOrder::Pairs ? "pairs" : "chain",
+                     name(type), rows, codegen::name(isa));
 }
 void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
   const Shape most = shape_of(order, isa);
@@ -54,7 +55,8 @@ void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
   for (int rows = 1; rows <= most.rows; ++rows) {
     for (int vectors = 1; vectors <= most.vectors; ++vectors)
       set.push_back({tile_name(order, type, side * rows, lanes * vectors, isa), order, type, rows, vectors});
-    if (turns(order, type)) set.push_back({turning_tile_name(type, rows, isa), order, type, rows, 1, true});
+    if (turns(order, type))
+      set.push_back({turning_tile_name(order, type, rows, isa), order, type, rows, 1, true});
   }
 }
 
@@ -81,7 +83,7 @@ TileFamily make_family(DType dtype, Isa isa, bool with_amx) {
           tile_name(family.order, family.type, (rows + side - 1) / side * side, vectors * lanes, isa));
   }
   for (int rows = 1; turns(family.order, family.type) && rows <= family.rows; ++rows)
-    family.turning[rows] = find_tile(turning_tile_name(family.type, rows, isa));
+    family.turning[rows] = find_tile(turning_tile_name(family.order, family.type, rows, isa));
   return family;
 }
 

@@ -32,6 +32,11 @@ struct TileFamily {
   codegen::PelTileFn*
       turning[9];  // `unit` columns that are dense along k, by rows; null where there are none
 
+  // What turning tiles take of a matrix: its dtype, and a multiple of so many k.
+  DType turning_type() const { return order == codegen::TileOrder::Pairs ? kBF16 : type; }
+  std::int64_t turning_unit() const {
+    return order == codegen::TileOrder::Pairs ? codegen::kPairDepth : unit;
+  }
   bool is_amx() const { return order == codegen::TileOrder::Amx; }
   // Depth is padded to a multiple of this.
   std::int64_t depth_unit() const { return order == codegen::TileOrder::Chain ? 1 : codegen::kPairDepth; }

@@ -1,6 +1,6 @@
 #include "codegen/llvm/emit.h"
 
-#include <map>
+#include <algorithm>
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
@@ -9,6 +9,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "base/check.h"
+#include "codegen/llvm/emit_expr.h"
 #include "codegen/llvm/target.h"
 
 namespace pel::codegen {
@@ -20,295 +21,32 @@ using scalar::ScalarExpr;
 using scalar::ScalarNode;
 using scalar::ScalarOp;
 
-bool is_half(DType type) { return type == kF16 || type == kBF16; }
-bool is_signed(DType type) { return type != kU8 && type != kBool; }
-
-// The vector operations behind scalar expressions.
-class ExprEmitter {
- public:
-  ExprEmitter(llvm::IRBuilder<>& builder, llvm::Module& module, int lanes)
-      : b_(builder), module_(module), lanes_(static_cast<unsigned>(lanes)) {}
-
-  // In registers: bool is i1, f16 half, bf16 i16, so that no instruction rounds it on its own.
-  llvm::Type* element(DType type) {
-    switch (type) {
-      case DType::F64:
-        return b_.getDoubleTy();
-      case DType::F32:
-        return b_.getFloatTy();
-      case DType::F16:
-        return b_.getHalfTy();
-      case DType::Bool:
-        return b_.getInt1Ty();
-      default:
-        return b_.getIntNTy(static_cast<unsigned>(size_bytes(type)) * 8);
-    }
-  }
-  llvm::Type* in_memory(DType type) { return type == kBool ? b_.getInt8Ty() : element(type); }
-  llvm::Type* vector(DType type) { return FixedVectorType::get(element(type), lanes_); }
-  llvm::Type* vector_in_memory(DType type) { return FixedVectorType::get(in_memory(type), lanes_); }
-  Value* from_memory(DType type, Value* v) {
-    return type == kBool ? b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
-  }
-  Value* to_memory(DType type, Value* v) {
-    return type == kBool ? b_.CreateZExt(v, vector_in_memory(type)) : v;
-  }
-
-  Value* constant(DType type, std::uint64_t bits) {
-    const unsigned width = type == kBool ? 1 : static_cast<unsigned>(size_bytes(type)) * 8;
-    const llvm::APInt raw = llvm::APInt(64, bits).trunc(width);
-    llvm::Constant* c = llvm::ConstantInt::get(b_.getContext(), raw);
-    if (is_floating(type) && type != kBF16) c = llvm::ConstantExpr::getBitCast(c, element(type));
-    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes_), c);
-  }
-
-  // Lanes where a divisor was zero, so far; null if nothing divides.
-  Value* zero_divisors() const { return zero_divisors_; }
-
-  // Values of all nodes, given those of inputs and params.
-  std::vector<Value*> values(const ScalarExpr& expr, const std::vector<Value*>& inputs,
-                             const std::vector<Value*>& params) {
-    std::vector<Value*> values;
-    for (const ScalarNode& node : expr.nodes) {
-      Value* a[3] = {};
-      for (int i = 0; i < arity(node.op); ++i) a[i] = values[static_cast<std::size_t>(node.args[i])];
-      const DType from =
-          arity(node.op) > 0 ? expr.nodes[static_cast<std::size_t>(node.args[0])].type : node.type;
-      switch (node.op) {
-        case ScalarOp::Input:
-          values.push_back(inputs[node.bits]);
-          break;
-        case ScalarOp::Param:
-          values.push_back(params[node.bits]);
-          break;
-        case ScalarOp::Lookup:
-          values.push_back(lookup(expr.tables[node.bits], a[0]));
-          break;
-        default:
-          values.push_back(operation(node, from, a));
-      }
-    }
-    return values;
-  }
-
- private:
-  Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> args) {
-    return b_.CreateIntrinsic(id, {(*args.begin())->getType()}, llvm::ArrayRef<Value*>(args));
-  }
-
-  Value* operation(const ScalarNode& node, DType from, Value* const* a) {
-    const bool floating = is_floating(from);
-    const bool sign = is_signed(from);
-    switch (node.op) {
-      case ScalarOp::Constant:
-        return constant(node.type, node.bits);
-      case ScalarOp::Add:
-        return floating ? b_.CreateFAdd(a[0], a[1]) : b_.CreateAdd(a[0], a[1]);
-      case ScalarOp::Sub:
-        return floating ? b_.CreateFSub(a[0], a[1]) : b_.CreateSub(a[0], a[1]);
-      case ScalarOp::Mul:
-        return floating ? b_.CreateFMul(a[0], a[1]) : b_.CreateMul(a[0], a[1]);
-      case ScalarOp::Div:
-        return floating ? b_.CreateFDiv(a[0], a[1]) : divide(node.type, a[0], a[1]);
-      case ScalarOp::Rem:
-        // The remainder of IEEE division towards zero is exact, so any implementation gives these bits.
-        return floating ? b_.CreateFRem(a[0], a[1])
-                        : b_.CreateSub(a[0], b_.CreateMul(divide(node.type, a[0], a[1]), a[1]));
-      case ScalarOp::Neg:
-        return floating ? b_.CreateFNeg(a[0]) : b_.CreateNeg(a[0]);
-      case ScalarOp::Abs:
-        if (floating) return intrinsic(llvm::Intrinsic::fabs, {a[0]});
-        return sign ? intrinsic(llvm::Intrinsic::abs, {a[0], b_.getFalse()}) : a[0];
-      // Compare and select has just the meaning of the instruction it becomes.
-      case ScalarOp::Min:
-        return b_.CreateSelect(less(from, a[0], a[1]), a[0], a[1]);
-      case ScalarOp::Max:
-        return b_.CreateSelect(less(from, a[1], a[0]), a[0], a[1]);
-      case ScalarOp::Fma:
-        return intrinsic(llvm::Intrinsic::fma, {a[0], a[1], a[2]});
-      case ScalarOp::Sqrt:
-        return intrinsic(llvm::Intrinsic::sqrt, {a[0]});
-      case ScalarOp::Floor:
-        return intrinsic(llvm::Intrinsic::floor, {a[0]});
-      case ScalarOp::Ceil:
-        return intrinsic(llvm::Intrinsic::ceil, {a[0]});
-      case ScalarOp::Trunc:
-        return intrinsic(llvm::Intrinsic::trunc, {a[0]});
-      case ScalarOp::Round:
-        return intrinsic(llvm::Intrinsic::roundeven, {a[0]});
-      case ScalarOp::And:
-        return b_.CreateAnd(a[0], a[1]);
-      case ScalarOp::Or:
-        return b_.CreateOr(a[0], a[1]);
-      case ScalarOp::Xor:
-        return b_.CreateXor(a[0], a[1]);
-      case ScalarOp::Not:
-        return b_.CreateNot(a[0]);
-      case ScalarOp::Shl:
-        return b_.CreateShl(a[0], inside_width(node.type, a[1]));
-      case ScalarOp::Shr:
-        return sign ? b_.CreateAShr(a[0], inside_width(node.type, a[1]))
-                    : b_.CreateLShr(a[0], inside_width(node.type, a[1]));
-      case ScalarOp::ShrLogical:
-        return b_.CreateLShr(a[0], inside_width(node.type, a[1]));
-      case ScalarOp::Eq:
-        return floating ? b_.CreateFCmpOEQ(a[0], a[1]) : b_.CreateICmpEQ(a[0], a[1]);
-      case ScalarOp::Ne:
-        return floating ? b_.CreateFCmpUNE(a[0], a[1]) : b_.CreateICmpNE(a[0], a[1]);
-      case ScalarOp::Lt:
-        return less(from, a[0], a[1]);
-      case ScalarOp::Le:
-        return floating ? b_.CreateFCmpOLE(a[0], a[1])
-               : sign   ? b_.CreateICmpSLE(a[0], a[1])
-                        : b_.CreateICmpULE(a[0], a[1]);
-      case ScalarOp::Select:
-        return b_.CreateSelect(a[0], a[1], a[2]);
-      case ScalarOp::Cast:
-        return cast(a[0], from, node.type);
-      case ScalarOp::Bitcast:
-        return b_.CreateBitCast(a[0], vector(node.type));
-      default:
-        throw InternalError(fmt::format("no code for {}", name(node.op)));
-    }
-  }
-
-  Value* less(DType type, Value* a, Value* b) {
-    return is_floating(type) ? b_.CreateFCmpOLT(a, b)
-           : is_signed(type) ? b_.CreateICmpSLT(a, b)
-                             : b_.CreateICmpULT(a, b);
-  }
-
-  Value* inside_width(DType type, Value* amount) {
-    if (llvm::isa<llvm::Constant>(amount)) return amount;
-    return b_.CreateAnd(amount, constant(type, static_cast<std::uint64_t>(size_bytes(type) * 8 - 1)));
-  }
-
-  // Towards zero. A zero divisor is noted and counts as 1; -1 negates, so that the least integer wraps.
-  Value* divide(DType type, Value* a, Value* b) {
-    Value* is_zero = b_.CreateICmpEQ(b, llvm::Constant::getNullValue(b->getType()));
-    zero_divisors_ = zero_divisors_ ? b_.CreateOr(zero_divisors_, is_zero) : is_zero;
-    Value* one = constant(type, 1);
-    b = b_.CreateSelect(is_zero, one, b);
-    Value* is_minus_one = nullptr;
-    if (is_signed(type)) {
-      is_minus_one = b_.CreateICmpEQ(b, llvm::Constant::getAllOnesValue(b->getType()));
-      b = b_.CreateSelect(is_minus_one, one, b);
-    }
-    Value* quotient = size_bytes(type) == 8 ? divide_by_lanes(a, b) : divide_as_float(type, a, b);
-    return is_minus_one ? b_.CreateSelect(is_minus_one, b_.CreateNeg(a), quotient) : quotient;
-  }
-
-  Value* divide_by_lanes(Value* a, Value* b) {
-    Value* result = llvm::PoisonValue::get(a->getType());
-    for (unsigned lane = 0; lane < lanes_; ++lane) {
-      Value* q = b_.CreateSDiv(b_.CreateExtractElement(a, lane), b_.CreateExtractElement(b, lane));
-      result = b_.CreateInsertElement(result, q, lane);
-    }
-    return result;
-  }
-
-  // There is no vector division of integers. A quotient of integers below 2^31 differs from every other
-  // integer by at least 2^-31 of itself, so the rounding of f64 (of f32, for 2^15) does not reach it.
-  Value* divide_as_float(DType type, Value* a, Value* b) {
-    const DType wide = size_bytes(type) == 4 ? kF64 : kF32;
-    const auto to_float = [&](Value* v) { return b_.CreateSIToFP(widened(v, type), vector(wide)); };
-    Value* quotient = b_.CreateFDiv(to_float(a), to_float(b));
-    return b_.CreateTrunc(b_.CreateFPToSI(quotient, vector(kI32)), vector(type));
-  }
-  Value* widened(Value* v, DType type) {
-    if (size_bytes(type) >= 4) return v;
-    return is_signed(type) ? b_.CreateSExt(v, vector(kI32)) : b_.CreateZExt(v, vector(kI32));
-  }
-
-  Value* cast(Value* v, DType from, DType to) {
-    if (is_half(from) && to != kF32) return cast(cast(v, from, kF32), kF32, to);
-    if (is_half(to) && from != kF32) return cast(cast(v, from, kF32), kF32, to);
-    if (from == kF16) return b_.CreateFPExt(v, vector(kF32));
-    if (to == kF16) return b_.CreateFPTrunc(v, vector(kF16));
-    if (from == kBF16)
-      return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, vector(kI32)), constant(kI32, 16)), vector(kF32));
-    if (to == kBF16) return round_to_bfloat(v);
-    if (from == kBool) {
-      return is_floating(to) ? b_.CreateSelect(v, one(to), llvm::Constant::getNullValue(vector(to)))
-                             : b_.CreateZExt(v, vector(to));
-    }
-    if (to == kBool) {
-      Value* zero = llvm::Constant::getNullValue(v->getType());
-      return is_floating(from) ? b_.CreateFCmpUNE(v, zero) : b_.CreateICmpNE(v, zero);
-    }
-    if (is_floating(from) && is_floating(to)) return b_.CreateFPCast(v, vector(to));
-    if (is_floating(to)) return b_.CreateSIToFP(widened(v, from), vector(to));
-    if (is_floating(from)) return to_integer(v, from, to);
-    return is_signed(from) ? b_.CreateSExtOrTrunc(v, vector(to)) : b_.CreateZExtOrTrunc(v, vector(to));
-  }
-  Value* one(DType type) { return llvm::ConstantFP::get(vector(type), 1.0); }
-
-  // Saturates; NaN gives 0. Narrow integers are clamped as floats, which hold their bounds exactly.
-  Value* to_integer(Value* v, DType from, DType to) {
-    if (size_bytes(to) >= 4) {
-      return b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {vector(to), v->getType()}, {v});
-    }
-    const double high = to == kU8 ? 255 : size_bytes(to) == 1 ? 127 : 32767;
-    const double low = to == kU8 ? 0 : -high - 1;
-    Value* number = b_.CreateSelect(b_.CreateFCmpORD(v, v), v, llvm::Constant::getNullValue(v->getType()));
-    Value* top = llvm::ConstantFP::get(vector(from), high);
-    Value* bottom = llvm::ConstantFP::get(vector(from), low);
-    number = b_.CreateSelect(b_.CreateFCmpOLT(number, top), number, top);
-    number = b_.CreateSelect(b_.CreateFCmpOGT(number, bottom), number, bottom);
-    return b_.CreateTrunc(b_.CreateFPToSI(number, vector(kI32)), vector(to));
-  }
-
-  // To nearest even by integer arithmetic: VCVTNEPS2BF16 would flush denormals.
-  Value* round_to_bfloat(Value* v) {
-    Value* bits = b_.CreateBitCast(v, vector(kI32));
-    Value* odd = b_.CreateAnd(b_.CreateLShr(bits, constant(kI32, 16)), constant(kI32, 1));
-    Value* rounded =
-        b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, constant(kI32, 0x7fff)), odd), constant(kI32, 16));
-    Value* nan = b_.CreateOr(b_.CreateLShr(bits, constant(kI32, 16)), constant(kI32, 0x40));
-    return b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(v, v), nan, rounded), vector(kBF16));
-  }
-
-  Value* lookup(const scalar::ScalarTable& table, Value* index) {
-    std::vector<llvm::Constant*> elements;
-    for (const std::uint64_t bits : table.bits)
-      elements.push_back(llvm::cast<llvm::Constant>(constant(table.type, bits))->getSplatValue());
-    auto* type = llvm::ArrayType::get(element(table.type), elements.size());
-    auto* global = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
-                                            llvm::ConstantArray::get(type, elements), "table");
-    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    index = b_.CreateAnd(index, llvm::ConstantInt::get(index->getType(), elements.size() - 1));
-    Value* places = b_.CreateGEP(element(table.type), global, index);
-    const auto align = llvm::Align(static_cast<std::uint64_t>(size_bytes(table.type)));
-    return b_.CreateMaskedGather(
-        vector(table.type), places, align,
-        llvm::Constant::getAllOnesValue(FixedVectorType::get(b_.getInt1Ty(), lanes_)));
-  }
-
-  llvm::IRBuilder<>& b_;
-  llvm::Module& module_;
-  unsigned lanes_;
-  Value* zero_divisors_ = nullptr;
-};
-
 // One kernel:
 //   entry   pointers, steps, params
 //   loop    the body for `lanes` elements; the last, partial round by a mask (AVX-512), or through copies of
 //           the operands' ends that are padded to whole vectors (AVX2, which has no masks for narrow
 //           elements)
 //   exit
+// Over runs, all but the first two lines of this is inside another loop, `run`.
 class KernelEmitter {
  public:
-  KernelEmitter(llvm::Module& module, const LoopKernel& kernel, Isa isa, Linkage linkage)
+  enum class Form : std::uint8_t { Loop, Runs };
+  KernelEmitter(llvm::Module& module, const LoopKernel& kernel, Isa isa, Linkage linkage, Form form)
       : module_(module),
         kernel_(kernel),
         isa_(isa),
+        form_(form),
         b_(module.getContext()),
         expr_(b_, module, kernel.lanes) {
     for (const std::int32_t result : kernel.body.results)
       outputs_.push_back(kernel.body.nodes[static_cast<std::size_t>(result)].type);
-    auto* type = llvm::FunctionType::get(
-        b_.getInt32Ty(), {b_.getInt64Ty(), b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy()}, false);
-    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel.name, module);
+    llvm::Type *number = b_.getInt64Ty(), *pointer = b_.getPtrTy();
+    const llvm::SmallVector<llvm::Type*> args =
+        form == Form::Runs ? llvm::SmallVector<llvm::Type*>{number, pointer, pointer, number, pointer}
+                           : llvm::SmallVector<llvm::Type*>{number, pointer, pointer, pointer};
+    auto* type = llvm::FunctionType::get(form == Form::Runs ? b_.getVoidTy() : b_.getInt32Ty(), args, false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                       form == Form::Runs ? kernel.runs_name() : kernel.name, module);
     if (linkage == Linkage::IntoLibrary) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
     set_target(*function_, isa);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -318,15 +56,23 @@ class KernelEmitter {
     b_.SetInsertPoint(block("entry"));
     count_ = function_->getArg(0);
     // Room is taken in the first block: elsewhere it would move the stack at run time.
-    for (const DType input : kernel_.body.inputs) copies_.push_back(room(input));
-    if (isa_ == Isa::Avx2) {
-      for (std::size_t i = 0; i < operand_count(); ++i) padded_.push_back(room(dtype(i)));
+    if (form_ == Form::Loop) {
+      for (const DType input : kernel_.body.inputs) copies_.push_back(room(input));
     }
-    for (std::size_t i = 0; i < operand_count(); ++i) open_operand(i);
+    if (isa_ == Isa::Avx2) {
+      for (std::size_t i = 0; i < operand_count(); ++i) {
+        padded_.push_back(room(dtype(i)));
+        b_.CreateStore(llvm::Constant::getNullValue(expr_.vector_in_memory(dtype(i))), padded_.back());
+      }
+    }
     params_.resize(kernel_.body.params.size());
     for (const ScalarNode& node : kernel_.body.nodes) {
       if (node.op == ScalarOp::Param) params_[node.bits] = param(node.bits);
     }
+    for (std::size_t i = 0; i < operand_count(); ++i)
+      data_.push_back(element_of(function_->getArg(1), i, b_.getPtrTy()));
+    if (form_ == Form::Runs) open_runs();
+    for (std::size_t i = 0; i < operand_count(); ++i) open_operand(i);
     llvm::BasicBlock* before = b_.GetInsertBlock();
     llvm::BasicBlock* loop = block("loop");
     b_.CreateBr(loop);
@@ -381,6 +127,7 @@ class KernelEmitter {
 
     b_.SetInsertPoint(exit);
     if (kernel_.fold) store_folded(next_folded);
+    if (form_ == Form::Runs) return close_runs();
     b_.CreateRet(status ? next_status : b_.getInt32(0));
   }
 
@@ -393,11 +140,17 @@ class KernelEmitter {
     llvm::PHINode* here = nullptr;  // of this iteration
     Value* place = nullptr;         // where this iteration loads or stores: here, or the padded copy
     Value* padded = nullptr;        // AVX2: room for one iteration
+    Value* copies = nullptr;        // over runs: of an input that repeats
   };
 
   std::size_t operand_count() const { return outputs_.size() + kernel_.body.inputs.size(); }
   DType dtype(std::size_t i) const {
     return i < outputs_.size() ? outputs_[i] : kernel_.body.inputs[i - outputs_.size()];
+  }
+  bool is_read(std::size_t input) const {
+    return std::any_of(kernel_.body.nodes.begin(), kernel_.body.nodes.end(), [&](const ScalarNode& node) {
+      return node.op == ScalarOp::Input && node.bits == input;
+    });
   }
   llvm::BasicBlock* block(const char* label) {
     return llvm::BasicBlock::Create(b_.getContext(), label, function_);
@@ -411,17 +164,52 @@ class KernelEmitter {
     return b_.CreateLoad(type, b_.CreateConstGEP1_64(type, array, i));
   }
 
+  void open_runs() {
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *head = block("run");
+    for (std::size_t i = 0; i < operand_count(); ++i)
+      run_steps_.push_back(element_of(function_->getArg(4), i, b_.getInt64Ty()));
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    run_ = b_.CreatePHI(b_.getInt64Ty(), 2);
+    run_->addIncoming(b_.getInt64(0), before);
+    for (Value*& data : data_) {
+      llvm::PHINode* here = b_.CreatePHI(b_.getPtrTy(), 2);
+      here->addIncoming(data, before);
+      data = here;
+    }
+  }
+  void close_runs() {
+    llvm::BasicBlock *here = b_.GetInsertBlock(), *done = block("done");
+    Value* next = b_.CreateAdd(run_, b_.getInt64(1));
+    run_->addIncoming(next, here);
+    for (std::size_t i = 0; i < data_.size(); ++i)
+      llvm::cast<llvm::PHINode>(data_[i])->addIncoming(b_.CreateGEP(b_.getInt8Ty(), data_[i], run_steps_[i]),
+                                                       here);
+    b_.CreateCondBr(b_.CreateICmpSLT(next, function_->getArg(3)), run_->getParent(), done);
+    b_.SetInsertPoint(done);
+    b_.CreateRetVoid();
+  }
+
   // A repeated input becomes a vector of copies that the loop reads without moving on: the same loop serves
   // tensors and numbers.
   void open_operand(std::size_t i) {
     Operand operand;
     operand.dtype = dtype(i);
-    Value* data = element_of(function_->getArg(1), i, b_.getPtrTy());
+    Value* data = data_[i];
     Value* moves = b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes * size_bytes(operand.dtype)));
     if (i < outputs_.size()) {
       operand.start = data;
       operand.step = moves;
       operand.steps = !kernel_.fold || i > 0;
+    } else if (form_ == Form::Runs && i == outputs_.size()) {
+      operand.start = data;
+      operand.step = moves;
+    } else if (form_ == Form::Runs) {
+      operand.steps = false;
+      if (is_read(i - outputs_.size())) {
+        Value* one = b_.CreateAlignedLoad(expr_.in_memory(operand.dtype), data, llvm::Align(1));
+        operand.copies = b_.CreateVectorSplat(static_cast<unsigned>(kernel_.lanes), one);
+      }
     } else {
       Value* copies = copies_[i - outputs_.size()];
       Value* repeats = b_.CreateICmpEQ(element_of(function_->getArg(2), i, b_.getInt64Ty()), b_.getInt64(0));
@@ -440,16 +228,14 @@ class KernelEmitter {
       operand.start = start;
       operand.step = step;
     }
-    if (isa_ == Isa::Avx2 && operand.steps) {
-      operand.padded = padded_[i];
-      b_.CreateStore(llvm::Constant::getNullValue(expr_.vector_in_memory(operand.dtype)), operand.padded);
-    }
+    if (isa_ == Isa::Avx2 && operand.steps) operand.padded = padded_[i];
     operands_.push_back(operand);
   }
 
   Value* param(std::size_t i) {
     const DType type = kernel_.body.params[i];
-    Value* number = b_.CreateConstGEP1_64(b_.getInt8Ty(), function_->getArg(3), i * sizeof(PelScalar));
+    Value* number = b_.CreateConstGEP1_64(b_.getInt8Ty(), function_->getArg(form_ == Form::Runs ? 2 : 3),
+                                          i * sizeof(PelScalar));
     Value* value = nullptr;
     if (is_floating(type)) {
       value = b_.CreateLoad(b_.getDoubleTy(),
@@ -497,8 +283,9 @@ class KernelEmitter {
     is_tail_ = b_.CreateICmpSLT(remaining_, b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes)));
     b_.CreateCondBr(is_tail_, tail, body);
     b_.SetInsertPoint(tail);
-    for (std::size_t i = outputs_.size(); i < operands_.size(); ++i)
-      copy(operands_[i].padded, operands_[i].here, operands_[i].dtype);
+    for (std::size_t i = outputs_.size(); i < operands_.size(); ++i) {
+      if (operands_[i].steps) copy(operands_[i].padded, operands_[i].here, operands_[i].dtype);
+    }
     b_.CreateBr(body);
     b_.SetInsertPoint(body);
     for (Operand& operand : operands_) {
@@ -523,6 +310,8 @@ class KernelEmitter {
 
   Value* load(std::size_t i) {
     const Operand& operand = operands_[i];
+    if (form_ == Form::Runs && !operand.steps)
+      return operand.copies ? expr_.from_memory(operand.dtype, operand.copies) : nullptr;
     llvm::Type* type = expr_.vector_in_memory(operand.dtype);
     Value* raw = mask_ ? static_cast<Value*>(b_.CreateMaskedLoad(type, operand.here, llvm::Align(1), mask_,
                                                                  llvm::Constant::getNullValue(type)))
@@ -585,11 +374,15 @@ class KernelEmitter {
   llvm::Module& module_;
   const LoopKernel& kernel_;
   Isa isa_;
+  Form form_;
   llvm::IRBuilder<> b_;
   ExprEmitter expr_;
   std::vector<DType> outputs_;
   llvm::Function* function_ = nullptr;
   Value* count_ = nullptr;
+  std::vector<Value*> data_;       // first elements: of this run
+  std::vector<Value*> run_steps_;  // bytes
+  llvm::PHINode* run_ = nullptr;
   std::vector<Operand> operands_;
   std::vector<Value*> copies_;  // of inputs that repeat
   std::vector<Value*> padded_;  // AVX2: room for the last round
@@ -605,7 +398,10 @@ class KernelEmitter {
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const std::vector<LoopKernel>& kernels,
                                           Isa isa, Linkage linkage) {
   auto module = std::make_unique<llvm::Module>("pellucid", context);
-  for (const LoopKernel& kernel : kernels) KernelEmitter(*module, kernel, isa, linkage).emit();
+  for (const LoopKernel& kernel : kernels) {
+    KernelEmitter(*module, kernel, isa, linkage, KernelEmitter::Form::Loop).emit();
+    if (kernel.has_runs) KernelEmitter(*module, kernel, isa, linkage, KernelEmitter::Form::Runs).emit();
+  }
   return module;
 }
 

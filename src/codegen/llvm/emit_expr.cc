@@ -1,0 +1,269 @@
+#include "codegen/llvm/emit_expr.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include "base/check.h"
+
+namespace pel::codegen {
+
+using llvm::FixedVectorType;
+using llvm::Value;
+using scalar::ScalarExpr;
+using scalar::ScalarNode;
+using scalar::ScalarOp;
+
+namespace {
+
+bool is_half(DType type) { return type == kF16 || type == kBF16; }
+bool is_signed(DType type) { return type != kU8 && type != kBool; }
+
+}  // namespace
+
+llvm::Type* ExprEmitter::element(DType type) {
+  switch (type) {
+    case DType::F64:
+      return b_.getDoubleTy();
+    case DType::F32:
+      return b_.getFloatTy();
+    case DType::F16:
+      return b_.getHalfTy();
+    case DType::Bool:
+      return b_.getInt1Ty();
+    default:
+      return b_.getIntNTy(static_cast<unsigned>(size_bytes(type)) * 8);
+  }
+}
+
+llvm::Type* ExprEmitter::in_memory(DType type) { return type == kBool ? b_.getInt8Ty() : element(type); }
+
+llvm::Type* ExprEmitter::vector(DType type) { return FixedVectorType::get(element(type), lanes_); }
+
+llvm::Type* ExprEmitter::vector_in_memory(DType type) {
+  return FixedVectorType::get(in_memory(type), lanes_);
+}
+
+Value* ExprEmitter::from_memory(DType type, Value* v) {
+  return type == kBool ? b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
+}
+
+Value* ExprEmitter::to_memory(DType type, Value* v) {
+  return type == kBool ? b_.CreateZExt(v, vector_in_memory(type)) : v;
+}
+
+Value* ExprEmitter::constant(DType type, std::uint64_t bits) {
+  const unsigned width = type == kBool ? 1 : static_cast<unsigned>(size_bytes(type)) * 8;
+  const llvm::APInt raw = llvm::APInt(64, bits).trunc(width);
+  llvm::Constant* c = llvm::ConstantInt::get(b_.getContext(), raw);
+  if (is_floating(type) && type != kBF16) c = llvm::ConstantExpr::getBitCast(c, element(type));
+  return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes_), c);
+}
+
+std::vector<Value*> ExprEmitter::values(const ScalarExpr& expr, const std::vector<Value*>& inputs,
+                                        const std::vector<Value*>& params) {
+  std::vector<Value*> values;
+  for (const ScalarNode& node : expr.nodes) {
+    const int count = arity(node.op);
+    if (count == 0) {
+      values.push_back(node.op == ScalarOp::Input   ? inputs[node.bits]
+                       : node.op == ScalarOp::Param ? params[node.bits]
+                                                    : constant(node.type, node.bits));
+      continue;
+    }
+    Value* a[3];  // what an operation does not take repeats the first
+    for (int i = 0; i < 3; ++i) a[i] = values[static_cast<std::size_t>(node.args[i < count ? i : 0])];
+    const DType from = expr.nodes[static_cast<std::size_t>(node.args[0])].type;
+    values.push_back(node.op == ScalarOp::Lookup ? lookup(expr.tables[node.bits], a[0])
+                                                 : operation(node, from, a));
+  }
+  return values;
+}
+
+Value* ExprEmitter::intrinsic(unsigned id, std::initializer_list<Value*> args) {
+  return b_.CreateIntrinsic(id, {(*args.begin())->getType()}, llvm::ArrayRef<Value*>(args));
+}
+
+Value* ExprEmitter::operation(const ScalarNode& node, DType from, Value* const* a) {
+  const bool floating = is_floating(from);
+  const bool sign = is_signed(from);
+  switch (node.op) {
+    case ScalarOp::Add:
+      return floating ? b_.CreateFAdd(a[0], a[1]) : b_.CreateAdd(a[0], a[1]);
+    case ScalarOp::Sub:
+      return floating ? b_.CreateFSub(a[0], a[1]) : b_.CreateSub(a[0], a[1]);
+    case ScalarOp::Mul:
+      return floating ? b_.CreateFMul(a[0], a[1]) : b_.CreateMul(a[0], a[1]);
+    case ScalarOp::Div:
+      return floating ? b_.CreateFDiv(a[0], a[1]) : divide(node.type, a[0], a[1]);
+    case ScalarOp::Rem:
+      // The remainder of IEEE division towards zero is exact, so any implementation gives these bits.
+      return floating ? b_.CreateFRem(a[0], a[1])
+                      : b_.CreateSub(a[0], b_.CreateMul(divide(node.type, a[0], a[1]), a[1]));
+    case ScalarOp::Neg:
+      return floating ? b_.CreateFNeg(a[0]) : b_.CreateNeg(a[0]);
+    case ScalarOp::Abs:
+      if (floating) return intrinsic(llvm::Intrinsic::fabs, {a[0]});
+      return sign ? intrinsic(llvm::Intrinsic::abs, {a[0], b_.getFalse()}) : a[0];
+    // Compare and select has just the meaning of the instruction it becomes.
+    case ScalarOp::Min:
+      return b_.CreateSelect(less(from, a[0], a[1]), a[0], a[1]);
+    case ScalarOp::Max:
+      return b_.CreateSelect(less(from, a[1], a[0]), a[0], a[1]);
+    case ScalarOp::Fma:
+      return intrinsic(llvm::Intrinsic::fma, {a[0], a[1], a[2]});
+    case ScalarOp::Sqrt:
+      return intrinsic(llvm::Intrinsic::sqrt, {a[0]});
+    case ScalarOp::Floor:
+      return intrinsic(llvm::Intrinsic::floor, {a[0]});
+    case ScalarOp::Ceil:
+      return intrinsic(llvm::Intrinsic::ceil, {a[0]});
+    case ScalarOp::Trunc:
+      return intrinsic(llvm::Intrinsic::trunc, {a[0]});
+    case ScalarOp::Round:
+      return intrinsic(llvm::Intrinsic::roundeven, {a[0]});
+    case ScalarOp::And:
+      return b_.CreateAnd(a[0], a[1]);
+    case ScalarOp::Or:
+      return b_.CreateOr(a[0], a[1]);
+    case ScalarOp::Xor:
+      return b_.CreateXor(a[0], a[1]);
+    case ScalarOp::Not:
+      return b_.CreateNot(a[0]);
+    case ScalarOp::Shl:
+      return b_.CreateShl(a[0], inside_width(node.type, a[1]));
+    case ScalarOp::Shr:
+      return sign ? b_.CreateAShr(a[0], inside_width(node.type, a[1]))
+                  : b_.CreateLShr(a[0], inside_width(node.type, a[1]));
+    case ScalarOp::ShrLogical:
+      return b_.CreateLShr(a[0], inside_width(node.type, a[1]));
+    case ScalarOp::Eq:
+      return floating ? b_.CreateFCmpOEQ(a[0], a[1]) : b_.CreateICmpEQ(a[0], a[1]);
+    case ScalarOp::Ne:
+      return floating ? b_.CreateFCmpUNE(a[0], a[1]) : b_.CreateICmpNE(a[0], a[1]);
+    case ScalarOp::Lt:
+      return less(from, a[0], a[1]);
+    case ScalarOp::Le:
+      return floating ? b_.CreateFCmpOLE(a[0], a[1])
+             : sign   ? b_.CreateICmpSLE(a[0], a[1])
+                      : b_.CreateICmpULE(a[0], a[1]);
+    case ScalarOp::Select:
+      return b_.CreateSelect(a[0], a[1], a[2]);
+    case ScalarOp::Cast:
+      return cast(a[0], from, node.type);
+    case ScalarOp::Bitcast:
+      return b_.CreateBitCast(a[0], vector(node.type));
+    default:
+      throw InternalError(fmt::format("no code for {}", name(node.op)));
+  }
+}
+
+Value* ExprEmitter::less(DType type, Value* a, Value* b) {
+  return is_floating(type) ? b_.CreateFCmpOLT(a, b)
+         : is_signed(type) ? b_.CreateICmpSLT(a, b)
+                           : b_.CreateICmpULT(a, b);
+}
+
+Value* ExprEmitter::inside_width(DType type, Value* amount) {
+  if (llvm::isa<llvm::Constant>(amount)) return amount;
+  return b_.CreateAnd(amount, constant(type, static_cast<std::uint64_t>(size_bytes(type) * 8 - 1)));
+}
+
+Value* ExprEmitter::divide(DType type, Value* a, Value* b) {
+  Value* is_zero = b_.CreateICmpEQ(b, llvm::Constant::getNullValue(b->getType()));
+  zero_divisors_ = zero_divisors_ ? b_.CreateOr(zero_divisors_, is_zero) : is_zero;
+  Value* one = constant(type, 1);
+  b = b_.CreateSelect(is_zero, one, b);
+  Value* is_minus_one = nullptr;
+  if (is_signed(type)) {
+    is_minus_one = b_.CreateICmpEQ(b, llvm::Constant::getAllOnesValue(b->getType()));
+    b = b_.CreateSelect(is_minus_one, one, b);
+  }
+  Value* quotient = size_bytes(type) == 8 ? divide_by_lanes(a, b) : divide_as_float(type, a, b);
+  return is_minus_one ? b_.CreateSelect(is_minus_one, b_.CreateNeg(a), quotient) : quotient;
+}
+
+Value* ExprEmitter::divide_by_lanes(Value* a, Value* b) {
+  Value* result = llvm::PoisonValue::get(a->getType());
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    Value* q = b_.CreateSDiv(b_.CreateExtractElement(a, lane), b_.CreateExtractElement(b, lane));
+    result = b_.CreateInsertElement(result, q, lane);
+  }
+  return result;
+}
+
+Value* ExprEmitter::divide_as_float(DType type, Value* a, Value* b) {
+  const DType wide = size_bytes(type) == 4 ? kF64 : kF32;
+  const auto to_float = [&](Value* v) { return b_.CreateSIToFP(widened(v, type), vector(wide)); };
+  Value* quotient = b_.CreateFDiv(to_float(a), to_float(b));
+  return b_.CreateTrunc(b_.CreateFPToSI(quotient, vector(kI32)), vector(type));
+}
+
+Value* ExprEmitter::widened(Value* v, DType type) {
+  if (size_bytes(type) >= 4) return v;
+  return is_signed(type) ? b_.CreateSExt(v, vector(kI32)) : b_.CreateZExt(v, vector(kI32));
+}
+
+Value* ExprEmitter::cast(Value* v, DType from, DType to) {
+  if (is_half(from) && to != kF32) return cast(cast(v, from, kF32), kF32, to);
+  if (is_half(to) && from != kF32) return cast(cast(v, from, kF32), kF32, to);
+  if (from == kF16) return b_.CreateFPExt(v, vector(kF32));
+  if (to == kF16) return b_.CreateFPTrunc(v, vector(kF16));
+  if (from == kBF16)
+    return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, vector(kI32)), constant(kI32, 16)), vector(kF32));
+  if (to == kBF16) return round_to_bfloat(v);
+  if (from == kBool) {
+    return is_floating(to) ? b_.CreateSelect(v, one(to), llvm::Constant::getNullValue(vector(to)))
+                           : b_.CreateZExt(v, vector(to));
+  }
+  if (to == kBool) {
+    Value* zero = llvm::Constant::getNullValue(v->getType());
+    return is_floating(from) ? b_.CreateFCmpUNE(v, zero) : b_.CreateICmpNE(v, zero);
+  }
+  if (is_floating(from) && is_floating(to)) return b_.CreateFPCast(v, vector(to));
+  if (is_floating(to)) return b_.CreateSIToFP(widened(v, from), vector(to));
+  if (is_floating(from)) return to_integer(v, from, to);
+  return is_signed(from) ? b_.CreateSExtOrTrunc(v, vector(to)) : b_.CreateZExtOrTrunc(v, vector(to));
+}
+
+Value* ExprEmitter::one(DType type) { return llvm::ConstantFP::get(vector(type), 1.0); }
+
+Value* ExprEmitter::to_integer(Value* v, DType from, DType to) {
+  if (size_bytes(to) >= 4) {
+    return b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {vector(to), v->getType()}, {v});
+  }
+  const double high = to == kU8 ? 255 : size_bytes(to) == 1 ? 127 : 32767;
+  const double low = to == kU8 ? 0 : -high - 1;
+  Value* number = b_.CreateSelect(b_.CreateFCmpORD(v, v), v, llvm::Constant::getNullValue(v->getType()));
+  Value* top = llvm::ConstantFP::get(vector(from), high);
+  Value* bottom = llvm::ConstantFP::get(vector(from), low);
+  number = b_.CreateSelect(b_.CreateFCmpOLT(number, top), number, top);
+  number = b_.CreateSelect(b_.CreateFCmpOGT(number, bottom), number, bottom);
+  return b_.CreateTrunc(b_.CreateFPToSI(number, vector(kI32)), vector(to));
+}
+
+Value* ExprEmitter::round_to_bfloat(Value* v) {
+  Value* bits = b_.CreateBitCast(v, vector(kI32));
+  Value* odd = b_.CreateAnd(b_.CreateLShr(bits, constant(kI32, 16)), constant(kI32, 1));
+  Value* rounded =
+      b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, constant(kI32, 0x7fff)), odd), constant(kI32, 16));
+  Value* nan = b_.CreateOr(b_.CreateLShr(bits, constant(kI32, 16)), constant(kI32, 0x40));
+  return b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(v, v), nan, rounded), vector(kBF16));
+}
+
+Value* ExprEmitter::lookup(const scalar::ScalarTable& table, Value* index) {
+  std::vector<llvm::Constant*> elements;
+  for (const std::uint64_t bits : table.bits)
+    elements.push_back(llvm::cast<llvm::Constant>(constant(table.type, bits))->getSplatValue());
+  auto* type = llvm::ArrayType::get(element(table.type), elements.size());
+  auto* global = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
+                                          llvm::ConstantArray::get(type, elements), "table");
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  index = b_.CreateAnd(index, llvm::ConstantInt::get(index->getType(), elements.size() - 1));
+  Value* places = b_.CreateGEP(element(table.type), global, index);
+  const auto align = llvm::Align(static_cast<std::uint64_t>(size_bytes(table.type)));
+  return b_.CreateMaskedGather(vector(table.type), places, align,
+                               llvm::Constant::getAllOnesValue(FixedVectorType::get(b_.getInt1Ty(), lanes_)));
+}
+
+}  // namespace pel::codegen

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "pellucid/io.h"
+
+#include "base/check.h"
+#include "io/file_tensor.h"
+#include "io/json.h"
+#include "io/safetensors_format.h"
+
+namespace pel::io {
+namespace {
+
+std::string_view name_in_file(DType dtype) {
+  for (const SafetensorsDType& each : kSafetensorsDTypes) {
+    if (each.ours == dtype) return each.name;
+  }
+  PEL_ASSERT(false, "every dtype of ours has a name in the file");
+}
+
+std::uint64_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::uint64_t>((tensor.numel() * size_bytes(tensor.dtype())).value());
+}
+
+std::string json_string(std::string_view text) {
+  PEL_CHECK(simdjson::validate_utf8(text), ValueError, "{} is not UTF-8", in_quotes(text));
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json.append(1, '\\').append(1, c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      json += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      json += c;
+    }
+  }
+  return json + '"';
+}
+
+// The wider dtypes come first, so that each tensor is aligned for its own; then by name.
+std::vector<NamedTensor> in_order(ArrayView<NamedTensor> tensors) {
+  for (const NamedTensor& each : tensors) {
+    PEL_CHECK(each.path != "__metadata__", ValueError, "__metadata__ is no name for a tensor");
+    PEL_CHECK(each.tensor.defined() && each.tensor.has_data(), ValueError, "tensor {} has no data",
+              in_quotes(each.path));
+  }
+  std::vector<NamedTensor> order = tensors.vec();
+  std::sort(order.begin(), order.end(),
+            [](const NamedTensor& a, const NamedTensor& b) { return a.path < b.path; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    PEL_CHECK(order[i - 1].path != order[i].path, ValueError, "two tensors are called {}",
+              in_quotes(order[i].path));
+  std::sort(order.begin(), order.end(), [](const NamedTensor& a, const NamedTensor& b) {
+    return std::pair(-size_bytes(a.tensor.dtype()), std::string_view(a.path)) <
+           std::pair(-size_bytes(b.tensor.dtype()), std::string_view(b.path));
+  });
+  return order;
+}
+
+// With its length in front, padded so that the data begin at a multiple of 8.
+std::string header_of(const std::vector<NamedTensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  std::string json = "{";
+  const auto next = [&] { json += json.ends_with('{') ? "" : ","; };
+  if (!metadata.empty()) {
+    json += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) next(), json += json_string(key) + ":" + json_string(value);
+    json += "}";
+  }
+  std::uint64_t begin = 0;
+  for (const auto& [path, tensor] : tensors) {
+    next();
+    std::string shape;
+    for (const Dim size : tensor.sizes()) shape += (shape.empty() ? "" : ",") + std::to_string(size.value());
+    const std::uint64_t end = begin + bytes_of(tensor);
+    json += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", json_string(path),
+                        name_in_file(tensor.dtype()), shape, begin, end);
+    begin = end;
+  }
+  json += "}";
+  json.append((8 - json.size() % 8) % 8, ' ');
+  PEL_CHECK(json.size() <= kMostHeaderBytes, ValueError,
+            "the header takes {} bytes, and the format's limit is {}", json.size(), kMostHeaderBytes);
+  const std::uint64_t length = json.size();
+  std::string header(8, '\0');
+  std::memcpy(header.data(), &length, 8);  // little endian, as we are
+  return header + json;
+}
+
+// A new file beside the one that is meant, which it replaces at the end. Gone if that does not come.
+class Replacement {
+ public:
+  explicit Replacement(const std::string& path) : path_(path) {
+    PEL_CHECK(path.find('\0') == std::string::npos, FileError, "a path must not hold a zero byte");
+    static std::atomic<unsigned> count = 0;
+    temporary_ = fmt::format("{}.{}.{}.tmp", path, ::getpid(), count++);
+    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    PEL_CHECK(file_ >= 0, FileError, "cannot make {}: {}", temporary_, std::strerror(errno));
+  }
+  ~Replacement() {
+    if (file_ >= 0) ::close(file_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+
+  void write(const void* data, std::uint64_t size) {
+    const auto* at = static_cast<const char*>(data);
+    while (size > 0) {
+      const ssize_t written = ::write(file_, at, size);
+      if (written < 0 && errno == EINTR) continue;
+      PEL_CHECK(written >= 0, FileError, "cannot write {}: {}", temporary_, std::strerror(errno));
+      at += written;
+      size -= static_cast<std::uint64_t>(written);
+    }
+  }
+  void take_its_place() {
+    PEL_CHECK(::fsync(file_) == 0 && ::close(std::exchange(file_, -1)) == 0, FileError, "cannot write {}: {}",
+              temporary_, std::strerror(errno));
+    PEL_CHECK(std::rename(temporary_.c_str(), path_.c_str()) == 0, FileError, "cannot rename {} to {}: {}",
+              temporary_, path_, std::strerror(errno));
+    temporary_.clear();
+  }
+
+ private:
+  std::string path_, temporary_;
+  int file_ = -1;
+};
+
+}  // namespace
+
+void save_safetensors(const std::string& path, ArrayView<NamedTensor> tensors,
+                      const std::map<std::string, std::string>& metadata, Site site) {
+  as_call("save_safetensors", site, [&] {
+    const std::vector<NamedTensor> order = in_order(tensors);
+    const std::string header = header_of(order, metadata);
+    Replacement file(path);
+    file.write(header.data(), header.size());
+    for (const NamedTensor& each : order) {
+      const Tensor dense = each.tensor.detach().contiguous();
+      file.write(dense.raw_data(), bytes_of(dense));
+    }
+    file.take_its_place();
+  });
+}
+
+}  // namespace pel::io

@@ -1,0 +1,23 @@
+// Any bytes are a file, or a FileError. Another error is a finding, as a crash is.
+#include <cstddef>
+#include <cstdint>
+
+#include "pellucid/error.h"
+#include "pellucid/io.h"
+
+#include "fuzz/touch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace pel;
+  try {
+    const auto file = io::SafetensorsFile::from_memory({reinterpret_cast<const char*>(data), size});
+    for (const std::string& name : file.names()) {
+      try {
+        test::touch(file.tensor(name));
+      } catch (const FileError&) {  // a dtype that we lack, or a bool that is neither
+      }
+    }
+  } catch (const FileError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,19 @@
+// Files with what peers answered: tests/FOLDER/write_answers.py writes them, and ./dev test runs it where the
+// peers are installed.
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace pel::test {
+
+inline std::string answer_file(const std::string& name) {
+  const char* folder = std::getenv("PELLUCID_ANSWERS");
+  return (folder ? std::string(folder) : "") + "/" + name;
+}
+inline bool has_answers(const std::string& name) { return std::ifstream(answer_file(name)).good(); }
+inline constexpr const char* kNoAnswers =
+    "the answers of the peers are missing: ./dev setup --peers, then ./dev test";
+
+}  // namespace pel::test

@@ -104,8 +104,9 @@ MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
 Places MultiheadAttention::places_of(const Tensor& x, const KvCache* cache) const {
   Places places;
   const std::int64_t tokens = x.size(1).value(), before = cache ? cache->length() : 0;
-  Tensor place = arange(before, before + tokens);
   const bool differ = cache && std::ranges::any_of(cache->lengths(), [&](auto n) { return n != before; });
+  if (!differ && config_.rotary_base == 0) return places;
+  Tensor place = arange(before, before + tokens);
   if (differ) {
     const std::vector<std::int64_t>& lengths = cache->lengths();
     place = from_data(lengths, {static_cast<std::int64_t>(lengths.size()), 1, 1}) + arange(tokens);

@@ -128,6 +128,15 @@ TEST(Models, LlamaGivesTheSameBitsWithACache) {
   expect_cache_agrees(model);
 }
 
+TEST(Models, AttentionWithoutRotaryEmbeddingAsksForNoPlaces) {
+  const nn::MultiheadAttention attention({.width = 32, .heads = 2, .causal = true});
+  const Tensor x = randn({1, 8, 32});
+  const InferenceMode inference;
+  const std::uint64_t before = launch_count();
+  attention(x);
+  EXPECT_EQ(launch_count() - before, 3u);  // qkv, attention, out
+}
+
 TEST(Models, EveryParameterOfEachGetsAGradient) {
   const Tensor tokens = randint(0, 100, {2, 7});
   const auto check = [&](nn::Module& model, const Tensor& y) {

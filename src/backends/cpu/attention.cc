@@ -492,30 +492,30 @@ class Attention {
       void* data;
       std::int64_t stride;
     };
+    // As loops take them.
+    struct Lists {
+      explicit Lists(std::initializer_list<Operand> operands) {
+        int n = 0;
+        for (const Operand& o : operands) {
+          data[n] = o.data;
+          strides[n++] = o.stride;
+        }
+      }
+      void* data[4];
+      std::int64_t strides[4];
+    };
     static void run_loop(codegen::PelLoopFn* loop, std::int64_t count,
                          std::initializer_list<Operand> operands, const PelScalar* numbers = nullptr) {
       if (count <= 0) return;
-      void* data[3];
-      std::int64_t strides[3];
-      int n = 0;
-      for (const Operand& o : operands) {
-        data[n] = o.data;
-        strides[n++] = o.stride;
-      }
-      loop(count, data, strides, numbers);
+      Lists lists(operands);
+      loop(count, lists.data, lists.strides, numbers);
     }
     // A run for each row: the stride of an operand is from one row to the next, in bytes.
     static void run_rows(codegen::PelRunsFn* loop, std::int64_t count, std::int64_t rows,
                          std::initializer_list<Operand> operands, const PelScalar* numbers = nullptr) {
       if (count <= 0) return;
-      void* data[4];
-      std::int64_t steps[4];
-      int n = 0;
-      for (const Operand& o : operands) {
-        data[n] = o.data;
-        steps[n++] = o.stride;
-      }
-      loop(count, data, numbers, rows, steps);
+      Lists lists(operands);
+      loop(count, lists.data, numbers, rows, lists.strides);
     }
     static constexpr std::int64_t kMostTileRows = 32;
 

@@ -26,11 +26,16 @@ target_compile_options(pellucid_flags INTERFACE
   -fno-semantic-interposition
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=  # places in messages are relative to the project
   -ftls-model=initial-exec
-  -ffp-contract=off)  # a fused multiply-add rounds once: the same source would give other bits elsewhere
+  -ffp-contract=off  # a fused multiply-add rounds once: the same source would give other bits elsewhere
+  $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)  # ccache sees through headers below
+
+# Headers of others that most files include, parsed once. A file still names those it needs.
+set(pellucid_headers_of_others <algorithm> <array> <atomic> <cmath> <cstdint> <functional> <limits> <map> <memory> <mutex>
+  <optional> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
 
 if(PELLUCID_SANITIZE)
   target_compile_options(pellucid_flags INTERFACE
-    -O1 -fno-omit-frame-pointer -fsanitize=${PELLUCID_SANITIZE} -fno-sanitize-recover=all)
+    -fno-omit-frame-pointer -fsanitize=${PELLUCID_SANITIZE} -fno-sanitize-recover=all)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     # It reads a signature in front of each function that is called by pointer; generated kernels have none.
     target_compile_options(pellucid_flags INTERFACE -fno-sanitize=function)

@@ -47,6 +47,9 @@ namespace detail {
 // Bits above the keys force the slow path: the runtime is not wired yet, calls are logged, an argument is
 // undefined.
 inline constexpr std::uint16_t kNotWired = 1u << 15, kLogged = 1u << 14, kUndefined = 1u << 13;
+// A profile wants each layer that a call passes.
+inline constexpr std::uint16_t kLayered = 1u << 12;
+inline constexpr std::uint16_t kSlow = kNotWired | kLogged | kUndefined | kLayered;
 
 struct ThreadKeys {
   std::uint16_t included = 0, excluded = 0;

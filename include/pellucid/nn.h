@@ -10,6 +10,7 @@
 // distributions of PyTorch's modules of the same names.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "pellucid/generator.h"
 #include "pellucid/named_tensor.h"
 #include "pellucid/pointwise.h"
+#include "pellucid/profile.h"
 #include "pellucid/random.h"  // Training
 #include "pellucid/tensor.h"
 
@@ -48,7 +50,8 @@ class PEL_API Module {
   void eval() { train(Training::No); }
   Training training() const { return training_; }
   void zero_grad();
-  void to(DType dtype);  // floating parameters and buffers, by new tensors in their place
+  void to(DType dtype);      // floating parameters and buffers, by new tensors in their place
+  const char* path() const;  // from the outermost module, "blocks.0.attention"; of that one itself, "model"
 
  protected:
   void add(std::string name, Module& inner);
@@ -70,8 +73,18 @@ class PEL_API Module {
   using Take = std::function<void(const Slot& slot, const Tensor& value)>;
   void take_all(ArrayView<NamedTensor> values, const Take& take);
   std::vector<Slot> slots_;
+  void forget_path();
   std::vector<Inner> inner_;
+  const Module* outer_ = nullptr;
+  mutable std::atomic<const char*> path_ = nullptr;  // known when first asked for
   Training training_ = Training::Yes;
+};
+
+// What a module computes, as a span of a Profile. For the first line of a call operator.
+class ModuleRange : public Range {
+ public:
+  ModuleRange(const Module& module, const Site& site)
+      : Range(ProfileEvent::Kind::Module, is_profiling() ? module.path() : "", site) {}
 };
 
 // Modules of one kind in a row, named by number.

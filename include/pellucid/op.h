@@ -15,7 +15,7 @@
 
 #include "pellucid/device.h"
 #include "pellucid/error.h"
-#include "pellucid/kernel_args.h"
+#include "pellucid/kernel.h"
 #include "pellucid/keys.h"
 #include "pellucid/value.h"
 #include "pellucid/vjp.h"
@@ -32,49 +32,6 @@ PEL_API std::string_view name(OpKind kind);
 
 // What Autocast does with floating arguments: nothing, f32 to the lower dtype, or f16 and bf16 to f32.
 enum class CastRule : std::uint8_t { None, Lower, Wide };
-
-// Whether a kernel takes a call; a refusal has its reason, a string literal.
-class Support {
- public:
-  static constexpr Support yes() { return Support(nullptr); }
-  static constexpr Support no(const char* reason) { return Support(reason); }
-  constexpr explicit operator bool() const { return reason_ == nullptr; }
-  constexpr const char* reason() const { return reason_; }
-
- private:
-  constexpr explicit Support(const char* reason) : reason_(reason) {}
-  const char* reason_;
-};
-
-struct KernelVariant {
-  std::string name;
-  double predicted_ns;
-  std::function<void()> run;
-};
-
-// Destination-passing: outputs are allocated before, nothing is returned to the host.
-struct Kernel {
-  const char* name;
-  Support (*supports)(const KernelArgs& args);
-  void (*run)(Stream& stream, const KernelArgs& args);
-  // Calls that it is no candidate for: computed in another dtype, or by another of the op's formulas.
-  DTypeSet computes = kAllDTypes;
-  std::uint8_t formula = 0;
-  const void* context = nullptr;  // the kernel's own; given to it in args.context
-  // Its bits depend on more than the values of the operands: taken under Determinism::Relaxed alone.
-  bool is_relaxed = false;
-  // Where the kernels of a list differ in speed: nanoseconds for the call, by a model. Of those that support
-  // it the one with the least is taken. All kernels of a list have it, or none.
-  double (*predict)(const KernelArgs& args) = nullptr;
-  // What runs for this call, where that is more than the name says. For records and logs.
-  std::string (*describe)(const KernelArgs& args) = nullptr;
-  // The ways in which it could run this call, the one that it takes first. For explanations.
-  std::vector<KernelVariant> (*variants)(const KernelArgs& args) = nullptr;
-  // Calls among which one choice serves all. For tuning.
-  std::string (*shape_class)(const KernelArgs& args) = nullptr;
-};
-// In order of preference: the first kernel that supports the call wins, unless kernels predict their times.
-using KernelList = ArrayView<Kernel>;
 
 // What defines an op. `ns::name(Tensor self, Dim[] size, *, DType? dtype=None) -> Tensor`, with aliasing
 // marks: Tensor(a) is a view of another argument marked (a), Tensor(a!) is written to. A user's op needs a
@@ -280,6 +237,26 @@ class PEL_API Recording {
   void* node_;  // null: nothing is recorded
 };
 
+// A call that a Profile records, from here to the end of the scope. Defined in src/dispatch/op_span.cc.
+class PEL_API OpSpan {
+ public:
+  OpSpan(const Op& op, const Site& site, ArrayView<ArgRef> args, KeySet keys);  // those still to visit
+  ~OpSpan();
+  OpSpan(const OpSpan&) = delete;
+  OpSpan& operator=(const OpSpan&) = delete;
+
+ private:
+  void write(std::uint64_t end) const;
+  const Op& op_;
+  ArrayView<ArgRef> args_;
+  std::uint32_t session_;  // 0: nothing is recorded
+  bool gives_site_ = false, ends_with_kernel_ = false;
+  std::uint64_t begin_ = 0, outer_id_ = 0, outer_sequence_ = 0;
+};
+
+// The innermost call that a Profile records has a gradient, of this number.
+PEL_API void note_sequence(std::uint64_t sequence);
+
 // Someone keeps this memory for a gradient: who wrote to it is noted, for the error.
 PEL_API void note_write(const Tensor& written, const Op& op, const Site& site);
 
@@ -310,13 +287,24 @@ struct BodyCall {
     try {
       if (keys.bits() <= KeySet(Key::Backend).bits()) [[likely]]
         return invoke_at(op, site, static_cast<P>(args)...);
-      if (keys == (KeySet(Key::Autograd) | Key::Backend))
-        return run_recorded(op, site, static_cast<P>(args)...);
-      return run_boxed(op, site, keys, static_cast<P>(args)...);
+      return run_keys(op, site, keys, static_cast<P>(args)...);
     } catch (Error& error) {
       error.leave_call(op.name(), site);
       throw;
     }
+  }
+
+  [[gnu::noinline]] static R run_keys(const Op& op, const Site& site, KeySet keys, P... args) {
+    if (keys == (KeySet(Key::Autograd) | Key::Backend))
+      return run_recorded(op, site, static_cast<P>(args)...);
+    if (keys.contains(Key::Profile) && (keys.bits() & kSlow) == 0) {
+      keys = keys.without(Key::Profile);
+      const std::array<ArgRef, sizeof...(P)> refs = {arg_ref<std::decay_t<P>>(args)...};
+      const OpSpan span(op, site, refs, keys);
+      if (keys.bits() <= KeySet(Key::Backend).bits()) return invoke_at(op, site, static_cast<P>(args)...);
+      return run_keys(op, site, keys, static_cast<P>(args)...);
+    }
+    return run_boxed(op, site, keys, static_cast<P>(args)...);
   }
 
   // Autograd alone is on: what run_boxed would do, without boxing more than is kept.

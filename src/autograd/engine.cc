@@ -6,6 +6,7 @@
 
 #include "pellucid/ops.h"
 #include "pellucid/pointwise.h"
+#include "pellucid/profile.h"
 
 #include "base/check.h"
 #include "tensor/make.h"
@@ -26,6 +27,14 @@ struct Visit {
   bool sums_are_own = false;    // `grads` were added up here: nobody else sees them
   std::vector<Tensor> grads;
   std::vector<Capture> captures;
+};
+
+class BackwardRange : public Range {
+ public:
+  explicit BackwardRange(const Node& node)
+      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): an op's name ends by 0, as others do
+      : Range(ProfileEvent::Kind::Backward, node.name().data(), node.site(),
+              node.is_leaf() ? 0 : node.sequence()) {}
 };
 
 class Walk {
@@ -154,7 +163,10 @@ class Walk {
     const bool any =
         std::any_of(visit.grads.begin(), visit.grads.end(), [](const Tensor& t) { return t.defined(); });
     std::vector<Tensor> given;
-    if (any) given = node.run(std::move(visit.grads));
+    if (any) {
+      const BackwardRange range(node);
+      given = node.run(std::move(visit.grads));
+    }
     if (!options_.retain_graph && !options_.create_graph) node.release_kept();
     for (std::size_t e = 0; e < given.size(); ++e) {
       const Edge& edge = node.edges()[e];

@@ -41,7 +41,7 @@ NodePtr::~NodePtr() {
 }
 
 std::uint64_t next_sequence() {
-  static constinit thread_local std::uint64_t sequence = 0;
+  static constinit thread_local std::uint64_t sequence = 1;  // 0: none
   return sequence++;
 }
 

@@ -9,6 +9,7 @@
 #include "autograd/saved.h"
 #include "base/check.h"
 #include "base/small_vector.h"
+#include "dispatch/arguments.h"
 #include "dispatch/registry.h"
 #include "dispatch/vjp.h"
 #include "tensor/make.h"
@@ -217,17 +218,7 @@ int viewed_argument(const Schema& schema, std::size_t result) {
 
 void handle(const Op& op, BoxedCall& call) {
   if (!op.is_recorded()) return call.redispatch(op);
-  std::vector<detail::ArgRef> refs;
-  refs.reserve(call.args.size());
-  for (const Value& arg : call.args) {
-    detail::ArgRef ref{{}, &arg, [](const void* value) { return *static_cast<const Value*>(value); }};
-    if (const Tensor* t = std::get_if<Tensor>(&arg)) {
-      ref.tensors = ArrayView<Tensor>(t, 1);
-    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
-      ref.tensors = *list;
-    }
-    refs.push_back(ref);
-  }
+  const std::vector<detail::ArgRef> refs = arg_refs(call.args);
   detail::Recording recording(op, call.site, refs);
   {
     const KeyScope below({}, Key::Autograd);
@@ -277,6 +268,7 @@ Recording::Recording(const Op& op, const Site& site, ArrayView<ArgRef> args)
     }
   }
   node->keep_arguments(args);
+  note_sequence(node->sequence());
   node_ = node.release();
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/environment.h"
 #include "dispatch/record.h"
+#include "profile/recorder.h"
 
 namespace pel {
 namespace {
@@ -63,6 +64,7 @@ void CallLog::kernel(const Kernel& kernel, const KernelArgs& args) {
 }
 
 void CallLog::refusal(const char* name, const char* reason) {
+  if (profile::is_watched()) profile::note_refusal(name, reason);
   if (innermost) {
     innermost->kernels_ +=
         fmt::format("{}{} refused ({})", innermost->kernels_.empty() ? "" : ", ", name, reason);

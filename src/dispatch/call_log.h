@@ -16,8 +16,8 @@ class CallLog {
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
-  // For launch: says which kernel ran and which refused. Nothing happens when no call is logged on this
-  // thread.
+  // For launch: says which kernel ran and which refused. Nothing happens when no call is logged or profiled
+  // on this thread.
   static void kernel(const Kernel& kernel, const KernelArgs& args);
   static void refusal(const char* name, const char* reason);
 

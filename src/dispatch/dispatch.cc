@@ -8,6 +8,7 @@
 #include "dispatch/call_log.h"
 #include "dispatch/record.h"
 #include "dispatch/registry.h"
+#include "profile/recorder.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -52,10 +53,13 @@ void BoxedCall::redispatch(const Op& op) {
     if (!handler && !through_parts) handler = Registry::fallback(key);
     if (handler) {
       visited = visited | key;
+      if (key == Key::Profile) return handler(op, *this);
+      const profile::LayerSpan layer(key);
       return handler(op, *this);
     }
   }
   visited = visited | Key::Backend;
+  const profile::LayerSpan layer(Key::Backend);
   op.body_(op, *this);
 }
 
@@ -65,6 +69,7 @@ void detail::dispatch(const Op& op, BoxedCall& call) {
     call.keys = active_keys(keys_of_args(call.args));
   }
   if (call.keys.bits() & kUndefined) throw_undefined(op, call);
+  call.keys = call.keys.without(KeySet(kLayered));
   std::optional<CallLog> log;
   if (call.keys.bits() & kLogged) {
     call.keys = call.keys.without(KeySet(kLogged));

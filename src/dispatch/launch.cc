@@ -1,7 +1,7 @@
 // From an op's operands to a kernel: the checks, the choice from the list, the launch.
 #include <algorithm>
-#include <mutex>
-#include <set>
+#include <array>
+#include <bit>
 
 #include "pellucid/op.h"
 
@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "dispatch/call_log.h"
 #include "dispatch/choice.h"
+#include "dispatch/packing.h"
 #include "profile/recorder.h"
 #include "tensor/make.h"
 #include "tensor/overlap.h"
@@ -89,27 +90,91 @@ std::uint64_t bytes_addressed(const Operand& o) {
   return static_cast<std::uint64_t>(count * size_bytes(static_cast<DType>(o.dtype)));
 }
 
-// Names live as long as the process: records point at them.
-const char* interned(const std::string& text) {
-  static std::mutex mutex;
-  static auto* const names = new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  return names->insert(text).first->c_str();
+// To describe a call takes a microsecond or more: each thread remembers those it has seen last, by the words
+// of their shapes and by their numbers.
+const char* described(const Kernel& kernel, const KernelArgs& args, const std::uint64_t* shapes,
+                      const std::uint64_t* end) {
+  if (kernel.describe == nullptr) return kernel.name;
+  // Whether an operand is packed is no matter of its shape.
+  if (detail::packed_count.load(std::memory_order_relaxed) != 0) return interned(kernel.describe(args));
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(&kernel);
+  for (; shapes != end; ++shapes) hash = (hash + *shapes) * kFactor;
+  for (std::uint32_t i = 0; i < args.scalar_count; ++i)
+    hash = (hash + std::bit_cast<std::uint64_t>(args.scalars[i].as_float)) * kFactor;
+  struct Seen {
+    std::uint64_t hash = 0;
+    const char* name = nullptr;
+  };
+  thread_local constinit std::array<Seen, 256> seen{};
+  Seen& entry = seen[hash >> 56];
+  if (entry.hash != hash || entry.name == nullptr) entry = {hash, interned(kernel.describe(args))};
+  return entry.name;
 }
 
-[[gnu::cold, gnu::noinline]] void run_recorded(const Op& op, const Kernel& kernel, Stream& stream,
-                                               const KernelArgs& args) {
+void fill_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written) {
+  for (int i = 0; i < args.output_count; ++i) written += bytes_addressed(output(args, i));
+  for (int i = 0; i < args.input_count; ++i) read += bytes_addressed(input(args, i));
+}
+
+void write_kernel(const Kernel& kernel, std::uint64_t begin, std::uint64_t end, const KernelArgs& args) {
+  const profile::ThreadState& state = profile::thread_state;
+  const profile::Settings now = profile::settings();
+  std::uint64_t* const to = profile::take(now.session());
+  if (to == nullptr) return;
+  std::uint64_t* next = to + profile::kWordsOf<profile::KernelRecord>;
+  for (std::uint32_t i = 0; i < state.refusal_count; ++i, next += 2)
+    new (next) ProfileEvent::Refusal(state.refusals[i]);
+  std::uint64_t* const shapes = next;
+  std::uint8_t count = 0;
+  for (int i = 0; i < args.output_count + args.input_count; ++i, ++count) {
+    const Operand& o = args.operands[i];
+    if (!profile::has_room(to, next, static_cast<std::size_t>(o.rank)) || count == 255) break;
+    next = profile::write_shape(next, o.dtype, static_cast<std::size_t>(o.rank), o.sizes, o.strides);
+  }
+  const char* const name = described(kernel, args, shapes, next);
+  if (!now.wants(profile::Settings::kShapes)) {
+    next = shapes;
+    count = 0;
+  }
+  auto& record = profile::place_record<profile::KernelRecord>(to, next, ProfileEvent::Kind::Kernel);
+  record.header.shapes = count;
+  record.header.outputs = static_cast<std::uint8_t>(std::min<int>(count, args.output_count));
+  record.header.refusals = static_cast<std::uint8_t>(state.refusal_count);
+  record.begin = begin;
+  record.end = end;
+  record.name = name;
+  record.site = state.site;
+  record.op_id = state.op_id;
+  record.bytes_read = record.bytes_written = 0;
+  fill_bytes(args, record.bytes_read, record.bytes_written);
+  record.flops = kernel.flops == nullptr ? 0 : kernel.flops(args);
+  profile::commit(next);
+}
+
+[[gnu::cold, gnu::noinline]] void keep(const Op& op, const Kernel& kernel, Stream& stream,
+                                       const KernelArgs& args, std::uint64_t begin_ns) {
   Event event{};
-  event.kind = Event::Kind::Kernel;
   event.device = stream.device();
   event.name = kernel.describe == nullptr ? kernel.name : interned(kernel.describe(args));
   event.op = op.name().data();
-  for (int i = 0; i < args.output_count; ++i) event.bytes_written += bytes_addressed(output(args, i));
-  for (int i = 0; i < args.input_count; ++i) event.bytes_read += bytes_addressed(input(args, i));
-  event.begin_ns = profile::now_ns();
-  kernel.run(stream, args);
+  fill_bytes(args, event.bytes_read, event.bytes_written);
+  if (kernel.flops != nullptr) event.flops = kernel.flops(args);
+  event.begin_ns = begin_ns;
   event.end_ns = profile::now_ns();
   profile::record(event);
+}
+
+[[gnu::noinline]] void run_watched(const Op& op, const Kernel& kernel, Stream& stream,
+                                   const KernelArgs& args) {
+  profile::ThreadState& state = profile::thread_state;
+  const std::uint64_t begin_ns = state.recording == nullptr ? 0 : profile::now_ns();
+  const std::uint64_t begin = profile::ticks();
+  kernel.run(stream, args);
+  state.kernel_end = profile::ticks();
+  if (state.recording != nullptr) keep(op, kernel, stream, args, begin_ns);
+  if (profile::settings().session() != 0) write_kernel(kernel, begin, state.kernel_end, args);
+  state.refusal_count = 0;
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_no_kernel(const Op& op, Device device, KernelArgs args,
@@ -155,8 +220,8 @@ const char* interned(const std::string& text) {
   args.context = kernel.context;
   CallLog::kernel(kernel, args);
   profile::count_launch();
-  if (profile::is_recording()) [[unlikely]]
-    return run_recorded(op, kernel, stream, args);
+  if (profile::is_watched()) [[unlikely]]
+    return run_watched(op, kernel, stream, args);
   kernel.run(stream, args);
 }
 

@@ -134,7 +134,9 @@ void wire_runtime() {
   std::call_once(once, [] {
     register_everything();
     const auto logged = log_wants("dispatch") ? detail::kLogged : std::uint16_t{0};
-    detail::process_keys.store(logged, std::memory_order_release);
+    // Bit by bit: a Profile may have begun before.
+    detail::process_keys.fetch_or(logged, std::memory_order_release);
+    detail::process_keys.fetch_and(static_cast<std::uint16_t>(~detail::kNotWired), std::memory_order_release);
   });
 }
 

@@ -20,8 +20,9 @@ class Registry {
   static const Op& register_user(OpDef def);
   static void register_backend(DeviceType device, ArrayView<BackendKernels> lists);
 
-  // For one op; wins over the key's fallback. Where Autograd is the only key beside Backend, a call goes to
-  // the recorder directly (op.h): handlers on that key are reached by boxed calls alone.
+  // For one op; wins over the key's fallback. Where Autograd is the only key beside Backend, and where
+  // Profile is on, a call is recorded directly (op.h): handlers on these keys are reached by boxed calls
+  // alone.
   static void set_handler(const Op& op, Key key, Handler handler);
   static Handler handler(const Op& op, Key key) {
     return op.handlers_[static_cast<int>(key)].load(std::memory_order_acquire);
@@ -33,6 +34,9 @@ class Registry {
  private:
   static void fill(Op& op, OpDef def, bool is_builtin);
 };
+
+// Puts the profiler on its key; op_span.cc.
+void register_profile();
 
 // Registers ops, backends and layers, once. Called by the first call of any kind.
 void wire_runtime();

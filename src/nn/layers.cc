@@ -32,7 +32,10 @@ Linear::Linear(std::int64_t in, std::int64_t out, Bias has_bias) {
   if (has_bias == Bias::Yes) add_parameter("bias", bias, empty({out}));
   init_product(weight, bias);
 }
-Tensor Linear::operator()(const Tensor& x, Site site) const { return linear(x, weight, given(bias), site); }
+Tensor Linear::operator()(const Tensor& x, Site site) const {
+  const ModuleRange range(*this, site);
+  return linear(x, weight, given(bias), site);
+}
 
 Conv::Conv(std::int64_t in, std::int64_t out, Dims kernel, const ConvOptions& options) : options_(options) {
   PEL_CHECK(!kernel.empty() && kernel.size() <= 3, ValueError, "one to three kernel sizes, not {}",
@@ -44,6 +47,7 @@ Conv::Conv(std::int64_t in, std::int64_t out, Dims kernel, const ConvOptions& op
   init_product(weight, bias);
 }
 Tensor Conv::operator()(const Tensor& x, Site site) const {
+  const ModuleRange range(*this, site);
   const auto conv = weight.dim() == 3 ? conv1d : weight.dim() == 4 ? conv2d : conv3d;
   return conv(x, weight, given(bias), {options_.stride}, {options_.padding}, {options_.dilation},
               options_.groups, site);
@@ -54,6 +58,7 @@ Embedding::Embedding(std::int64_t count, std::int64_t width) {
   init_normal_(weight, 0, 1);
 }
 Tensor Embedding::operator()(const Tensor& indices, Site site) const {
+  const ModuleRange range(*this, site);
   return embedding(weight, indices, site);
 }
 
@@ -62,6 +67,7 @@ LayerNorm::LayerNorm(std::int64_t width, double eps) : eps_(eps) {
   add_parameter("bias", bias, zeros({width}));
 }
 Tensor LayerNorm::operator()(const Tensor& x, Site site) const {
+  const ModuleRange range(*this, site);
   return layer_norm(x, weight.sizes(), weight, bias, eps_, site);
 }
 
@@ -69,10 +75,12 @@ RmsNorm::RmsNorm(std::int64_t width, double eps) : eps_(eps) {
   add_parameter("weight", weight, ones({width}));
 }
 Tensor RmsNorm::operator()(const Tensor& x, Site site) const {
+  const ModuleRange range(*this, site);
   return rms_norm(x, weight.sizes(), weight, eps_, site);
 }
 
 Tensor Dropout::operator()(const Tensor& x, Site site) const {
+  const ModuleRange range(*this, site);
   return dropout(x, p_, training(), default_generator(), site);
 }
 
@@ -81,6 +89,7 @@ GatedMlp::GatedMlp(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias
   add("gate", gate), add("up", up), add("down", down);
 }
 Tensor GatedMlp::operator()(const Tensor& x, Site site) const {
+  const ModuleRange range(*this, site);
   const Tensor opened = gate(x, site);
   return down(mul(kind_ == Gate::Gelu ? gelu(opened, "tanh", site) : silu(opened, site), up(x, site), site),
               site);
@@ -122,6 +131,7 @@ Places MultiheadAttention::places_of(const Tensor& x, const KvCache* cache) cons
 }
 
 Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& context, Site site) const {
+  const ModuleRange range(*this, site);
   const Dim batch = x.size(0), tokens = x.size(1);
   const std::int64_t shared = config_.kv_heads * head_width_;
   const std::vector<Tensor> parts = split_with_sizes(qkv(x, site), {config_.width, shared, shared}, -1, site);

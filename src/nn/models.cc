@@ -64,6 +64,7 @@ Mlp::Mlp(std::int64_t width, std::int64_t hidden, std::string approximate, doubl
   add("fc", fc), add("proj", proj), add("dropout", dropout_);
 }
 Tensor Mlp::operator()(const Tensor& x, Site site) const {
+  const ModuleRange range(*this, site);
   return dropout_(proj(gelu(fc(x, site), approximate_, site), site), site);
 }
 
@@ -75,6 +76,7 @@ Gpt::Block::Block(const GptConfig& config)
   add("ln_1", ln_1), add("attn", attn), add("ln_2", ln_2), add("mlp", mlp);
 }
 Tensor Gpt::Block::operator()(const Tensor& x, KvCache* cache) const {
+  const ModuleRange range(*this, Site());
   const Tensor attended = x + attn(ln_1(x), {.cache = cache});
   return attended + mlp(ln_2(attended));
 }
@@ -91,6 +93,7 @@ Gpt::Gpt(const GptConfig& config)
 }
 
 Tensor Gpt::operator()(const Tensor& tokens, KvCaches* caches, Site site) const {
+  const ModuleRange range(*this, site);
   return as_call("Gpt", site, [&] {
     const std::int64_t before = tokens_before(caches, config_.layers, tokens, config_.context);
     Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1).value())));
@@ -108,6 +111,7 @@ Llama::Block::Block(const LlamaConfig& config)
   add("input_norm", input_norm), add("attention", attention), add("post_norm", post_norm), add("mlp", mlp);
 }
 Tensor Llama::Block::operator()(const Tensor& x, const AttentionContext& context) const {
+  const ModuleRange range(*this, Site());
   const Tensor attended = x + attention(input_norm(x), context);
   return attended + mlp(post_norm(attended));
 }
@@ -125,6 +129,7 @@ Llama::Llama(const LlamaConfig& config)
 
 Tensor Llama::operator()(const Tensor& tokens, KvCaches* caches, ArrayView<std::int64_t> counts,
                          Site site) const {
+  const ModuleRange range(*this, site);
   return as_call("Llama", site, [&] { return logits(features(tokens, caches, counts)); });
 }
 Tensor Llama::features(const Tensor& tokens, KvCaches* caches, ArrayView<std::int64_t> counts,
@@ -155,6 +160,7 @@ Bert::Layer::Layer(const BertConfig& config)
       add("output_norm", output_norm);
 }
 Tensor Bert::Layer::operator()(const Tensor& x, const std::optional<Tensor>& mask) const {
+  const ModuleRange range(*this, Site());
   const Tensor attended = attention_norm(x + attention(x, {.mask = mask}));
   return output_norm(attended + mlp(attended));
 }
@@ -171,6 +177,7 @@ Bert::Bert(const BertConfig& config)
 }
 
 Tensor Bert::operator()(const Tensor& tokens, const std::optional<Tensor>& mask, Site site) const {
+  const ModuleRange range(*this, site);
   return as_call("Bert", site, [&] {
     const Dim batch = tokens.size(0), count = tokens.size(1);
     Tensor x = norm(words(tokens) + positions(arange(count)) + types(zeros({count}, kI64)));

@@ -8,7 +8,29 @@
 
 namespace pel::nn {
 
-void Module::add(std::string name, Module& inner) { inner_.push_back({std::move(name), &inner}); }
+void Module::add(std::string name, Module& inner) {
+  inner_.push_back({std::move(name), &inner});
+  inner.outer_ = this;
+  inner.forget_path();
+}
+
+void Module::forget_path() {
+  path_ = nullptr;
+  for (const Inner& inner : inner_) inner.module->forget_path();
+}
+
+const char* Module::path() const {
+  if (const char* known = path_.load(std::memory_order_relaxed)) return known;
+  std::string text = "model";
+  if (outer_ != nullptr) {
+    for (const Inner& inner : outer_->inner_) {
+      if (inner.module == this) text = (outer_->outer_ ? outer_->path() + std::string(".") : "") + inner.name;
+    }
+  }
+  const char* found = interned(text);
+  path_.store(found, std::memory_order_relaxed);
+  return found;
+}
 
 void Module::add_parameter(std::string name, Tensor& member, Tensor value) {
   member = std::move(value);

@@ -1,21 +1,122 @@
-// Where kernel launches are counted and recorded. Nothing here allocates or locks unless a Recording is on.
+// Where launches are counted, and where a thread writes down what happened: one record at the end of each
+// span, into a chunk of its own. Nothing here locks or formats but the change of a chunk.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <new>
 
+#include "pellucid/keys.h"
 #include "pellucid/profile.h"
 
+#include "profile/clock.h"
+#include "profile/records.h"
+
 namespace pel::profile {
+
+// What is recorded now: a number that each Profile has for itself, and what it wants. 0: nothing is.
+struct Settings {
+  static constexpr std::uint32_t kShapes = 1, kLayers = 2, kMemory = 4, kBits = 3;
+  std::uint32_t bits = 0;
+  std::uint32_t session() const { return bits >> kBits; }
+  bool wants(std::uint32_t what) const { return (bits & what) != 0; }
+};
+extern constinit std::atomic<std::uint32_t> settings_bits;
+inline Settings settings() { return {settings_bits.load(std::memory_order_relaxed)}; }
+
+struct ThreadBuffer;
 
 struct ThreadState {
   std::uint64_t launches = 0;
   Recording* recording = nullptr;
+  // Ops that are recorded and recordings that are on: kernels look no further when there is none.
+  std::uint32_t watchers = 0;
+
+  std::uint32_t session = 0;                                          // that `cursor` belongs to
+  std::uint64_t *begin = nullptr, *cursor = nullptr, *end = nullptr;  // of its last chunk
+  std::atomic<std::size_t>* used = nullptr;
+  ThreadBuffer* buffer = nullptr;
+
+  std::uint32_t depth = 0;
+  std::uint32_t refusal_count = 0;
+  std::uint64_t last_id = 0;
+  std::uint64_t kernel_end = 0;           // of the last kernel
+  std::uint64_t op_id = 0, sequence = 0;  // of the innermost op
+  Site site{};                            // of the outermost: the user's; line 0: no op is open
+  ProfileEvent::Refusal refusals[kMostRefusals] = {};
 };
-extern constinit thread_local ThreadState thread_state;
+extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 inline void count_launch() { ++thread_state.launches; }
-inline bool is_recording() { return thread_state.recording != nullptr; }
+inline bool is_watched() { return thread_state.watchers != 0; }
 
+// Room for a record of kMostWords at most, or null: the profile is full or has ended. To be committed before
+// anything else is taken.
+std::uint64_t* take_slow(std::uint32_t session);
+inline std::uint64_t* take(std::uint32_t session) {
+  ThreadState& state = thread_state;
+  if (state.session != session || state.end - state.cursor < std::ptrdiff_t{kMostWords}) [[unlikely]]
+    return take_slow(session);
+  return state.cursor;
+}
+// What was taken is written, up to `end`.
+inline void commit(std::uint64_t* end) {
+  ThreadState& state = thread_state;
+  state.cursor = end;
+  state.used->store(static_cast<std::size_t>(end - state.begin), std::memory_order_release);
+}
+
+// A record is filled where it stands: built elsewhere and copied, its narrow stores would be waited for.
+template <class Record>
+Record& place_record(std::uint64_t* to, const std::uint64_t* end, ProfileEvent::Kind kind) {
+  Record& record = *new (to) Record;
+  const std::uint32_t depth = thread_state.depth;
+  record.header = {
+      static_cast<std::uint8_t>(kind),     0, static_cast<std::uint8_t>(depth < 255 ? depth : 255), 0, 0, 0,
+      static_cast<std::uint16_t>(end - to)};
+  return record;
+}
+
+// One span, begun and ended by its owner on the same thread.
+struct OpenSpan {
+  std::uint32_t session = 0;  // 0: nothing is recorded
+  std::uint64_t begin = 0;
+
+  // What the caller has loaded, and a stamp.
+  void start(Settings now) {
+    session = now.session();
+    ++thread_state.depth;
+    begin = ticks();
+  }
+  // False: the profile has ended meanwhile, and so has the record.
+  bool finish() {
+    --thread_state.depth;
+    return settings().session() == session;
+  }
+};
+
+// Spans without shapes: layers, ranges, modules, compilations.
+void write_span(ProfileEvent::Kind kind, const OpenSpan& span, const char* name, const Site& site,
+                std::uint64_t sequence);
+void write_memory(std::int64_t bytes, std::int64_t bytes_in_use);
+inline void note_memory(std::int64_t bytes, std::int64_t bytes_in_use) {
+  if (settings().wants(Settings::kMemory)) [[unlikely]]
+    write_memory(bytes, bytes_in_use);
+}
+inline void note_refusal(const char* kernel, const char* reason) {
+  ThreadState& state = thread_state;
+  if (state.refusal_count < kMostRefusals) state.refusals[state.refusal_count++] = {kernel, reason};
+}
+
+// The way of a call through one key; recorded where the profile wants layers.
+class LayerSpan : public Range {
+ public:
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal
+  explicit LayerSpan(Key key) : Range(ProfileEvent::Kind::Layer, name(key).data(), Site{}) {}
+};
+
+std::uint32_t thread_number();
 std::uint64_t now_ns();
 void record(Event event);  // fills in the thread
 

@@ -8,6 +8,7 @@ namespace pel {
 void register_everything() {
   Registry::register_builtins();
   cpu::register_kernels();
+  register_profile();
   autograd::register_autograd();
   autograd::register_autocast();
 }

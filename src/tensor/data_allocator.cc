@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "profile/recorder.h"
 #include "tensor/block_pool.h"
 
 namespace pel {
@@ -31,17 +32,21 @@ class Account {
     const std::int64_t now = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     const std::int64_t most = limit_.load(std::memory_order_relaxed);
     if (most != 0 && now > most) {
-      refund(bytes);
+      used_.fetch_sub(bytes, std::memory_order_relaxed);
       PEL_CHECK(false, MemoryError,
                 "{} bytes more would pass the limit of {} bytes: {} are in use (set_memory_limit or "
                 "PELLUCID_MEMORY_LIMIT raises it)",
                 bytes, most, now - bytes);
     }
+    profile::note_memory(bytes, now);
     std::int64_t peak = peak_.load(std::memory_order_relaxed);
     while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }
   }
-  void refund(std::int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void refund(std::int64_t bytes) {
+    const std::int64_t now = used_.fetch_sub(bytes, std::memory_order_relaxed) - bytes;
+    profile::note_memory(-bytes, now);
+  }
   std::int64_t used() const { return used_.load(std::memory_order_relaxed); }
   std::int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   void reset_peak() { peak_.store(used(), std::memory_order_relaxed); }

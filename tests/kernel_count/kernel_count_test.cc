@@ -21,8 +21,7 @@ Launched launched_by(const std::function<void()>& f) {
   Recording recording;
   f();
   std::vector<std::string> names;
-  for (const Event& event : recording.events())
-    if (event.kind == Event::Kind::Kernel) names.emplace_back(event.name);
+  for (const Event& event : recording.events()) names.emplace_back(event.name);
   return {launch_count() - before, names};
 }
 

@@ -24,9 +24,12 @@ def copy_project(to):
             shutil.copytree(source, to / part)
         else:
             shutil.copy2(source, to / part)
-    # Neither is needed by the op; both would be built.
+    # None of these is needed by the op; all would be built.
     for folder in ("bench", "examples"):
         (to / folder).mkdir()
+    for folder in (to / "tests").iterdir():
+        if folder.is_dir() and folder.name not in ("conformance", "exhaustive", "support"):
+            shutil.rmtree(folder)
 
 
 def add_after(path, marker, text):

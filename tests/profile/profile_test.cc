@@ -112,7 +112,6 @@ TEST(Recording, NamesKernelAndOp) {
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(recording.events()[i].name, expected[i].first);
     EXPECT_EQ(recording.events()[i].op, expected[i].second);
-    EXPECT_EQ(recording.events()[i].kind, Event::Kind::Kernel);
     EXPECT_EQ(recording.events()[i].device, kCpu);
   }
 }

@@ -430,6 +430,7 @@ class Attention {
                    {{scores + row * a_.score_row_, 1}, {to + row * kNarrowRow, 1}});
         // A score that is NaN or infinite makes a row of NaN.
         T& sum = sum_[r + row];
+        // NOLINTNEXTLINE(clang-analyzer-core.*): the kernel fills `sums`
         sum = greatest[row] < std::numeric_limits<T>::infinity() ? sum * decay[row] + sums[row]
                                                                  : std::numeric_limits<T>::quiet_NaN();
         // What was summed before the first score is zero.
@@ -572,12 +573,20 @@ std::string describe(const KernelArgs& args) {
   return fmt::format("pellucid_{}_{}_attention_{}x{}", isa_name(family), name(dtype), family.rows, kKeys);
 }
 
+// Of both products, as if every query saw every key.
+std::uint64_t flops(const KernelArgs& args) {
+  const std::int64_t* q = input(args, 0).sizes;
+  const std::int64_t keys = input(args, 1).sizes[2], value_width = input(args, 2).sizes[3];
+  return static_cast<std::uint64_t>(2 * q[0] * q[1] * q[2] * keys * (q[3] + value_width));
+}
+
 }  // namespace
 
 KernelLists attention_kernels() {
   static const std::vector<Kernel> kList = [] {
     Kernel tiles{"cpu_attention_tiles", supports_any, run_attention};
     tiles.describe = describe;
+    tiles.flops = flops;
     return std::vector{tiles};
   }();
   static const auto kLists = std::to_array<BackendKernels>({{"attention", kList}});

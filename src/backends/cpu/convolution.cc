@@ -140,7 +140,12 @@ KernelLists convolution_kernels() {
     tiles.predict = predict_convolution_tiles;
     tiles.describe = describe_tiles;
     list.push_back(tiles);
-    for (Kernel& kernel : list) kernel.shape_class = convolution_class;
+    for (Kernel& kernel : list) {
+      kernel.shape_class = convolution_class;
+      kernel.flops = [](const KernelArgs& args) {
+        return static_cast<std::uint64_t>(ConvCall(args).flops());
+      };
+    }
     return list;
   }();
   static const auto kLists = std::to_array<BackendKernels>({{"convolution", kList}});

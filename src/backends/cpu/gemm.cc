@@ -279,7 +279,12 @@ KernelLists gemm_kernels() {
     list.push_back(tiny);
     list.push_back(tiles);
     if (const std::optional<Kernel> engine = onednn::gemm_kernel()) list.push_back(*engine);
-    for (Kernel& kernel : list) kernel.shape_class = gemm_class;
+    for (Kernel& kernel : list) {
+      kernel.shape_class = gemm_class;
+      kernel.flops = [](const KernelArgs& args) {
+        return static_cast<std::uint64_t>(GemmCall(args).flops());
+      };
+    }
     return list;
   }();
   static const auto kLists = std::to_array<BackendKernels>(

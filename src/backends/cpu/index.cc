@@ -149,23 +149,25 @@ struct Update {
   }
 };
 
-// Bytes from the first place to that of one index, which is checked before anything is touched. Size and step
-// are the axis' own, as values: behind a reference they would be loaded again after every store.
-template <class I, bool Wraps>
-std::int64_t offset_of(const char* at, std::int64_t size, std::int64_t step, const IndexedAxis& axis) {
+// Bytes from the first place to that of one index, which is checked before anything is touched. What is asked
+// of the axis comes as values: behind a reference it would be loaded again after every store.
+template <class I>
+std::int64_t offset_of(const char* at, std::int64_t size, std::int64_t wrap, std::int64_t step,
+                       const IndexedAxis& axis) {
   std::int64_t index = load_as<I>(at);
-  if constexpr (Wraps) index += index < 0 ? size : 0;
+  index += index < 0 ? wrap : 0;  // the size, where indices below 0 count from the end
   if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(size)) [[unlikely]]
     throw_out_of_range(load_as<I>(at), axis);
   return index * step;
 }
-template <class I, bool Wraps>
-std::int64_t offset_of(const char* at, const IndexedAxis& axis) {
-  return offset_of<I, Wraps>(at, axis.size, axis.step, axis);
+
+template <class I>
+std::int64_t offset_of(const char* at, bool wraps, const IndexedAxis& axis) {
+  return offset_of<I>(at, axis.size, wraps ? axis.size : 0, axis.step, axis);
 }
 
 // A run in which every element has its own index.
-template <class Move, class I, bool Wraps>
+template <class Move, class I>
 void move_each(char* plain, char* indexed, const char* const* at, const std::int64_t* steps,
                const IndexedWalk& walk, const WalkAxis& axis) {
   constexpr std::int64_t kWidth = Move::kWidth, kIndexWidth = sizeof(I);
@@ -173,30 +175,31 @@ void move_each(char* plain, char* indexed, const char* const* at, const std::int
   if (walk.indices.size() == 1) {
     const IndexedAxis& index = walk.indices[0];
     const std::int64_t size = index.size, step = index.step, index_step = steps[0];
+    const std::int64_t wrap = walk.wraps ? size : 0;
     const char* from = at[0];
     if (plain_step == kWidth && indexed_step == 0 && index_step == kIndexWidth && step == kWidth) {
       for (std::int64_t i = 0; i < count; ++i) {
         Move::one(plain + i * kWidth,
-                  indexed + offset_of<I, Wraps>(from + i * kIndexWidth, size, kWidth, index));
+                  indexed + offset_of<I>(from + i * kIndexWidth, size, wrap, kWidth, index));
       }
       return;
     }
     for (std::int64_t i = 0; i < count; ++i) {
       Move::one(plain + i * plain_step,
-                indexed + i * indexed_step + offset_of<I, Wraps>(from + i * index_step, size, step, index));
+                indexed + i * indexed_step + offset_of<I>(from + i * index_step, size, wrap, step, index));
     }
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
     char* place = indexed + i * indexed_step;
     for (std::size_t k = 0; k < walk.indices.size(); ++k)
-      place += offset_of<I, Wraps>(at[k] + i * steps[k], walk.indices[k]);
+      place += offset_of<I>(at[k] + i * steps[k], walk.wraps, walk.indices[k]);
     Move::one(plain + i * plain_step, place);
   }
 }
 
 // The same through a block in L1, from where it is streamed.
-template <class Move, class I, bool Wraps>
+template <class Move, class I>
 void stream_each(char* plain, char* indexed, const char* const* at, const std::int64_t* steps,
                  const IndexedWalk& walk, const WalkAxis& axis) {
   constexpr std::int64_t kBlockBytes = 4096, kBlock = kBlockBytes / std::int64_t{Move::kWidth};
@@ -205,14 +208,34 @@ void stream_each(char* plain, char* indexed, const char* const* at, const std::i
   SmallVector<const char*, 4> from(ArrayView<const char*>(at, count));
   for (std::int64_t i = 0; i < axis.size; i += kBlock) {
     const WalkAxis part{std::min(kBlock, axis.size - i), Move::kWidth, axis.indexed_step, axis.collides};
-    move_each<Move, I, Wraps>(block, indexed + i * axis.indexed_step, from.data(), steps, walk, part);
+    move_each<Move, I>(block, indexed + i * axis.indexed_step, from.data(), steps, walk, part);
     stream_copy(plain + i * std::int64_t{Move::kWidth}, block, part.size * std::int64_t{Move::kWidth});
     for (std::size_t k = 0; k < count; ++k) from[k] += part.size * steps[k];
   }
 }
 
-template <class Move, class I, bool Wraps>
-void move_runs(const IndexedWalk& walk) {
+// A Move as values, so that walking is compiled once.
+struct Runs {
+  using Each = void(char* plain, char* indexed, const char* const* at, const std::int64_t* steps,
+                    const IndexedWalk& walk, const WalkAxis& axis);
+  void (*one_place)(char* plain, char* place, const WalkAxis& axis);
+  Each *each_i32, *each_i64;
+  Divide divide;
+  bool streams;
+};
+
+template <class Move>
+constexpr Runs runs_of() {
+  if constexpr (Move::kStreams) {
+    return {Move::run, stream_each<Move, std::int32_t>, stream_each<Move, std::int64_t>, Move::kDivide, true};
+  } else {
+    return {Move::run, move_each<Move, std::int32_t>, move_each<Move, std::int64_t>, Move::kDivide, false};
+  }
+}
+
+void move_runs(const IndexedWalk& walk, const Runs& runs) {
+  const DefaultFloatMode mode;
+  Runs::Each* each = walk.index_is_i32 ? runs.each_i32 : runs.each_i64;
   const std::size_t count = walk.indices.size(), last = walk.axes.size() - 1;
   const WalkAxis inner = walk.axes[last];
   const std::int64_t* inner_steps = walk.steps_of(last);
@@ -225,12 +248,13 @@ void move_runs(const IndexedWalk& walk) {
   while (true) {
     if (one_place) {
       char* place = indexed;
-      for (std::size_t k = 0; k < count; ++k) place += offset_of<I, Wraps>(at[k], walk.indices[k]);
-      Move::run(plain, place, inner);
-    } else if constexpr (Move::kStreams) {
-      stream_each<Move, I, Wraps>(plain, indexed, at.data(), inner_steps, walk, inner);
+      for (std::size_t k = 0; k < count; ++k) {
+        place += walk.index_is_i32 ? offset_of<std::int32_t>(at[k], walk.wraps, walk.indices[k])
+                                   : offset_of<std::int64_t>(at[k], walk.wraps, walk.indices[k]);
+      }
+      runs.one_place(plain, place, inner);
     } else {
-      move_each<Move, I, Wraps>(plain, indexed, at.data(), inner_steps, walk, inner);
+      each(plain, indexed, at.data(), inner_steps, walk, inner);
     }
     std::size_t i = last;
     while (i-- > 0) {
@@ -246,7 +270,7 @@ void move_runs(const IndexedWalk& walk) {
     }
     if (i == static_cast<std::size_t>(-1)) break;
   }
-  if constexpr (Move::kStreams) stream_fence();
+  if (runs.streams) stream_fence();
 }
 
 // The part of a walk from `begin` to `end` of one axis.
@@ -260,17 +284,7 @@ IndexedWalk part_of(IndexedWalk walk, std::size_t divided, std::int64_t begin, s
   return walk;
 }
 
-template <class Move, class I>
-void move_part(const IndexedWalk& walk) {
-  if (walk.wraps) {
-    move_runs<Move, I, true>(walk);
-  } else {
-    move_runs<Move, I, false>(walk);
-  }
-}
-
-template <class Move>
-void move_all(IndexedWalk walk) {
+void move_all(IndexedWalk walk, const Runs& runs) {
   if (walk.is_empty) return;
   if (walk.axes.empty()) {
     walk.axes.push_back({1, 0, 0, true});
@@ -278,33 +292,26 @@ void move_all(IndexedWalk walk) {
   }
   std::int64_t count = 1;
   for (const WalkAxis& axis : walk.axes) count *= axis.size;
-  const int divided = axis_to_divide(walk, Move::kDivide);
-  const auto move = [](const IndexedWalk& part) {
-    const DefaultFloatMode mode;
-    if (part.index_is_i32) {
-      move_part<Move, std::int32_t>(part);
-    } else {
-      move_part<Move, std::int64_t>(part);
-    }
-  };
-  if (divided < 0) return move(walk);
+  const int divided = axis_to_divide(walk, runs.divide);
+  if (divided < 0) return move_runs(walk, runs);
   const auto axis = static_cast<std::size_t>(divided);
   const std::int64_t size = walk.axes[axis].size, each = count / size;
-  parallel_for(size, std::max<std::int64_t>(1, (kGrain + each - 1) / each),
-               [&](std::int64_t begin, std::int64_t end) { move(part_of(walk, axis, begin, end)); });
+  parallel_for(
+      size, std::max<std::int64_t>(1, (kGrain + each - 1) / each),
+      [&](std::int64_t begin, std::int64_t end) { move_runs(part_of(walk, axis, begin, end), runs); });
 }
 
 template <template <std::size_t> class Move>
 void move_by_width(const IndexedWalk& walk, std::uint8_t dtype) {
   switch (size_bytes(static_cast<DType>(dtype))) {
     case 1:
-      return move_all<Move<1>>(walk);
+      return move_all(walk, runs_of<Move<1>>());
     case 2:
-      return move_all<Move<2>>(walk);
+      return move_all(walk, runs_of<Move<2>>());
     case 4:
-      return move_all<Move<4>>(walk);
+      return move_all(walk, runs_of<Move<4>>());
     default:
-      return move_all<Move<8>>(walk);
+      return move_all(walk, runs_of<Move<8>>());
   }
 }
 
@@ -322,7 +329,7 @@ void read(const IndexedWalk& walk, const Operand& dst) {
 template <class Fold>
 void update_by_type(const IndexedWalk& walk, std::uint8_t dtype) {
   with_type(static_cast<DType>(dtype),
-            [&]<class T>(std::type_identity<T>) { move_all<Update<T, Fold>>(walk); });
+            [&]<class T>(std::type_identity<T>) { move_all(walk, runs_of<Update<T, Fold>>()); });
 }
 
 void place(const IndexedWalk& walk, std::uint8_t dtype, std::int64_t reduce) {

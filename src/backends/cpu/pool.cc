@@ -38,7 +38,7 @@ class Pool {
     // Lanes hold places in 32 bits.
     const bool vectors = std::is_same_v<T, float> && active_isa().has_value() &&
                          c_.image_places() < std::numeric_limits<std::int32_t>::max();
-    if (vectors && c_.image.channel == 1 && c_.pooled.channel == 1 && c_.channels >= kLanes &&
+    if (vectors && c_.image.channel == 1 && c_.pooled.channel == 1 && c_.channels >= kPoolLanes &&
         (indices_.data == nullptr || indices_.channel == 1))
       return run_channels();
     const std::int64_t places = std::max<std::int64_t>(c_.image_places(), 1);
@@ -183,23 +183,23 @@ class Pool {
       if (is_max_) {
         (four ? max_of_four : max_of_one)(pixels + c, taps, first_place(w), to + c, places + c);
       } else if (c_.is_adaptive) {
-        for (std::int64_t l = 0; l < (four ? 4 * kLanes : kLanes); l += kLanes)
+        for (std::int64_t l = 0; l < (four ? 4 * kPoolLanes : kPoolLanes); l += kPoolLanes)
           mean_of_many(pixels + c + l, taps, divisor, to + c + l);
       } else {
         (four ? mean_of_four : mean_of_one)(pixels + c, taps, divisor, to + c);
       }
     };
     std::int64_t c = 0;
-    for (; c + 4 * kLanes <= c_.channels; c += 4 * kLanes) pool_lanes(c, true);
-    for (; c + kLanes <= c_.channels; c += kLanes) pool_lanes(c, false);
-    if (c < c_.channels) pool_lanes(c_.channels - kLanes, false);  // some of them once more
+    for (; c + 4 * kPoolLanes <= c_.channels; c += 4 * kPoolLanes) pool_lanes(c, true);
+    for (; c + kPoolLanes <= c_.channels; c += kPoolLanes) pool_lanes(c, false);
+    if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // some of them once more
   }
 
   // f32: eight positions of a row at a time, over a padded copy of the plane.
   __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c,
                                                 std::vector<float>& room) const {
     const PoolAxis &ad = c_.axes[0], &ah = c_.axes[1], &aw = c_.axes[2];
-    const std::int64_t positions = (aw.out + kLanes - 1) / kLanes * kLanes;
+    const std::int64_t positions = (aw.out + kPoolLanes - 1) / kPoolLanes * kPoolLanes;
     const std::int64_t part = positions + (aw.kernel - 1) * aw.dilation / aw.stride, row = part * aw.stride;
     const std::int64_t sums = ad.in * ah.in * row;
     room.resize(static_cast<std::size_t>(sums + positions));
@@ -226,21 +226,21 @@ class Pool {
         }
       }
     }
-    alignas(32) float values[kLanes];
-    alignas(32) std::int32_t starts[kLanes];
-    long long wide[kLanes];
+    alignas(32) float values[kPoolLanes];
+    alignas(32) std::int32_t starts[kPoolLanes];
+    long long wide[kPoolLanes];
     const bool dense = c_.pooled.axis[2] == 1, dense_index = indices_.axis[2] == 1;
     for (std::int64_t od = 0; od < ad.out; ++od) {
       for (std::int64_t oh = 0; oh < ah.out; ++oh) {
         const auto d = static_cast<std::size_t>(od), h = static_cast<std::size_t>(oh);
-        for (std::int64_t w = 0; w < aw.out; w += kLanes) {
-          const std::int64_t lanes = std::min(kLanes, aw.out - w);
+        for (std::int64_t w = 0; w < aw.out; w += kPoolLanes) {
+          const std::int64_t lanes = std::min(kPoolLanes, aw.out - w);
           __m256 best = _mm256_set1_ps(is_max_ ? outside : 0);
           __m256i at = _mm256_setzero_si256();
           const __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
                                                    _mm256_set1_epi32(static_cast<int>(aw.stride)));
           if (is_max_) {
-            for (std::int64_t l = 0; l < kLanes; ++l)
+            for (std::int64_t l = 0; l < kPoolLanes; ++l)
               starts[l] = static_cast<std::int32_t>(
                   flat(ad.first[d], ah.first[h], l < lanes ? aw.first[static_cast<std::size_t>(w + l)] : 0));
             at = _mm256_load_si256(reinterpret_cast<const __m256i*>(starts));
@@ -267,18 +267,18 @@ class Pool {
             }
           }
           if (!is_max_) {
-            for (std::int64_t l = 0; l < kLanes; ++l)
+            for (std::int64_t l = 0; l < kPoolLanes; ++l)
               values[l] = l < lanes ? static_cast<float>(average_.of(window(od, oh, w + l))) : 1;
             best = _mm256_div_ps(best, _mm256_load_ps(values));
           }
-          if (lanes == kLanes && dense) {
+          if (lanes == kPoolLanes && dense) {
             _mm256_storeu_ps(reinterpret_cast<float*>(result(n, c, od, oh, w)), best);
           } else {
             _mm256_store_ps(values, best);
             for (std::int64_t l = 0; l < lanes; ++l) store_as(result(n, c, od, oh, w + l), values[l]);
           }
           if (!is_max_) continue;
-          if (lanes == kLanes && dense_index) {
+          if (lanes == kPoolLanes && dense_index) {
             store_places(reinterpret_cast<long long*>(index(n, c, od, oh, w)), at);
           } else {
             store_places(wide, at);

@@ -20,7 +20,7 @@ __attribute__((target("avx2"), always_inline)) inline __m256 greater_or_nan(__m2
   return _mm256_or_ps(_mm256_cmp_ps(x, best, _CMP_GT_OQ), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
-inline constexpr std::int64_t kLanes = 8;
+inline constexpr std::int64_t kPoolLanes = 8;
 
 __attribute__((target("avx2"))) inline void store_places(long long* to, __m256i at) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvtepi32_epi64(_mm256_castsi256_si128(at)));
@@ -60,14 +60,14 @@ __attribute__((target("avx2"))) inline void max_of_four(const float* x, const Ta
     const float* const from = x + tap.offset;
     const __m256i place = _mm256_set1_epi32(static_cast<int>(tap.place));
     a.take(from, place);
-    b.take(from + kLanes, place);
-    c.take(from + 2 * kLanes, place);
-    d.take(from + 3 * kLanes, place);
+    b.take(from + kPoolLanes, place);
+    c.take(from + 2 * kPoolLanes, place);
+    d.take(from + 3 * kPoolLanes, place);
   }
   a.store(to, places);
-  b.store(to + kLanes, places + kLanes);
-  c.store(to + 2 * kLanes, places + 2 * kLanes);
-  d.store(to + 3 * kLanes, places + 3 * kLanes);
+  b.store(to + kPoolLanes, places + kPoolLanes);
+  c.store(to + 2 * kPoolLanes, places + 2 * kPoolLanes);
+  d.store(to + 3 * kPoolLanes, places + 3 * kPoolLanes);
 }
 __attribute__((target("avx2"))) inline void mean_of_one(const float* x, const Taps& taps, float divisor,
                                                         float* to) {
@@ -81,15 +81,15 @@ __attribute__((target("avx2"))) inline void mean_of_four(const float* x, const T
   for (const Tap& tap : taps) {
     const float* const from = x + tap.offset;
     a = _mm256_add_ps(a, _mm256_loadu_ps(from));
-    b = _mm256_add_ps(b, _mm256_loadu_ps(from + kLanes));
-    c = _mm256_add_ps(c, _mm256_loadu_ps(from + 2 * kLanes));
-    d = _mm256_add_ps(d, _mm256_loadu_ps(from + 3 * kLanes));
+    b = _mm256_add_ps(b, _mm256_loadu_ps(from + kPoolLanes));
+    c = _mm256_add_ps(c, _mm256_loadu_ps(from + 2 * kPoolLanes));
+    d = _mm256_add_ps(d, _mm256_loadu_ps(from + 3 * kPoolLanes));
   }
   const __m256 by = _mm256_set1_ps(divisor);
   _mm256_storeu_ps(to, _mm256_div_ps(a, by));
-  _mm256_storeu_ps(to + kLanes, _mm256_div_ps(b, by));
-  _mm256_storeu_ps(to + 2 * kLanes, _mm256_div_ps(c, by));
-  _mm256_storeu_ps(to + 3 * kLanes, _mm256_div_ps(d, by));
+  _mm256_storeu_ps(to + kPoolLanes, _mm256_div_ps(b, by));
+  _mm256_storeu_ps(to + 2 * kPoolLanes, _mm256_div_ps(c, by));
+  _mm256_storeu_ps(to + 3 * kPoolLanes, _mm256_div_ps(d, by));
 }
 // Each channel's eight sums, as folded() adds them.
 __attribute__((target("avx2"))) inline void mean_of_many(const float* x, const Taps& taps, float divisor,

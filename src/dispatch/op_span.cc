@@ -1,0 +1,100 @@
+// The Profile key: a call leaves a span behind.
+#include "pellucid/op.h"
+
+#include "dispatch/arguments.h"
+#include "dispatch/registry.h"
+#include "profile/recorder.h"
+
+namespace pel {
+
+using profile::thread_state;
+
+namespace detail {
+
+OpSpan::OpSpan(const Op& op, const Site& site, ArrayView<ArgRef> args, KeySet keys) : op_(op), args_(args) {
+  const profile::Settings now = profile::settings();
+  session_ = now.session();
+  if (session_ == 0) return;  // it has ended meanwhile
+  profile::ThreadState& state = thread_state;
+  outer_id_ = state.op_id;
+  outer_sequence_ = state.sequence;
+  state.op_id = ++state.last_id;
+  state.sequence = 0;
+  // Calls that a composite op makes are at places in the library: the user's is that of the outermost.
+  gives_site_ = state.site.line() == 0;
+  if (gives_site_) state.site = site;
+  state.refusal_count = 0;
+  state.kernel_end = 0;
+  ++state.watchers;
+  // Nothing comes behind the kernel but the return: its last stamp is the op's too.
+  ends_with_kernel_ = keys.bits() <= KeySet(Key::Backend).bits() && op.kind() == OpKind::Kernel;
+  profile::OpenSpan span;
+  span.start(now);
+  begin_ = span.begin;
+}
+
+OpSpan::~OpSpan() {
+  if (session_ == 0) return;
+  profile::ThreadState& state = thread_state;
+  const std::uint64_t end = ends_with_kernel_ && state.kernel_end != 0 ? state.kernel_end : profile::ticks();
+  profile::OpenSpan span{session_, begin_};
+  --state.watchers;
+  if (span.finish()) write(end);
+  state.op_id = outer_id_;
+  state.sequence = outer_sequence_;
+  if (gives_site_) state.site = Site();
+}
+
+void OpSpan::write(std::uint64_t end) const {
+  std::uint64_t* const to = profile::take(session_);
+  if (to == nullptr) return;
+  std::uint64_t* next = to + profile::kWordsOf<profile::SpanRecord>;
+  std::uint8_t shapes = 0;
+  if (profile::settings().wants(profile::Settings::kShapes)) {
+    for (const ArgRef& arg : args_) {
+      for (const Tensor& t : arg.tensors) {
+        if (!t.defined()) continue;
+        static_assert(sizeof(Dim) == sizeof(std::int64_t));  // plain Dims are int64 in memory
+        const TensorHeader& header = *t.header();
+        const auto rank = static_cast<std::size_t>(header.rank);
+        if (!profile::has_room(to, next, rank)) break;
+        next = profile::write_shape(next, static_cast<std::uint8_t>(header.dtype), rank,
+                                    reinterpret_cast<const std::int64_t*>(header.sizes()),
+                                    reinterpret_cast<const std::int64_t*>(header.strides()));
+        ++shapes;
+      }
+    }
+  }
+  const profile::ThreadState& state = thread_state;
+  auto& record = profile::place_record<profile::SpanRecord>(to, next, ProfileEvent::Kind::Op);
+  record.header.shapes = shapes;
+  record.header.flags =
+      static_cast<std::uint8_t>((op_.kind() == OpKind::Sync ? profile::kSync : 0) |
+                                (op_.kind() == OpKind::Composite ? profile::kComposite : 0) |
+                                (outer_id_ == 0 ? profile::kOutermost : 0));
+  record.begin = begin_;
+  record.end = end;
+  record.name = op_.name().data();
+  record.site = state.site;
+  record.id = state.op_id;
+  record.sequence = state.sequence;
+  profile::commit(next);
+}
+
+void note_sequence(std::uint64_t sequence) { thread_state.sequence = sequence; }
+
+}  // namespace detail
+
+namespace {
+
+void handle(const Op& op, BoxedCall& call) {
+  const std::vector<detail::ArgRef> refs = arg_refs(call.args);
+  const detail::OpSpan span(op, call.site, refs, call.keys);
+  call.redispatch(op);
+}
+
+}  // namespace
+
+void register_profile() { Registry::set_fallback(Key::Profile, handle); }
+
+}  // namespace pel

@@ -1,0 +1,23 @@
+// The processor's time-stamp counter, and the line from its ticks to nanoseconds.
+#pragma once
+
+#include <cstdint>
+
+#include <x86intrin.h>
+
+namespace pel::profile {
+
+// About 20 ns. Not ordered against the loads and stores around it: what is measured is long against that.
+inline std::uint64_t ticks() { return __rdtsc(); }
+
+// One moment on both clocks.
+struct Moment {
+  std::uint64_t ticks = 0;
+  std::int64_t steady_ns = 0, unix_ns = 0;
+  static Moment now();
+};
+
+// Nanoseconds a tick, from a moment at least 10 ms ago, the longer the better; waits for it at first.
+double ns_per_tick();
+
+}  // namespace pel::profile

@@ -1,0 +1,160 @@
+#include "profile/session.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <sys/mman.h>
+
+#include "pellucid/keys.h"
+
+#include "base/check.h"
+#include "profile/recorder.h"
+
+namespace pel::profile {
+namespace {
+
+constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;  // a huge page
+
+// Guards the list of buffers, and who owns them.
+std::mutex& mutex() {
+  static auto* const instance = new std::mutex;
+  return *instance;
+}
+constinit Session* active = nullptr;
+constinit std::uint32_t last_number = 0;
+
+std::uint16_t key_bits(const ProfileOptions& options) {
+  return static_cast<std::uint16_t>(KeySet(Key::Profile).bits() |
+                                    (options.layers ? pel::detail::kLayered : 0));
+}
+
+// A page fault for 4 KB costs as much as twenty records; for a huge page, a tenth of that.
+std::unique_ptr<Chunk> make_chunk(std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes), huge = static_cast<std::size_t>(kChunkBytes);
+  const std::size_t slack = bytes == kChunkBytes ? huge : 0;
+  void* raw = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  auto* begin = static_cast<char*>(raw);
+  if (slack != 0) {
+    auto* aligned =
+        reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(begin) + huge - 1) / huge * huge);
+    if (aligned != begin) munmap(begin, static_cast<std::size_t>(aligned - begin));
+    munmap(aligned + size, static_cast<std::size_t>(begin + slack - aligned));
+    begin = aligned;
+    madvise(begin, size, MADV_HUGEPAGE);  // advice: refused on a system without huge pages
+  }
+  auto chunk = std::make_unique<Chunk>();
+  chunk->words = reinterpret_cast<std::uint64_t*>(begin);
+  chunk->capacity = size / sizeof(std::uint64_t);
+  return chunk;
+}
+
+void free_chunks(ThreadBuffer& buffer, std::size_t keep) {
+  while (buffer.chunks.size() > keep) {
+    Chunk& chunk = *buffer.chunks.front();
+    munmap(chunk.words, chunk.capacity * sizeof(std::uint64_t));
+    buffer.chunks.erase(buffer.chunks.begin());
+  }
+}
+
+// The thread writes to this buffer no more.
+void leave_buffer(ThreadState& state) {
+  ThreadBuffer* buffer = std::exchange(state.buffer, nullptr);
+  state.begin = state.cursor = state.end = nullptr;
+  if (buffer == nullptr) return;
+  const std::lock_guard lock(mutex());
+  buffer->has_thread = false;
+  if (buffer->has_session) return;
+  free_chunks(*buffer, 0);
+  delete buffer;
+}
+
+struct AtThreadExit {
+  ~AtThreadExit() { leave_buffer(thread_state); }
+};
+
+bool join(ThreadState& state, std::uint32_t session) {
+  leave_buffer(state);
+  thread_local const AtThreadExit at_exit;
+  static_cast<void>(at_exit);
+  const std::lock_guard lock(mutex());
+  if (active == nullptr || active->number != session) return false;
+  state.session = session;
+  state.buffer = new ThreadBuffer;
+  state.buffer->thread = thread_number();
+  active->buffers.push_back(state.buffer);
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t* take_slow(std::uint32_t session) {
+  ThreadState& state = thread_state;
+  if ((state.session != session || state.buffer == nullptr) && !join(state, session)) return nullptr;
+  {
+    const std::lock_guard lock(mutex());
+    if (active == nullptr || active->number != session) return nullptr;
+    const std::int64_t room = active->options.most_bytes - active->bytes;
+    const std::int64_t bytes = std::min(kChunkBytes, room / 4096 * 4096);
+    std::unique_ptr<Chunk> chunk;
+    if (bytes >= static_cast<std::int64_t>(kMostWords * sizeof(std::uint64_t))) chunk = make_chunk(bytes);
+    if (chunk) {
+      active->bytes += bytes;
+      state.begin = state.cursor = chunk->words;
+      state.end = chunk->words + chunk->capacity;
+      state.used = &chunk->used;
+      state.buffer->chunks.push_back(std::move(chunk));
+      return state.cursor;
+    }
+  }
+  state.buffer->dropped.fetch_add(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+std::unique_ptr<Session> begin_session(const ProfileOptions& options) {
+  PEL_CHECK(options.most_bytes >= 4096, ValueError, "most_bytes is {}; a profile needs 4096 at least",
+            options.most_bytes);
+  ns_per_tick();  // its first moment is as early as can be
+  auto session = std::make_unique<Session>();
+  session->options = options;
+  {
+    const std::lock_guard lock(mutex());
+    PEL_CHECK(active == nullptr, ValueError, "another Profile records already; stop it first");
+    last_number = (last_number + 1) & ((1u << (32 - Settings::kBits)) - 1);
+    if (last_number == 0) last_number = 1;
+    session->number = last_number;
+    session->began = Moment::now();
+    active = session.get();
+  }
+  // The first chunk of this thread is mapped now, and not inside a call.
+  if (std::uint64_t* first = take(session->number)) *first = 0;
+  settings_bits.store(session->number << Settings::kBits | (options.shapes ? Settings::kShapes : 0) |
+                          (options.layers ? Settings::kLayers : 0) | (options.memory ? Settings::kMemory : 0),
+                      std::memory_order_relaxed);
+  pel::detail::process_keys.fetch_or(key_bits(options), std::memory_order_release);
+  return session;
+}
+
+void end_session(Session& session) {
+  const std::lock_guard lock(mutex());
+  if (active != &session) return;
+  pel::detail::process_keys.fetch_and(static_cast<std::uint16_t>(~key_bits(session.options)),
+                                      std::memory_order_release);
+  settings_bits.store(0, std::memory_order_relaxed);
+  active = nullptr;
+  session.ended = Moment::now();
+  session.ns_per_tick = ns_per_tick();
+}
+
+void free_session(Session& session) {
+  end_session(session);
+  const std::lock_guard lock(mutex());
+  for (ThreadBuffer* buffer : session.buffers) {
+    buffer->has_session = false;
+    free_chunks(*buffer, buffer->has_thread ? 1 : 0);
+    if (!buffer->has_thread) delete buffer;
+  }
+  session.buffers.clear();
+}
+
+}  // namespace pel::profile

@@ -1,0 +1,359 @@
+// A profile as Chrome JSON with the categories, arguments and flows of Kineto, PyTorch's profiler.
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "pellucid/profile.h"
+
+#include "base/check.h"
+
+namespace pel {
+namespace {
+
+// Text into a file, a megabyte at a time.
+class Writer {
+ public:
+  explicit Writer(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
+    PEL_CHECK(file_ != nullptr, FileError, "{} cannot be written", path);
+  }
+  ~Writer() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void text(std::string_view s) {
+    if (s.size() > kBytes - used_) flush();
+    if (s.size() > kBytes) {
+      write(s.data(), s.size());
+      return;
+    }
+    std::memcpy(buffer_.get() + used_, s.data(), s.size());
+    used_ += s.size();
+  }
+  template <class Int>
+  void number(Int value) {
+    if (kBytes - used_ < 32) flush();
+    used_ = static_cast<std::size_t>(std::to_chars(buffer_.get() + used_, buffer_.get() + kBytes, value).ptr -
+                                     buffer_.get());
+  }
+  // Microseconds with three digits behind the point.
+  void time(std::uint64_t ns) {
+    number(ns / 1000);
+    const auto rest = static_cast<unsigned>(ns % 1000);
+    const char digits[4] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
+                            static_cast<char>('0' + rest % 10)};
+    text({digits, 4});
+  }
+  // Without the quotes around it.
+  void escaped(std::string_view s) {
+    constexpr char kHex[] = "0123456789abcdef";
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      const auto c = static_cast<unsigned char>(s[i]);
+      if (c >= 0x20 && c != '"' && c != '\\') [[likely]]
+        continue;
+      text(s.substr(begin, i - begin));
+      begin = i + 1;
+      if (c >= 0x20) {
+        const char pair[2] = {'\\', s[i]};
+        text({pair, 2});
+      } else {
+        const char code[6] = {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
+        text({code, 6});
+      }
+    }
+    text(s.substr(begin));
+  }
+  void close() {
+    flush();
+    std::FILE* file = std::exchange(file_, nullptr);
+    PEL_CHECK(std::fclose(file) == 0, FileError, "{} cannot be written to its end: is the disk full?", path_);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 1 << 20;
+  void flush() {
+    write(buffer_.get(), used_);
+    used_ = 0;
+  }
+  void write(const char* data, std::size_t count) {
+    PEL_CHECK(std::fwrite(data, 1, count, file_) == count, FileError,
+              "{} cannot be written to its end: is the disk full?", path_);
+  }
+  std::string path_;
+  std::FILE* file_;
+  std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBytes);
+  std::size_t used_ = 0;
+};
+
+// As PyTorch names them.
+std::string_view torch_name(DType dtype) {
+  switch (dtype) {
+    case kF32:
+      return "float";
+    case kF64:
+      return "double";
+    case kF16:
+      return "c10::Half";
+    case kBF16:
+      return "c10::BFloat16";
+    case kI8:
+      return "signed char";
+    case kI16:
+      return "short int";
+    case kI32:
+      return "int";
+    case kI64:
+      return "long int";
+    case kU8:
+      return "unsigned char";
+    case kBool:
+      return "bool";
+    default:
+      return name(dtype);
+  }
+}
+
+constexpr std::uint64_t kStream = 7;  // PyTorch's own traces have their kernels on stream 7
+
+class TraceWriter {
+ public:
+  TraceWriter(Writer& out, int process) : out_(out), process_(process) {}
+
+  void header(Profile& profile) {
+    out_.text(
+        "{\"schemaVersion\": 1,\n\"deviceProperties\": [],\n\"record_shapes\": 1,\n\"pellucid_dropped\": ");
+    out_.number(profile.dropped());
+    out_.text(",\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
+    out_.number(profile.began_unix_ns());
+    out_.text(",\n\"traceEvents\": [\n");
+    name_row("process_name", process_, 0, "pellucid");
+    name_row("process_labels", process_, 0, "CPU");
+    name_row("process_name", 0, 0, "pellucid kernels");
+    name_row("process_labels", 0, 0, "CPU kernels");
+    name_row("thread_name", 0, kStream, "stream 7");
+  }
+  void footer() { out_.text("\n],\n\"traceName\": \"pellucid\"\n}\n"); }
+
+  void event(const ProfileEvent& e) {
+    using Kind = ProfileEvent::Kind;
+    switch (e.kind) {
+      case Kind::Kernel:
+        return kernel(e);
+      case Kind::Memory:
+        return memory(e);
+      case Kind::Op:
+        begin_span("cpu_op", "", e);
+        break;
+      case Kind::Backward:
+        begin_span("cpu_op", "backward: ", e);
+        break;
+      case Kind::Module:
+        begin_span("user_annotation", "nn.Module: ", e);
+        break;
+      case Kind::Layer:
+        begin_span("user_annotation", "layer: ", e);
+        break;
+      case Kind::Compile:
+        begin_span("user_annotation", "compile: ", e);
+        break;
+      case Kind::Range:
+        begin_span("user_annotation", "", e);
+        break;
+    }
+    out_.text("\"External id\": ");
+    out_.number(external_id(e));
+    if (e.sequence != 0) {
+      out_.text(", \"Sequence number\": ");
+      out_.number(e.sequence);
+      out_.text(", \"Fwd thread id\": ");
+      out_.number(e.kind == Kind::Backward ? e.thread : 0);
+    }
+    if (e.is_sync) out_.text(", \"Sync\": 1");
+    shapes("Input", e.shapes);
+    site(e.site);
+    out_.text("}}");
+    if (e.sequence != 0) flow(e.kind == Kind::Backward ? 'f' : 's', "fwdbwd", e.sequence << 12 | e.thread, e);
+  }
+
+ private:
+  void separate() {
+    if (!is_first_) out_.text(",\n");
+    is_first_ = false;
+  }
+  void name_row(std::string_view what, int process, std::uint64_t row, std::string_view label) {
+    separate();
+    out_.text("{\"ph\": \"M\", \"name\": \"");
+    out_.text(what);
+    out_.text("\", \"pid\": ");
+    out_.number(process);
+    out_.text(", \"tid\": ");
+    out_.number(row);
+    out_.text(what == "process_labels" ? ", \"args\": {\"labels\": \"" : ", \"args\": {\"name\": \"");
+    out_.text(label);
+    out_.text("\"}}");
+  }
+  std::uint64_t row_of(const ProfileEvent& e) const {
+    return static_cast<std::uint64_t>(process_) + e.thread;
+  }
+  static std::uint64_t external_id(const ProfileEvent& e) { return std::uint64_t{e.thread} << 40 | e.id; }
+
+  void place(int process, std::uint64_t row, const ProfileEvent& e) {
+    out_.text("\", \"pid\": ");
+    out_.number(process);
+    out_.text(", \"tid\": ");
+    out_.number(row);
+    out_.text(", \"ts\": ");
+    out_.time(e.begin_ns);
+  }
+  void duration(const ProfileEvent& e) {
+    out_.text(", \"dur\": ");
+    out_.time(e.end_ns - e.begin_ns);
+    out_.text(", \"args\": {");
+  }
+  void begin_span(std::string_view category, std::string_view prefix, const ProfileEvent& e) {
+    separate();
+    out_.text("{\"ph\": \"X\", \"cat\": \"");
+    out_.text(category);
+    out_.text("\", \"name\": \"");
+    out_.text(prefix);
+    out_.escaped(e.name);
+    place(process_, row_of(e), e);
+    duration(e);
+  }
+  void flow(char phase, std::string_view category, std::uint64_t id, const ProfileEvent& e,
+            bool on_stream = false) {
+    separate();
+    out_.text("{\"ph\": \"");
+    out_.text({&phase, 1});
+    out_.text("\", \"id\": ");
+    out_.number(id);
+    out_.text(", \"cat\": \"");
+    out_.text(category);
+    out_.text("\", \"name\": \"");
+    out_.text(category);
+    place(on_stream ? 0 : process_, on_stream ? kStream : row_of(e), e);
+    out_.text(phase == 'f' ? ", \"bp\": \"e\"}" : "}");
+  }
+  void list(ArrayView<std::int64_t> numbers) {
+    out_.text("[");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (i != 0) out_.text(", ");
+      out_.number(numbers[i]);
+    }
+    out_.text("]");
+  }
+  void shapes(std::string_view what, ArrayView<ProfileEvent::Shape> given) {
+    if (given.empty()) return;
+    const auto each = [&](std::string_view part, auto&& write) {
+      out_.text(", \"");
+      out_.text(what);
+      out_.text(part);
+      out_.text("\": [");
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        if (i != 0) out_.text(", ");
+        write(given[i]);
+      }
+      out_.text("]");
+    };
+    each(" Dims", [&](const ProfileEvent::Shape& s) { list(s.sizes); });
+    each(" Strides", [&](const ProfileEvent::Shape& s) { list(s.strides); });
+    each(" type", [&](const ProfileEvent::Shape& s) {
+      out_.text("\"");
+      out_.text(torch_name(s.dtype));
+      out_.text("\"");
+    });
+  }
+  void site(const Site& place) {
+    if (place.line() == 0) return;
+    out_.text(", \"Call site\": \"");
+    out_.escaped(place.file_name());
+    out_.text(":");
+    out_.number(place.line());
+    out_.text("\"");
+  }
+
+  // Twice: on the thread, which waits for it, and on the stream; joined by a correlation.
+  void kernel(const ProfileEvent& e) {
+    const std::uint64_t correlation = ++correlation_;
+    separate();
+    out_.text("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"pelLaunchKernel");
+    place(process_, row_of(e), e);
+    duration(e);
+    out_.text("\"External id\": ");
+    out_.number(external_id(e));
+    out_.text(", \"correlation\": ");
+    out_.number(correlation);
+    out_.text("}}");
+    flow('s', "ac2g", correlation, e);
+    separate();
+    out_.text("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"");
+    out_.escaped(e.name);
+    place(0, kStream, e);
+    duration(e);
+    out_.text("\"External id\": ");
+    out_.number(external_id(e));
+    out_.text(", \"correlation\": ");
+    out_.number(correlation);
+    out_.text(", \"device\": 0, \"context\": 1, \"stream\": 7, \"bytes read\": ");
+    out_.number(e.bytes_read);
+    out_.text(", \"bytes written\": ");
+    out_.number(e.bytes_written);
+    out_.text(", \"flops\": ");
+    out_.number(e.flops);
+    const std::size_t outputs = std::min<std::size_t>(e.output_count, e.shapes.size());
+    shapes("Output", {e.shapes.data(), outputs});
+    shapes("Input", {e.shapes.data() + outputs, e.shapes.size() - outputs});
+    if (!e.refusals.empty()) {
+      out_.text(", \"refused\": {");
+      for (std::size_t i = 0; i < e.refusals.size(); ++i) {
+        out_.text(i == 0 ? "\"" : ", \"");
+        out_.escaped(e.refusals[i].kernel);
+        out_.text("\": \"");
+        out_.escaped(e.refusals[i].reason);
+        out_.text("\"");
+      }
+      out_.text("}");
+    }
+    site(e.site);
+    out_.text("}}");
+    flow('f', "ac2g", correlation, e, true);
+  }
+
+  void memory(const ProfileEvent& e) {
+    separate();
+    out_.text("{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]");
+    place(process_, row_of(e), e);
+    out_.text(", \"args\": {\"Bytes\": ");
+    out_.number(e.bytes);
+    out_.text(", \"Device Type\": 0, \"Device Id\": -1, \"Total Allocated\": ");
+    out_.number(e.bytes_in_use);
+    out_.text("}}");
+  }
+
+  Writer& out_;
+  int process_;
+  bool is_first_ = true;
+  std::uint64_t correlation_ = 0;
+};
+
+}  // namespace
+
+void Profile::write_trace(const std::string& path, Site site) {
+  try {
+    Writer out(path);
+    TraceWriter trace(out, getpid());
+    trace.header(*this);
+    each([&](const ProfileEvent& e) { trace.event(e); });
+    trace.footer();
+    out.close();
+  } catch (Error& error) {
+    error.leave_call("write_trace", site);
+    throw;
+  }
+}
+
+}  // namespace pel

@@ -13,6 +13,11 @@ std::int64_t read_ns(clockid_t clock) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+const Moment& first_moment() {
+  static const Moment first = Moment::now();
+  return first;
+}
+
 }  // namespace
 
 Moment Moment::now() {
@@ -30,9 +35,11 @@ Moment Moment::now() {
   return best;
 }
 
+void start_clock() { first_moment(); }
+
 double ns_per_tick() {
   constexpr std::int64_t kLeastNs = 10'000'000;
-  static const Moment first = Moment::now();
+  const Moment& first = first_moment();
   Moment last = Moment::now();
   while (last.steady_ns - first.steady_ns < kLeastNs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

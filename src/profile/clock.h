@@ -17,7 +17,9 @@ struct Moment {
   static Moment now();
 };
 
-// Nanoseconds a tick, from a moment at least 10 ms ago, the longer the better; waits for it at first.
+// Notes a first moment, once; the earlier the better.
+void start_clock();
+// Nanoseconds a tick, from that moment, which is 10 ms ago at least: it waits where it is not.
 double ns_per_tick();
 
 }  // namespace pel::profile

@@ -8,12 +8,13 @@
 #include "pellucid/keys.h"
 
 #include "base/check.h"
+#include "base/huge_pages.h"
 #include "profile/recorder.h"
 
 namespace pel::profile {
 namespace {
 
-constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;  // a huge page
+constexpr std::int64_t kChunkBytes = kHugePageBytes;
 
 // Guards the list of buffers, and who owns them.
 std::mutex& mutex() {
@@ -30,22 +31,11 @@ std::uint16_t key_bits(const ProfileOptions& options) {
 
 // A page fault for 4 KB costs as much as twenty records; for a huge page, a tenth of that.
 std::unique_ptr<Chunk> make_chunk(std::int64_t bytes) {
-  const auto size = static_cast<std::size_t>(bytes), huge = static_cast<std::size_t>(kChunkBytes);
-  const std::size_t slack = bytes == kChunkBytes ? huge : 0;
-  void* raw = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  auto* begin = static_cast<char*>(raw);
-  if (slack != 0) {
-    auto* aligned =
-        reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(begin) + huge - 1) / huge * huge);
-    if (aligned != begin) munmap(begin, static_cast<std::size_t>(aligned - begin));
-    munmap(aligned + size, static_cast<std::size_t>(begin + slack - aligned));
-    begin = aligned;
-    madvise(begin, size, MADV_HUGEPAGE);  // advice: refused on a system without huge pages
-  }
+  std::byte* const begin = map_huge_pages(static_cast<std::size_t>(bytes));
+  if (begin == nullptr) return nullptr;
   auto chunk = std::make_unique<Chunk>();
   chunk->words = reinterpret_cast<std::uint64_t*>(begin);
-  chunk->capacity = size / sizeof(std::uint64_t);
+  chunk->capacity = static_cast<std::size_t>(bytes) / sizeof(std::uint64_t);
   return chunk;
 }
 
@@ -114,7 +104,7 @@ std::uint64_t* take_slow(std::uint32_t session) {
 std::unique_ptr<Session> begin_session(const ProfileOptions& options) {
   PEL_CHECK(options.most_bytes >= 4096, ValueError, "most_bytes is {}; a profile needs 4096 at least",
             options.most_bytes);
-  ns_per_tick();  // its first moment is as early as can be
+  start_clock();
   auto session = std::make_unique<Session>();
   session->options = options;
   {

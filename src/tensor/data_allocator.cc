@@ -13,13 +13,13 @@
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "base/huge_pages.h"
 #include "profile/recorder.h"
 #include "tensor/block_pool.h"
 
 namespace pel {
 namespace {
 
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 47;  // the address space of a process
 
 std::int64_t quarter_of_ram() { return sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE); }
@@ -67,7 +67,7 @@ class LargeCache {
  public:
   // Eight sizes per power of two: from 16 MiB up, at most 12.5 % more than asked for.
   static std::int64_t round_up(std::int64_t bytes) {
-    std::int64_t step = kHugePage;
+    std::int64_t step = kHugePageBytes;
     while (step * 16 < bytes) step *= 2;
     return (bytes + step - 1) / step * step;
   }
@@ -84,9 +84,9 @@ class LargeCache {
         return block;
       }
     }
-    if (std::byte* block = map(rounded)) return block;
+    if (std::byte* block = map_huge_pages(static_cast<std::size_t>(rounded))) return block;
     trim(0);  // give back what is kept, then try once more
-    std::byte* block = map(rounded);
+    std::byte* block = map_huge_pages(static_cast<std::size_t>(rounded));
     PEL_CHECK(block != nullptr, MemoryError, "the system has no {} bytes left; {} are in use", rounded,
               account().used());
     return block;
@@ -130,21 +130,6 @@ class LargeCache {
   }
 
  private:
-  static std::byte* map(std::int64_t bytes) {
-    const auto size = static_cast<std::size_t>(bytes);
-    const auto slack = static_cast<std::size_t>(kHugePage);
-    void* raw = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
-    auto* begin = static_cast<std::byte*>(raw);
-    auto* aligned =
-        reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(begin) + slack - 1) / slack * slack);
-    const auto before = static_cast<std::size_t>(aligned - begin);
-    if (before != 0) munmap(begin, before);
-    if (before != slack) munmap(aligned + size, slack - before);
-    madvise(aligned, size, MADV_HUGEPAGE);  // advice: refused on a system without huge pages
-    return aligned;
-  }
-
   std::mutex mutex_;
   std::multimap<std::int64_t, std::byte*> free_;
   std::int64_t cached_ = 0, asked_ = 0, reused_ = 0;

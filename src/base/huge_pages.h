@@ -1,0 +1,13 @@
+// Memory from the system in huge pages: one fault for 2 MiB, not 512.
+#pragma once
+
+#include <cstddef>
+
+namespace pel {
+
+inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+// Zeroed, and aligned to a huge page; given back by munmap. Null: the system has none left.
+std::byte* map_huge_pages(std::size_t bytes);
+
+}  // namespace pel

@@ -5,6 +5,7 @@
 //   bench_NAME --case CASE --iters N    makes exactly N calls and exits, untimed, for instruction counts
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace bench {
 
@@ -50,6 +52,7 @@ struct Case {
 
   std::string name;
   std::function<void(std::int64_t)> repeat;
+  std::function<double(std::int64_t)> measure;  // nanoseconds per call; null: those of `repeat`
 };
 using Cases = std::span<const Case>;
 
@@ -69,11 +72,14 @@ inline std::int64_t parse_iters(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() && iters > 0 ? iters : 0;
 }
 
-inline double nanoseconds_per_call(const Case& timed, std::int64_t iters) {
+inline double nanoseconds_of(const std::function<void(std::int64_t)>& repeat, std::int64_t iters) {
   const auto start = std::chrono::steady_clock::now();
-  timed.repeat(iters);
+  repeat(iters);
   const auto stop = std::chrono::steady_clock::now();
   return std::chrono::duration<double, std::nano>(stop - start).count() / static_cast<double>(iters);
+}
+inline double nanoseconds_per_call(const Case& timed, std::int64_t iters) {
+  return timed.measure ? timed.measure(iters) : nanoseconds_of(timed.repeat, iters);
 }
 
 // One line in, one line out. A refusal starts with `error`.
@@ -102,6 +108,28 @@ inline std::string answer(Cases cases, const std::string& request) {
 }
 
 }  // namespace detail
+
+// What a call costs more while a Scope lives than without it: the median of nine turns.
+template <class Scope>
+Case added_by(Case plain) {
+  plain.measure = [repeat = plain.repeat](std::int64_t iters) {
+    iters = std::min<std::int64_t>(iters, 10000);  // a recording of more is a matter of memory
+    std::vector<double> added;
+    for (int turn = 0; turn < 9; ++turn) {
+      const double without = detail::nanoseconds_of(repeat, iters);
+      const Scope scope;
+      repeat(16);  // what only the first calls pay
+      added.push_back(detail::nanoseconds_of(repeat, iters) - without);
+    }
+    std::sort(added.begin(), added.end());
+    return added[added.size() / 2];
+  };
+  plain.repeat = [repeat = plain.repeat](std::int64_t iters) {
+    const Scope scope;
+    repeat(iters);
+  };
+  return plain;
+}
 
 // Returns the exit code for main.
 inline int serve(int argc, char** argv, Cases cases) {

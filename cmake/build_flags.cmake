@@ -34,6 +34,7 @@ set(pellucid_headers_of_others <algorithm> <array> <atomic> <cmath> <cstdint> <f
   <optional> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
 
 if(PELLUCID_SANITIZE)
+  set(CMAKE_CXX_FLAGS_DEBUG "-gline-tables-only")  # what a report shows
   target_compile_options(pellucid_flags INTERFACE
     -fno-omit-frame-pointer -fsanitize=${PELLUCID_SANITIZE} -fno-sanitize-recover=all)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
@@ -42,6 +43,16 @@ if(PELLUCID_SANITIZE)
   endif()
   target_link_options(pellucid_flags INTERFACE -fsanitize=${PELLUCID_SANITIZE})
 endif()
+
+# Several files of a target are compiled as one. Names in anonymous namespaces must then differ within a folder.
+function(pellucid_compile_together target files)
+  if(PELLUCID_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files}
+      UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
+    # g++ takes what is included for a header, which others might include too.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
 
 # The first linker of the list that this compiler can use; none means the compiler's own.
 include(CheckLinkerFlag)

@@ -12,6 +12,7 @@ target_include_directories(fuzz_write_seeds PRIVATE "${PROJECT_SOURCE_DIR}/tests
 # The readers once more, counting which of their branches were taken. The linker takes these before the library's own.
 get_target_property(io_sources pellucid_io SOURCES)
 add_library(pellucid_io_counted OBJECT ${io_sources})
+pellucid_compile_together(pellucid_io_counted 8)
 target_compile_definitions(pellucid_io_counted PRIVATE PELLUCID_BUILDING)
 target_include_directories(pellucid_io_counted PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(pellucid_io_counted SYSTEM PRIVATE "${UTF8PROC_INCLUDE_DIR}")

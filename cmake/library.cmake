@@ -1,7 +1,7 @@
 # One object library per folder of src/. The same objects make the shared library, which users link, and the static
 # library, which tests link to reach internals.
 
-set(pellucid_folders base profile tensor ir dispatch ops autograd nn optim io codegen backends runtime)
+set(pellucid_folders base profile tensor ir dispatch ops autograd compile nn optim io codegen backends runtime)
 
 add_library(pellucid SHARED)
 add_library(Pellucid::pellucid ALIAS pellucid)
@@ -31,8 +31,7 @@ foreach(folder IN LISTS pellucid_folders)
   if(folder STREQUAL "ops")  # a hundred small files behind one large header: two thirds of their build time
     target_precompile_headers(pellucid_ops PRIVATE "${PROJECT_SOURCE_DIR}/src/ops/family_pointwise.h")
     if(PELLUCID_UNITY)
-      set_target_properties(pellucid_ops PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16
-        UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
+      pellucid_compile_together(pellucid_ops 16)
       foreach(source IN LISTS sources)  # short names that several ops have are compiled alone
         file(STRINGS "${source}" own_names REGEX "^(enum |RowProgram::Wanted |RowsDef |constexpr auto k)")
         if(own_names)
@@ -41,6 +40,10 @@ foreach(folder IN LISTS pellucid_folders)
       endforeach()
     endif()
   else()
+    # Files of backends are long: there is little to gain. What every call passes is left as it is inlined alone.
+    if(NOT folder MATCHES "^(backends|dispatch|tensor)$")
+      pellucid_compile_together(pellucid_${folder} 8)
+    endif()
     if(folder STREQUAL "base")
       target_precompile_headers(pellucid_base PRIVATE ${pellucid_headers_of_others})
     else()
@@ -71,6 +74,7 @@ endif()
 # compile kernels in process.
 file(GLOB llvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/codegen/llvm/*.cc")
 add_library(pellucid_llvm OBJECT ${llvm_sources})
+pellucid_compile_together(pellucid_llvm 5)
 target_compile_definitions(pellucid_llvm PRIVATE PELLUCID_BUILDING)
 target_include_directories(pellucid_llvm PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(pellucid_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})

@@ -1,6 +1,7 @@
 # tests/FOLDER/*.cc becomes the executable FOLDER_tests; ctest names each of its tests FOLDER/Suite.Name.
 #   installed  sees what a user sees: the shared library and the public headers
 #   exhaustive takes 40 minutes: ./dev test exhaustive builds and runs it, ctest does not know it
+#   doctor     sees the doctor's library too; PELLUCID_TRACES names a folder of real traces for it
 #   parity     is one ctest test, torch_parity, because it walks one file of cases
 # What peers answered for a folder lies in the build tree, written by ./dev test.
 
@@ -22,6 +23,10 @@ foreach(folder IN LISTS test_folders)
 
   set(target ${folder}_tests)
   add_executable(${target} ${sources})
+  pellucid_compile_together(${target} 8)
+  # In long files g++ 12 takes the buffer inside std::string for all of it.
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>)
   target_link_libraries(${target} PRIVATE pellucid_flags GTest::gtest_main)
   if(folder STREQUAL "installed")
     target_link_libraries(${target} PRIVATE Pellucid::pellucid)
@@ -35,6 +40,11 @@ foreach(folder IN LISTS test_folders)
       target_precompile_headers(${target} PRIVATE ${own_headers})
     else()
       target_precompile_headers(${target} REUSE_FROM ${first_tests})
+    endif()
+    if(folder STREQUAL "doctor")
+      target_link_libraries(${target} PRIVATE pellucid_doctor)
+    elseif(folder STREQUAL "inspect")
+      target_link_libraries(${target} PRIVATE pellucid_inspect)
     endif()
     target_link_libraries(${target} PRIVATE pellucid_static)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
@@ -58,6 +68,22 @@ foreach(folder IN LISTS test_folders)
       PROPERTIES TIMEOUT 900 ENVIRONMENT "PELLUCID_ANSWERS=${PROJECT_BINARY_DIR}/answers/${folder}")
   endif()
 endforeach()
+
+# A trace that the profiler wrote, and those that read it.
+if(EXISTS "${PROJECT_SOURCE_DIR}/tests/profile" AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  add_executable(write_sample "${PROJECT_SOURCE_DIR}/tests/profile/write_sample.cc")
+  target_link_libraries(write_sample PRIVATE pellucid_flags Pellucid::pellucid fmt::fmt)
+  set(sample "${PROJECT_BINARY_DIR}/sample_trace.json")
+  add_test(NAME sample_trace COMMAND write_sample "${sample}")
+  set_tests_properties(sample_trace PROPERTIES FIXTURES_SETUP sample_trace)
+  add_test(NAME trace_schema
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/profile/check_trace.py" --self-test "${sample}")
+  add_test(NAME hta_loads_trace
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/profile/check_hta.py"
+      --python "${PELLUCID_PEERS_DIR}/bin/python" "${sample}")
+  set_tests_properties(trace_schema hta_loads_trace PROPERTIES FIXTURES_REQUIRED sample_trace TIMEOUT 300)
+  set_tests_properties(hta_loads_trace PROPERTIES SKIP_REGULAR_EXPRESSION "HTA is not installed")
+endif()
 
 if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_test(NAME layers

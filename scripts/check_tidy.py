@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over src/, as configured for the release preset. A file is checked again only when it changes.
+"""Runs clang-tidy over src/ and tools/, as configured for the release preset. A file is checked again only when it changes.
 
 What decides the outcome is hashed: the compile command, .clang-tidy, the file and every project header it reaches.
 """
@@ -15,6 +15,7 @@ from project_files import ROOT
 
 BUILD = ROOT / "build/release"
 CACHE = ROOT / "build/tidy"
+TIDY = ROOT / ".linters/bin/clang-tidy"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 # In a tree that g++ has built, its precompiled header lies where clang looks for its own.
@@ -37,7 +38,7 @@ def reached(path, seen):
 def digest(entry):
     files = set()
     reached(ROOT / entry["file"], files)
-    content = hashlib.sha256(" ".join([entry["command"], *EXTRA]).encode())
+    content = hashlib.sha256(" ".join([str(TIDY.stat().st_mtime), entry["command"], *EXTRA]).encode())
     for path in [*sorted(ROOT.glob("src/**/.clang-tidy")), ROOT / ".clang-tidy", *sorted(files)]:
         content.update(path.read_bytes())
     return content.hexdigest()
@@ -48,7 +49,7 @@ def tidy(entry):
     stamp = CACHE / digest(entry)
     if stamp.exists():
         return ""
-    run = subprocess.run(["clang-tidy-19", "--quiet", *EXTRA, "-p", BUILD, entry["file"]],
+    run = subprocess.run([TIDY, "--quiet", *EXTRA, "-p", BUILD, entry["file"]],
                          capture_output=True, text=True)
     if run.returncode == 0:
         stamp.touch()
@@ -56,11 +57,13 @@ def tidy(entry):
     return run.stdout or run.stderr
 
 
+if not TIDY.exists():
+    sys.exit("tidy: clang-tidy is not installed: run ./dev setup")
 CACHE.mkdir(parents=True, exist_ok=True)
 commands = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
-# Ops are compiled, and checked, many in one.
-commands = [entry for entry in commands
-            if entry["file"].startswith(f"{ROOT}/src/") or "/pellucid_ops.dir/Unity/" in entry["file"]]
+# Files that are compiled as one are checked as one.
+OURS = re.compile(rf"{ROOT}/(src|tools)/|/CMakeFiles/pellucid[_-]\w+\.dir/Unity/")
+commands = [entry for entry in commands if OURS.search(entry["file"])]
 with ThreadPoolExecutor(os.cpu_count()) as pool:
     found = [output for output in pool.map(tidy, commands) if output]
 if found:

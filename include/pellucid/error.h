@@ -10,19 +10,20 @@
 namespace pel {
 
 enum class ErrorCode {
-  Shape = 1,      // sizes do not fit the op's rule
-  DType = 2,      // a dtype the op does not take, or two that do not mix
-  Index = 3,      // an axis or an index out of range
-  Value = 4,      // an argument outside its domain
-  Device = 5,     // operands on different devices, or a device that is not there
-  Alias = 6,      // an output that overlaps an input or itself, or memory that is read-only
-  Version = 7,    // a tensor changed under someone who needs its old value
-  NoKernel = 8,   // no kernel of the list supports the call
-  Memory = 9,     // out of memory, or over the limit set
-  Registry = 10,  // an op, a schema or a handler registered wrongly
-  Capture = 11,   // something that cannot be part of a compiled graph
-  File = 12,      // a file that cannot be read or written, or whose content breaks its format
-  Internal = 99,  // a defect of Pellucid
+  Shape = 1,         // sizes do not fit the op's rule
+  DType = 2,         // a dtype the op does not take, or two that do not mix
+  Index = 3,         // an axis or an index out of range
+  Value = 4,         // an argument outside its domain
+  Device = 5,        // operands on different devices, or a device that is not there
+  Alias = 6,         // an output that overlaps an input or itself, or memory that is read-only
+  Version = 7,       // a tensor changed under someone who needs its old value
+  NoKernel = 8,      // no kernel of the list supports the call
+  Memory = 9,        // out of memory, or over the limit set
+  Registry = 10,     // an op, a schema or a handler registered wrongly
+  Capture = 11,      // something that cannot be part of a compiled graph
+  File = 12,         // a file that cannot be read or written, or whose content breaks its format
+  Expectation = 13,  // what ran is not what was expected
+  Internal = 99,     // a defect of Pellucid
 };
 
 // "E01 shape", "E02 dtype" …: stable, made for searching.
@@ -67,6 +68,7 @@ using MemoryError = ErrorOf<ErrorCode::Memory>;
 using RegistryError = ErrorOf<ErrorCode::Registry>;
 using CaptureError = ErrorOf<ErrorCode::Capture>;
 using FileError = ErrorOf<ErrorCode::File>;
+using ExpectationError = ErrorOf<ErrorCode::Expectation>;
 using InternalError = ErrorOf<ErrorCode::Internal>;
 
 // Exported so that a catch in a user's program meets the type the library threw.
@@ -82,6 +84,7 @@ extern template class PEL_API ErrorOf<ErrorCode::Memory>;
 extern template class PEL_API ErrorOf<ErrorCode::Registry>;
 extern template class PEL_API ErrorOf<ErrorCode::Capture>;
 extern template class PEL_API ErrorOf<ErrorCode::File>;
+extern template class PEL_API ErrorOf<ErrorCode::Expectation>;
 extern template class PEL_API ErrorOf<ErrorCode::Internal>;
 
 }  // namespace pel

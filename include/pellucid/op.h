@@ -244,14 +244,22 @@ class PEL_API OpSpan {
   ~OpSpan();
   OpSpan(const OpSpan&) = delete;
   OpSpan& operator=(const OpSpan&) = delete;
+  ArrayView<ArgRef> args() const { return args_; }
+  // Nothing comes behind its kernel but the return: the last stamp is for both.
+  bool ends_with_kernel() const { return ends_with_kernel_; }
+  bool is_outermost() const { return outer_ == nullptr; }
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t id() const { return id_; }
 
  private:
+  friend PEL_API void note_sequence(std::uint64_t sequence);
   void write(std::uint64_t end) const;
   const Op& op_;
   ArrayView<ArgRef> args_;
   std::uint32_t session_;  // 0: nothing is recorded
   bool gives_site_ = false, ends_with_kernel_ = false;
-  std::uint64_t begin_ = 0, outer_id_ = 0, outer_sequence_ = 0;
+  OpSpan* outer_ = nullptr;
+  std::uint64_t begin_ = 0, id_ = 0, sequence_ = 0;
 };
 
 // The innermost call that a Profile records has a gradient, of this number.
@@ -300,7 +308,7 @@ struct BodyCall {
     if (keys.contains(Key::Profile) && (keys.bits() & kSlow) == 0) {
       keys = keys.without(Key::Profile);
       const std::array<ArgRef, sizeof...(P)> refs = {arg_ref<std::decay_t<P>>(args)...};
-      const OpSpan span(op, site, refs, keys);
+      OpSpan span(op, site, refs, keys);
       if (keys.bits() <= KeySet(Key::Backend).bits()) return invoke_at(op, site, static_cast<P>(args)...);
       return run_keys(op, site, keys, static_cast<P>(args)...);
     }

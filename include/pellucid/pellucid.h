@@ -9,6 +9,7 @@
 #include "pellucid/dim.h"            // IWYU pragma: export
 #include "pellucid/dtype.h"          // IWYU pragma: export
 #include "pellucid/error.h"          // IWYU pragma: export
+#include "pellucid/expect.h"         // IWYU pragma: export
 #include "pellucid/explain.h"        // IWYU pragma: export
 #include "pellucid/generation.h"     // IWYU pragma: export
 #include "pellucid/generator.h"      // IWYU pragma: export
@@ -19,6 +20,7 @@
 #include "pellucid/io.h"             // IWYU pragma: export
 #include "pellucid/linalg.h"         // IWYU pragma: export
 #include "pellucid/losses.h"         // IWYU pragma: export
+#include "pellucid/machine.h"        // IWYU pragma: export
 #include "pellucid/memory.h"         // IWYU pragma: export
 #include "pellucid/models.h"         // IWYU pragma: export
 #include "pellucid/named_tensor.h"   // IWYU pragma: export

@@ -86,6 +86,7 @@ struct ProfileEvent {
   std::uint64_t id = 0;                    // of an op on its thread; of a kernel, the op that launched it
   std::uint64_t begin_ns = 0, end_ns = 0;  // since the profile began
   std::uint64_t sequence = 0;              // joins an op with the Backward of its gradient; 0: none
+  const char* op = "";                     // of kernels: the op that launched it
   std::uint64_t bytes_read = 0, bytes_written = 0, flops = 0;  // of kernels; see Event
   std::int64_t bytes = 0, bytes_in_use = 0;                    // of Memory; given back is less than 0
   ArrayView<Shape> shapes;  // arguments of an op; of a kernel its outputs, then its inputs
@@ -103,7 +104,8 @@ struct ProfileRow {
   std::uint64_t kernels = 0, kernel_ns = 0;          // launched inside
   std::uint64_t own_kernels = 0, own_kernel_ns = 0;  // and by no inner row
   std::uint64_t bytes = 0, flops = 0;                // of its own kernels
-  std::uint64_t before_kernel_ns = 0;                // from a call's begin to its first kernel's
+  double roof_ns = 0;  // the least its own kernels could take on this machine (machine.h); 0: not known
+  std::uint64_t before_kernel_ns = 0;  // from a call's begin to its first kernel's
 };
 
 // Records all threads, from construction to stop(). One at a time.

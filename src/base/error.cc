@@ -32,6 +32,8 @@ std::string_view error_code_name(ErrorCode code) {
       return "E11 capture";
     case ErrorCode::File:
       return "E12 file";
+    case ErrorCode::Expectation:
+      return "E13 expectation";
     case ErrorCode::Internal:
       return "E99 internal";
   }
@@ -65,6 +67,7 @@ template class ErrorOf<ErrorCode::Memory>;
 template class ErrorOf<ErrorCode::Registry>;
 template class ErrorOf<ErrorCode::Capture>;
 template class ErrorOf<ErrorCode::File>;
+template class ErrorOf<ErrorCode::Expectation>;
 template class ErrorOf<ErrorCode::Internal>;
 
 }  // namespace pel

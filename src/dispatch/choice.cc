@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.h"
+#include "base/readable.h"
 
 namespace pel {
 namespace {
@@ -45,12 +46,6 @@ std::string describe_call(const Op& op, const KernelArgs& args) {
     text += "]";
   }
   return text + ")";
-}
-
-std::string readable(double ns) {
-  if (ns < 1e4) return fmt::format("{:.0f} ns", ns);
-  if (ns < 1e7) return fmt::format("{:.0f} µs", ns / 1e3);
-  return fmt::format("{:.0f} ms", ns / 1e6);
 }
 
 std::string name_of(const Kernel& kernel, const KernelArgs& args) {
@@ -102,7 +97,7 @@ KernelChoice explain_choice(const Op& op, const KernelArgs& given,
   } else if (best->predict == nullptr) {
     choice.reason = "the first that takes the call";
   } else {
-    choice.reason = fmt::format("the least predicted time, {}", readable(least));
+    choice.reason = fmt::format("the least predicted time, {}", readable_ns(least));
   }
   return choice;
 }
@@ -114,8 +109,8 @@ std::string KernelChoice::text() const {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const KernelCandidate& c = candidates[i];
     lines += fmt::format("  {} {:<{}}  ", winner == i ? '*' : ' ', c.name, width);
-    if (c.predicted_ns > 0) lines += fmt::format("predicted {:>8}  ", readable(c.predicted_ns));
-    if (c.measured_ns) lines += fmt::format("measured {:>8}  ", readable(*c.measured_ns));
+    if (c.predicted_ns > 0) lines += fmt::format("predicted {:>8}  ", readable_ns(c.predicted_ns));
+    if (c.measured_ns) lines += fmt::format("measured {:>8}  ", readable_ns(*c.measured_ns));
     if (!c.refusal.empty()) lines += "refused: " + c.refusal;
     lines.erase(lines.find_last_not_of(' ') + 1);
     lines += "\n";

@@ -83,11 +83,8 @@ bool is_empty(const Operand& o) {
 }
 
 std::uint64_t bytes_addressed(const Operand& o) {
-  std::int64_t count = 1;
-  for (int i = 0; i < o.rank; ++i) {
-    if (o.strides[i] != 0 || o.sizes[i] == 0) count *= o.sizes[i];
-  }
-  return static_cast<std::uint64_t>(count * size_bytes(static_cast<DType>(o.dtype)));
+  return profile::elements_addressed(static_cast<std::size_t>(o.rank), o.sizes, o.strides) *
+         static_cast<std::uint64_t>(size_bytes(static_cast<DType>(o.dtype)));
 }
 
 // To describe a call takes a microsecond or more: each thread remembers those it has seen last, by the words
@@ -99,9 +96,12 @@ const char* described(const Kernel& kernel, const KernelArgs& args, const std::u
   if (detail::packed_count.load(std::memory_order_relaxed) != 0) return interned(kernel.describe(args));
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
   std::uint64_t hash = reinterpret_cast<std::uintptr_t>(&kernel);
-  for (; shapes != end; ++shapes) hash = (hash + *shapes) * kFactor;
+  // Products do not wait for each other.
+  const auto add = [&](std::uint64_t word) { hash = std::rotl(hash, 7) ^ (word * kFactor); };
+  for (; shapes != end; ++shapes) add(*shapes);
   for (std::uint32_t i = 0; i < args.scalar_count; ++i)
-    hash = (hash + std::bit_cast<std::uint64_t>(args.scalars[i].as_float)) * kFactor;
+    add(std::bit_cast<std::uint64_t>(args.scalars[i].as_float));
+  hash *= kFactor;
   struct Seen {
     std::uint64_t hash = 0;
     const char* name = nullptr;
@@ -117,38 +117,71 @@ void fill_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& writ
   for (int i = 0; i < args.input_count; ++i) read += bytes_addressed(input(args, i));
 }
 
-void write_kernel(const Kernel& kernel, std::uint64_t begin, std::uint64_t end, const KernelArgs& args) {
-  const profile::ThreadState& state = profile::thread_state;
+// Whether the tensors that an op was given are what its kernel reads, one by one.
+bool takes_arguments(const KernelArgs& args, const detail::OpSpan& span) {
+  const Operand *next = args.operands + args.output_count, *end = next + args.input_count;
+  for (const detail::ArgRef& arg : span.args()) {
+    for (const Tensor& t : arg.tensors) {
+      if (next == end || !t.defined() ||
+          next->sizes != reinterpret_cast<const std::int64_t*>(t.header()->sizes()))
+        return false;
+      ++next;
+    }
+  }
+  return next == end;
+}
+
+void write_kernel(const Op& op, const Kernel& kernel, std::uint64_t begin, std::uint64_t end,
+                  const KernelArgs& args) {
+  profile::ThreadState& state = profile::thread_state;
   const profile::Settings now = profile::settings();
   std::uint64_t* const to = profile::take(now.session());
   if (to == nullptr) return;
+  const detail::OpSpan* const span = state.op_span;
   std::uint64_t* next = to + profile::kWordsOf<profile::KernelRecord>;
-  for (std::uint32_t i = 0; i < state.refusal_count; ++i, next += 2)
-    new (next) ProfileEvent::Refusal(state.refusals[i]);
+  const std::uint32_t refusals = state.refusal_count;
+  for (std::uint32_t i = 0; i < refusals; ++i, next += 2) new (next) ProfileEvent::Refusal(state.refusals[i]);
   std::uint64_t* const shapes = next;
-  std::uint8_t count = 0;
-  for (int i = 0; i < args.output_count + args.input_count; ++i, ++count) {
-    const Operand& o = args.operands[i];
-    if (!profile::has_room(to, next, static_cast<std::size_t>(o.rank)) || count == 255) break;
-    next = profile::write_shape(next, o.dtype, static_cast<std::size_t>(o.rank), o.sizes, o.strides);
+  const Operand *o = args.operands, *const end_of_operands = o + args.output_count + args.input_count;
+  for (; o != end_of_operands; ++o) {
+    const auto rank = static_cast<std::size_t>(o->rank);
+    if (!profile::has_room(to, next, static_cast<std::size_t>(o - args.operands), rank)) [[unlikely]]
+      break;
+    next = profile::write_shape(next, o->dtype, o->is_row_major != 0, rank, o->sizes, o->strides);
   }
   const char* const name = described(kernel, args, shapes, next);
-  if (!now.wants(profile::Settings::kShapes)) {
-    next = shapes;
-    count = 0;
+  const bool has_shapes = o == end_of_operands && now.wants(profile::Settings::kShapes);
+  std::uint8_t flags = 0;
+  if (!has_shapes) [[unlikely]] {  // bytes follow from them
+    flags |= profile::kHasBytes;
+    next = shapes + 2;
+    shapes[0] = shapes[1] = 0;
+    fill_bytes(args, shapes[0], shapes[1]);
+  }
+  if (kernel.flops != nullptr) {
+    flags |= profile::kHasFlops;
+    *next++ = kernel.flops(args);
   }
   auto& record = profile::place_record<profile::KernelRecord>(to, next, ProfileEvent::Kind::Kernel);
-  record.header.shapes = count;
-  record.header.outputs = static_cast<std::uint8_t>(std::min<int>(count, args.output_count));
-  record.header.refusals = static_cast<std::uint8_t>(state.refusal_count);
+  if (has_shapes) {
+    record.header.shapes = static_cast<std::uint8_t>(args.output_count + args.input_count);
+    record.header.outputs = static_cast<std::uint8_t>(args.output_count);
+  }
+  record.header.refusals = static_cast<std::uint8_t>(refusals);
   record.begin = begin;
   record.end = end;
   record.name = name;
+  record.op_name = op.name().data();
   record.site = state.site;
-  record.op_id = state.op_id;
-  record.bytes_read = record.bytes_written = 0;
-  fill_bytes(args, record.bytes_read, record.bytes_written);
-  record.flops = kernel.flops == nullptr ? 0 : kernel.flops(args);
+  record.op_id = span == nullptr ? 0 : span->id();
+  if (span != nullptr && span->ends_with_kernel() && takes_arguments(args, *span)) {
+    record.op_begin = span->begin();
+    record.header.flags = static_cast<std::uint8_t>(flags | profile::kWithOp |
+                                                    (span->is_outermost() ? profile::kOutermost : 0));
+    state.pending = next;
+    return;
+  }
+  record.header.flags = flags;
   profile::commit(next);
 }
 
@@ -173,7 +206,7 @@ void write_kernel(const Kernel& kernel, std::uint64_t begin, std::uint64_t end, 
   kernel.run(stream, args);
   state.kernel_end = profile::ticks();
   if (state.recording != nullptr) keep(op, kernel, stream, args, begin_ns);
-  if (profile::settings().session() != 0) write_kernel(kernel, begin, state.kernel_end, args);
+  if (profile::settings().session() != 0) write_kernel(op, kernel, begin, state.kernel_end, args);
   state.refusal_count = 0;
 }
 

@@ -1,4 +1,6 @@
 // The Profile key: a call leaves a span behind.
+#include <utility>
+
 #include "pellucid/op.h"
 
 #include "dispatch/arguments.h"
@@ -16,18 +18,18 @@ OpSpan::OpSpan(const Op& op, const Site& site, ArrayView<ArgRef> args, KeySet ke
   session_ = now.session();
   if (session_ == 0) return;  // it has ended meanwhile
   profile::ThreadState& state = thread_state;
-  outer_id_ = state.op_id;
-  outer_sequence_ = state.sequence;
-  state.op_id = ++state.last_id;
-  state.sequence = 0;
+  outer_ = state.op_span;
+  state.op_span = this;
+  id_ = ++state.last_id;
   // Calls that a composite op makes are at places in the library: the user's is that of the outermost.
   gives_site_ = state.site.line() == 0;
   if (gives_site_) state.site = site;
   state.refusal_count = 0;
   state.kernel_end = 0;
   ++state.watchers;
-  // Nothing comes behind the kernel but the return: its last stamp is the op's too.
-  ends_with_kernel_ = keys.bits() <= KeySet(Key::Backend).bits() && op.kind() == OpKind::Kernel;
+  // Where layers are recorded, theirs come behind the kernel.
+  ends_with_kernel_ = keys.bits() <= KeySet(Key::Backend).bits() && op.kind() == OpKind::Kernel &&
+                      !now.wants(profile::Settings::kLayers);
   profile::OpenSpan span;
   span.start(now);
   begin_ = span.begin;
@@ -36,12 +38,15 @@ OpSpan::OpSpan(const Op& op, const Site& site, ArrayView<ArgRef> args, KeySet ke
 OpSpan::~OpSpan() {
   if (session_ == 0) return;
   profile::ThreadState& state = thread_state;
-  const std::uint64_t end = ends_with_kernel_ && state.kernel_end != 0 ? state.kernel_end : profile::ticks();
   profile::OpenSpan span{session_, begin_};
   --state.watchers;
-  if (span.finish()) write(end);
-  state.op_id = outer_id_;
-  state.sequence = outer_sequence_;
+  const bool is_on = span.finish();
+  if (std::uint64_t* const waiting = std::exchange(state.pending, nullptr); waiting != nullptr) {
+    if (is_on && state.session == session_) profile::commit(waiting);
+  } else if (is_on) {
+    write(ends_with_kernel_ && state.kernel_end != 0 ? state.kernel_end : profile::ticks());
+  }
+  state.op_span = outer_;
   if (gives_site_) state.site = Site();
 }
 
@@ -57,8 +62,8 @@ void OpSpan::write(std::uint64_t end) const {
         static_assert(sizeof(Dim) == sizeof(std::int64_t));  // plain Dims are int64 in memory
         const TensorHeader& header = *t.header();
         const auto rank = static_cast<std::size_t>(header.rank);
-        if (!profile::has_room(to, next, rank)) break;
-        next = profile::write_shape(next, static_cast<std::uint8_t>(header.dtype), rank,
+        if (!profile::has_room(to, next, shapes, rank)) break;
+        next = profile::write_shape(next, static_cast<std::uint8_t>(header.dtype), header.is_row_major, rank,
                                     reinterpret_cast<const std::int64_t*>(header.sizes()),
                                     reinterpret_cast<const std::int64_t*>(header.strides()));
         ++shapes;
@@ -71,17 +76,19 @@ void OpSpan::write(std::uint64_t end) const {
   record.header.flags =
       static_cast<std::uint8_t>((op_.kind() == OpKind::Sync ? profile::kSync : 0) |
                                 (op_.kind() == OpKind::Composite ? profile::kComposite : 0) |
-                                (outer_id_ == 0 ? profile::kOutermost : 0));
+                                (is_outermost() ? profile::kOutermost : 0));
   record.begin = begin_;
   record.end = end;
   record.name = op_.name().data();
   record.site = state.site;
-  record.id = state.op_id;
-  record.sequence = state.sequence;
+  record.id = id_;
+  record.sequence = sequence_;
   profile::commit(next);
 }
 
-void note_sequence(std::uint64_t sequence) { thread_state.sequence = sequence; }
+void note_sequence(std::uint64_t sequence) {
+  if (thread_state.op_span != nullptr) thread_state.op_span->sequence_ = sequence;
+}
 
 }  // namespace detail
 
@@ -89,7 +96,7 @@ namespace {
 
 void handle(const Op& op, BoxedCall& call) {
   const std::vector<detail::ArgRef> refs = arg_refs(call.args);
-  const detail::OpSpan span(op, call.site, refs, call.keys);
+  detail::OpSpan span(op, call.site, refs, call.keys);
   call.redispatch(op);
 }
 

@@ -17,9 +17,10 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b) { return (Dim(a) * Dim(
 
 }  // namespace
 
-Dim SymbolicSizes::symbol(std::int64_t hint) {
+Dim SymbolicSizes::symbol(std::int64_t hint, std::int64_t generic) {
   Expression atom;
-  atom.symbol = symbols_++;
+  atom.symbol = static_cast<std::uint32_t>(generic_values_.size());
+  generic_values_.push_back(generic);
   atom.hint = hint;
   return new_atom(std::move(atom));
 }
@@ -208,6 +209,8 @@ std::int64_t SymbolicSizes::evaluate(Dim dim, const std::vector<std::int64_t>& s
   }
   return sum;
 }
+
+std::int64_t SymbolicSizes::generic(Dim a) const { return evaluate(a, generic_values_); }
 
 std::string SymbolicSizes::atom_text(std::uint32_t number) const {
   const Expression& atom = expressions_.at(number);

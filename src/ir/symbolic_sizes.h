@@ -24,10 +24,13 @@ struct SizeGuard {
 // of symbols are kept as polynomials, so that 2*s0 and s0+s0, or (s0*s1)*4 and s0*(4*s1), are one expression.
 class SymbolicSizes final : public DimContext {
  public:
-  // A new symbol s0, s1, … that has the value `hint` in the captured call.
-  Dim symbol(std::int64_t hint);
+  static constexpr std::int64_t kGenericSize = 16;
+  // A new symbol s0, s1, … that has the value `hint` in the captured call. Where it is a stride, `generic`
+  // puts it in its place among the others of its tensor (generic_value).
+  Dim symbol(std::int64_t hint, std::int64_t generic = kGenericSize);
 
   const std::vector<SizeGuard>& guards() const { return guards_; }
+  void add_guard(const SizeGuard& guard) { guards_.push_back(guard); }  // read from a text, not asked
   std::string text(const SizeGuard& guard) const;
   // The value of an expression for other values of the symbols.
   std::int64_t evaluate(Dim dim, const std::vector<std::int64_t>& symbol_values) const;
@@ -36,6 +39,7 @@ class SymbolicSizes final : public DimContext {
   bool compare(detail::DimRelation relation, Dim a, Dim b, const Site& site) override;
   std::int64_t value(Dim a, const Site& site) override;
   std::string text(Dim a) const override;
+  std::int64_t generic(Dim a) const override;
 
  private:
   // Sum of coefficient * product of atoms. An atom is a symbol or a quotient or remainder.
@@ -74,7 +78,7 @@ class SymbolicSizes final : public DimContext {
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by canonical text
   std::vector<SizeGuard> guards_;
   std::unordered_map<std::uint32_t, Signs> known_signs_;  // of the differences that guards have fixed
-  std::uint32_t symbols_ = 0;
+  std::vector<std::int64_t> generic_values_;              // of symbols
 };
 
 }  // namespace pel

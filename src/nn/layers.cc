@@ -91,8 +91,10 @@ GatedMlp::GatedMlp(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias
 Tensor GatedMlp::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   const Tensor opened = gate(x, site);
-  return down(mul(kind_ == Gate::Gelu ? gelu(opened, "tanh", site) : silu(opened, site), up(x, site), site),
-              site);
+  // In this order with every compiler: it is what a trace shows.
+  const Tensor gated = kind_ == Gate::Gelu ? gelu(opened, "tanh", site) : silu(opened, site);
+  const Tensor raised = up(x, site);
+  return down(mul(gated, raised, site), site);
 }
 
 MultiheadAttention::MultiheadAttention(const AttentionConfig& config)

@@ -11,7 +11,13 @@
 namespace pel {
 namespace {
 
-bool is_nothing(const Tensor& t) { return t.dim() == 1 && is_literally(t.sizes()[0], 0); }
+// A vector of no elements joins with everything. Only beside other ranks is a symbolic size asked.
+bool is_nothing(const Tensor& t, ArrayView<Tensor> all) {
+  if (t.dim() != 1 || is_literally(t.sizes()[0], 0)) return t.dim() == 1;
+  const bool is_odd =
+      std::any_of(all.begin(), all.end(), [](const Tensor& other) { return other.dim() != 1; });
+  return is_odd && t.sizes()[0] == 0;
+}
 
 Dim joined_size(const std::vector<TensorRef>& pieces, std::size_t axis) {
   const Tensor& first = *pieces[0].tensor;
@@ -50,7 +56,7 @@ Tensor cat_body(const Op& op, ArrayView<Tensor> tensors, std::int64_t dim) {
   for (const Tensor& t : tensors) {
     PEL_CHECK(t.dim() > 0, ShapeError, "a tensor without axes cannot be joined; stack makes an axis");
     dtype = promote_types(dtype, t.dtype());
-    if (!is_nothing(t)) pieces.push_back(t);
+    if (!is_nothing(t, tensors)) pieces.push_back(t);
   }
   if (pieces.empty()) pieces.push_back(tensors[0]);
   const Tensor& first = *pieces[0].tensor;

@@ -1,5 +1,7 @@
 #include "ops/family_operands.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "tensor/make.h"
@@ -20,13 +22,22 @@ Tensor row_major(const Tensor& t) {
   return result;
 }
 
+bool agree(Dims a, Dims b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](Dim x, Dim y) { return x == y; });
+}
+
 std::optional<std::size_t> broadcast_clash(DimVector& sizes, Dims other) {
   while (sizes.size() < other.size()) sizes.insert(0, Dim(1));
   const std::size_t before = sizes.size() - other.size();
   for (std::size_t i = 0; i < other.size(); ++i) {
     Dim& size = sizes[before + i];
     if (Dim::identical(size, other[i]) || is_literally(other[i], 1)) continue;
-    if (!is_literally(size, 1) && !(size == other[i])) return before + i;
+    if (!is_literally(size, 1) && !(size == other[i])) {
+      // Of two symbols that differ, one may be 1 in this call.
+      if (other[i].is_symbolic() && other[i] == 1) continue;
+      if (!size.is_symbolic() || size != 1) return before + i;
+    }
     size = other[i];
   }
   return std::nullopt;

@@ -13,6 +13,8 @@ namespace pel {
 Tensor converted(const Tensor& t, DType dtype);
 Tensor row_major(const Tensor& t);
 
+// Whether two lists of sizes or strides are the same; symbolic ones are asked.
+bool agree(Dims a, Dims b);
 // Widens `sizes` to the sizes that both broadcast to. The axis of `sizes` at which they do not, or nothing.
 std::optional<std::size_t> broadcast_clash(DimVector& sizes, Dims other);
 // A view of these sizes, which t broadcasts to.

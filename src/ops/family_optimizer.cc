@@ -2,13 +2,14 @@
 
 #include "base/check.h"
 #include "dispatch/pointwise.h"
+#include "ops/family_operands.h"
 #include "tensor/make.h"
 
 namespace pel {
 namespace {
 
 bool is_alike(const Tensor& a, const Tensor& b) {
-  return identical(a.sizes(), b.sizes()) && identical(a.strides(), b.strides());
+  return agree(a.sizes(), b.sizes()) && agree(a.strides(), b.strides());
 }
 
 // No gaps: its elements are as many as its memory is long.
@@ -32,7 +33,7 @@ const Tensor& run_optimizer(const Op& op, const Tensor& step, const Tensor& lr, 
     PEL_CHECK(is_dense(param), ValueError,
               "parameter {}, {} with strides {}, has gaps in memory; give a clone", i, describe(param),
               to_string(param.strides()));
-    PEL_CHECK(identical(param.sizes(), grad.sizes()), ShapeError, "parameter {} is {} and its gradient {}", i,
+    PEL_CHECK(agree(param.sizes(), grad.sizes()), ShapeError, "parameter {} is {} and its gradient {}", i,
               describe(param), describe(grad));
     if (is_alike(param, grad) && grad.dtype() == param.dtype()) {
       inputs.emplace_back(grad);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "ops/family_operands.h"
+#include "tensor/dim_context.h"
 #include "tensor/element.h"
 #include "tensor/make.h"
 
@@ -56,17 +57,14 @@ DimVector broadcast_sizes(ArrayView<TensorRef> inputs) {
   return sizes;
 }
 
-bool any_symbolic(Dims dims) {
-  return std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_symbolic(); });
-}
-
 // Whether axis a runs faster than axis b in the operands' memory: 1 yes, -1 no, 0 unknown. The first operand
 // that repeats neither axis decides.
 int order_of_axes(const std::vector<DimVector>& strides, Dims sizes, std::size_t a, std::size_t b) {
   for (const DimVector& own : strides) {
-    if (own[a] == 0 || own[b] == 0) continue;
-    if (own[a] != own[b]) return own[a] < own[b] ? 1 : -1;
-    if (sizes[a] > sizes[b]) return -1;
+    const std::int64_t left = generic_value(own[a]), right = generic_value(own[b]);
+    if (left == 0 || right == 0) continue;
+    if (left != right) return left < right ? 1 : -1;
+    if (generic_value(sizes[a]) > generic_value(sizes[b])) return -1;
   }
   return 0;
 }
@@ -79,7 +77,10 @@ DimVector result_strides(Dims sizes, ArrayView<TensorRef> inputs) {
     DimVector own(sizes.size());
     const std::size_t before = sizes.size() - t.sizes().size();
     for (std::size_t i = 0; i < t.sizes().size(); ++i) {
-      const bool repeats = is_literally(t.sizes()[i], 1) && !is_literally(sizes[before + i], 1);
+      // Whether they are the same is known since they were broadcast.
+      const Dim size = t.sizes()[i], wide = sizes[before + i];
+      const bool repeats =
+          size.is_symbolic() ? !(size == wide) : is_literally(size, 1) && !is_literally(wide, 1);
       own[before + i] = repeats ? Dim(0) : t.strides()[i];
     }
     strides.push_back(own);
@@ -114,11 +115,6 @@ DimVector result_strides(Dims sizes, ArrayView<TensorRef> inputs) {
   if (inputs.size() == 1 || (alike && is_dense(first.sizes(), first.strides())))
     return make_like(first, dtype, device);
   const DimVector sizes = broadcast_sizes(inputs);
-  // A capture specialises on the order of strides; until then a symbolic result is row-major.
-  const bool symbolic = any_symbolic(sizes) ||
-                        std::any_of(inputs.begin(), inputs.end(),
-                                    [](const TensorRef& t) { return any_symbolic(t.tensor->strides()); });
-  if (symbolic) return make_dense(sizes, dtype, device);
   return make_strided(sizes, result_strides(sizes, inputs), dtype, device);
 }
 Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
@@ -166,9 +162,15 @@ const Tensor& run_pointwise_into(const Op& op, const Tensor& out, ArrayView<Tens
 
 Tensor make_number(const Scalar& value, Device device) {
   const DType dtype = value.is_float() ? kF64 : value.default_dtype();
+  // Bodies ask for a number's value while they are captured; to store a symbolic one would fix the size.
+  const NewDataScope scope(value.is_symbolic() ? NewData::None : NewData::Real);
   Tensor number = make_dense({}, dtype, device);
   number.header()->is_number = true;
-  if (number.has_data()) store_element(dtype, number.raw_data(), value);
+  if (value.is_symbolic()) {
+    dim_context().keep_number(number, value.dim());
+  } else if (number.has_data()) {
+    store_element(dtype, number.raw_data(), value);
+  }
   return number;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "ops/family_operands.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -12,7 +13,7 @@ namespace {
 Tensor select_scatter_body(const Tensor& self, const Tensor& src, std::int64_t axis, Dim index) {
   Tensor result = clone(self);
   const Tensor slot = select(result, axis, index);
-  PEL_CHECK(identical(slot.sizes(), src.sizes()), ShapeError, "the slice is {} and src {}", describe(slot),
+  PEL_CHECK(agree(slot.sizes(), src.sizes()), ShapeError, "the slice is {} and src {}", describe(slot),
             describe(src));
   slot.copy_(src);
   return result;

@@ -25,8 +25,9 @@ class Reader {
     event_.thread = thread;
   }
 
-  // The event that stands at `from`.
-  const ProfileEvent& read(const std::uint64_t* from) {
+  // f(event) for what stands at `from`: one, or a kernel and then its op.
+  template <class F>
+  void read(const std::uint64_t* from, F&& f) {
     Header header;
     std::memcpy(&header, from, sizeof header);
     const auto thread = event_.thread;
@@ -37,31 +38,21 @@ class Reader {
     event_.is_sync = (header.flags & profile::kSync) != 0;
     event_.is_composite = (header.flags & profile::kComposite) != 0;
     event_.is_outermost = (header.flags & profile::kOutermost) != 0;
-    event_.output_count = header.outputs;
-    refusals_.clear();
+    if (event_.kind == ProfileEvent::Kind::Kernel) return read_kernel(header, from, f);
     if (event_.kind == ProfileEvent::Kind::Memory) {
       const auto record = take<profile::MemoryRecord>(from);
       event_.name = record.bytes < 0 ? "free" : "allocate";
       event_.begin_ns = event_.end_ns = since_begin(record.at);
       event_.bytes = record.bytes;
       event_.bytes_in_use = record.bytes_in_use;
-    } else if (event_.kind == ProfileEvent::Kind::Kernel) {
-      const auto record = take<profile::KernelRecord>(from);
-      set_span(record);
-      event_.id = record.op_id;
-      event_.bytes_read = record.bytes_read;
-      event_.bytes_written = record.bytes_written;
-      event_.flops = record.flops;
-      for (int i = 0; i < header.refusals; ++i) refusals_.push_back(take<ProfileEvent::Refusal>(from));
     } else {
       const auto record = take<profile::SpanRecord>(from);
       set_span(record);
       event_.id = record.id;
       event_.sequence = record.sequence;
+      read_shapes(from, header.shapes);
     }
-    event_.refusals = refusals_;
-    read_shapes(from, header.shapes);
-    return event_;
+    f(event_);
   }
 
  private:
@@ -84,20 +75,73 @@ class Reader {
     return static_cast<std::uint64_t>(static_cast<double>(ticks - session_.began.ticks) *
                                       session_.ns_per_tick);
   }
-  void read_shapes(const std::uint64_t* from, std::size_t count) {
+  template <class F>
+  void read_kernel(const Header& header, const std::uint64_t* from, F&& f) {
+    const auto record = take<profile::KernelRecord>(from);
+    set_span(record);
+    event_.id = record.op_id;
+    event_.op = record.op_name;
+    event_.is_outermost = false;
+    event_.output_count = header.outputs;
+    refusals_.clear();
+    for (int i = 0; i < header.refusals; ++i) refusals_.push_back(take<ProfileEvent::Refusal>(from));
+    event_.refusals = refusals_;
+    read_shapes(from, header.shapes);
+    if (header.flags & profile::kHasBytes) {
+      event_.bytes_read = *from++;
+      event_.bytes_written = *from++;
+    } else {
+      for (std::size_t i = 0; i < shapes_.size(); ++i) {
+        const ProfileEvent::Shape& s = shapes_[i];
+        (i < header.outputs ? event_.bytes_written : event_.bytes_read) +=
+            profile::elements_addressed(s.sizes.size(), s.sizes.data(), s.strides.data()) *
+            static_cast<std::uint64_t>(size_bytes(s.dtype));
+      }
+    }
+    if (header.flags & profile::kHasFlops) event_.flops = *from++;
+    f(event_);
+    if ((header.flags & profile::kWithOp) == 0) return;
+    ProfileEvent op;
+    op.kind = ProfileEvent::Kind::Op;
+    op.is_outermost = (header.flags & profile::kOutermost) != 0;
+    op.thread = event_.thread;
+    op.depth = event_.depth - 1u;
+    op.name = record.op_name;
+    op.site = record.site;
+    op.id = record.op_id;
+    op.begin_ns = since_begin(record.op_begin);
+    op.end_ns = event_.end_ns;
+    op.shapes = {event_.shapes.data() + header.outputs, event_.shapes.size() - header.outputs};
+    f(op);
+  }
+  void read_shapes(const std::uint64_t*& from, std::size_t count) {
     numbers_.clear();
     shapes_.clear();
     ranks_.clear();
     for (std::size_t i = 0; i < count; ++i) {
       const auto header = take<profile::ShapeHeader>(from);
       shapes_.push_back({static_cast<DType>(header.dtype), {}, {}});
-      ranks_.push_back(header.rank);
+      const std::size_t rank = header.rank;
+      ranks_.push_back(rank);
       const std::size_t at = numbers_.size();
-      numbers_.resize(at + 2 * header.rank);
-      for (std::size_t axis = 0; axis < header.rank; ++axis) {
-        const std::uint64_t word = *from++;
-        numbers_[at + axis] = static_cast<std::int64_t>(header.is_wide ? word : word & 0xffffffff);
-        numbers_[at + header.rank + axis] = static_cast<std::int64_t>(header.is_wide ? *from++ : word >> 32);
+      numbers_.resize(at + 2 * rank);
+      std::int64_t *const sizes = numbers_.data() + at, *const strides = sizes + rank;
+      if (header.form == profile::ShapeForm::RowMajor) {
+        for (std::size_t axis = 0; axis < rank; ++axis)
+          sizes[axis] = static_cast<std::int64_t>(from[axis / 2] >> (axis % 2 * 32) & 0xffffffff);
+        std::int64_t stride = 1;
+        for (std::size_t axis = rank; axis-- > 0;) {
+          strides[axis] = stride;
+          stride *= std::max<std::int64_t>(sizes[axis], 1);
+        }
+        from += (rank + 1) / 2;
+      } else {
+        const bool is_wide = header.form == profile::ShapeForm::Wide;
+        for (std::size_t axis = 0; axis < rank; ++axis) {
+          const std::uint64_t word = *from++;
+          sizes[axis] = static_cast<std::int64_t>(is_wide ? word : word & 0xffffffff);
+          strides[axis] = static_cast<std::int64_t>(is_wide ? *from++ : word >> 32);
+        }
       }
     }
     const std::int64_t* next = numbers_.data();  // it no longer moves
@@ -142,7 +186,7 @@ void Profile::each(const std::function<void(const ProfileEvent&)>& f) {
   stop();
   for (const ThreadBuffer* buffer : state_->session->buffers) {
     Reader reader(*state_->session, buffer->thread);
-    for_records(*buffer, [&](const std::uint64_t* words) { f(reader.read(words)); });
+    for_records(*buffer, [&](const std::uint64_t* words) { reader.read(words, f); });
   }
 }
 
@@ -150,7 +194,11 @@ std::uint64_t Profile::event_count() {
   stop();
   std::uint64_t count = 0;
   for (const ThreadBuffer* buffer : state_->session->buffers)
-    for_records(*buffer, [&](const std::uint64_t*) { ++count; });
+    for_records(*buffer, [&](const std::uint64_t* words) {
+      Header header;
+      std::memcpy(&header, words, sizeof header);
+      count += 1 + (header.flags & profile::kWithOp) / profile::kWithOp;
+    });
   return count;
 }
 

@@ -27,6 +27,12 @@ inline Settings settings() { return {settings_bits.load(std::memory_order_relaxe
 
 struct ThreadBuffer;
 
+}  // namespace pel::profile
+namespace pel::detail {
+class OpSpan;
+}
+namespace pel::profile {
+
 struct ThreadState {
   std::uint64_t launches = 0;
   Recording* recording = nullptr;
@@ -35,15 +41,16 @@ struct ThreadState {
 
   std::uint32_t session = 0;                                          // that `cursor` belongs to
   std::uint64_t *begin = nullptr, *cursor = nullptr, *end = nullptr;  // of its last chunk
+  std::uint64_t* pending = nullptr;  // end of a record at `cursor` that waits for the end of its op
   std::atomic<std::size_t>* used = nullptr;
   ThreadBuffer* buffer = nullptr;
 
   std::uint32_t depth = 0;
   std::uint32_t refusal_count = 0;
   std::uint64_t last_id = 0;
-  std::uint64_t kernel_end = 0;           // of the last kernel
-  std::uint64_t op_id = 0, sequence = 0;  // of the innermost op
-  Site site{};                            // of the outermost: the user's; line 0: no op is open
+  std::uint64_t kernel_end = 0;            // of the last kernel
+  pel::detail::OpSpan* op_span = nullptr;  // of the innermost op
+  Site site{};                             // of the outermost: the user's; line 0: no op is open
   ProfileEvent::Refusal refusals[kMostRefusals] = {};
 };
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
@@ -52,11 +59,13 @@ inline void count_launch() { ++thread_state.launches; }
 inline bool is_watched() { return thread_state.watchers != 0; }
 
 // Room for a record of kMostWords at most, or null: the profile is full or has ended. To be committed before
-// anything else is taken.
+// anything else is taken, unless it is pending: then it is taken for a kernel without its op, which gets a
+// record of its own.
 std::uint64_t* take_slow(std::uint32_t session);
 inline std::uint64_t* take(std::uint32_t session) {
   ThreadState& state = thread_state;
-  if (state.session != session || state.end - state.cursor < std::ptrdiff_t{kMostWords}) [[unlikely]]
+  if (state.session != session || state.pending != nullptr ||
+      state.end - state.cursor < std::ptrdiff_t{kMostWords}) [[unlikely]]
     return take_slow(session);
   return state.cursor;
 }
@@ -114,6 +123,12 @@ class LayerSpan : public Range {
  public:
   // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal
   explicit LayerSpan(Key key) : Range(ProfileEvent::Kind::Layer, name(key).data(), Site{}) {}
+};
+
+// Code that is made while the program runs. The name lives as long as the process.
+class CompileSpan : public Range {
+ public:
+  explicit CompileSpan(const char* name) : Range(ProfileEvent::Kind::Compile, name, Site{}) {}
 };
 
 std::uint32_t thread_number();

@@ -8,7 +8,8 @@
 namespace pel::profile {
 
 inline constexpr std::uint32_t kMostRefusals = 6;
-inline constexpr std::size_t kMostWords = 512;  // of one record; shapes that would not fit are left out
+inline constexpr std::size_t kMostWords = 512;      // of one record; shapes that would not fit are left out
+inline constexpr std::size_t kMostWordsBehind = 3;  // the shapes
 
 struct Header {
   std::uint8_t kind;
@@ -21,6 +22,9 @@ struct Header {
 };
 static_assert(sizeof(Header) == 8);
 inline constexpr std::uint8_t kSync = 1, kComposite = 2, kOutermost = 4;
+// Of a kernel: its op ends with it and took what it took, so that one record tells of both.
+inline constexpr std::uint8_t kWithOp = 8;
+inline constexpr std::uint8_t kHasBytes = 16, kHasFlops = 32;
 
 struct SpanRecord {
   Header header;
@@ -29,14 +33,16 @@ struct SpanRecord {
   Site site;
   std::uint64_t id, sequence;
 };
+// An op and its kernel are one record where they can be: what is written is what the memory behind costs, and
+// a tenth of a nanosecond a byte is the price of a page that was never touched.
 struct KernelRecord {
   Header header;
+  std::uint64_t op_begin;  // with kWithOp
   std::uint64_t begin, end;
-  const char* name;
+  const char *name, *op_name;
   Site site;
   std::uint64_t op_id;
-  std::uint64_t bytes_read, bytes_written, flops;
-};  // then refusals, two words each
+};  // then refusals, two words each; shapes; and, as flags say, bytes read and written, FLOPs
 struct MemoryRecord {
   Header header;
   std::uint64_t at;
@@ -46,38 +52,75 @@ template <class Record>
 inline constexpr std::size_t kWordsOf = sizeof(Record) / sizeof(std::uint64_t);
 static_assert(sizeof(Site) == 8, "a site is one pointer to data that lives as long as the process");
 
-// Behind a record stand its shapes. A word with dtype, rank and width; then a word an axis, size and stride
-// of 32 bits each, or two where one of them does not fit.
+// Behind a record stand its shapes: a word with dtype, rank and form, then the numbers. Strides of row-major
+// tensors follow from the sizes. Bytes follow from shapes too, and are computed by who reads.
+enum class ShapeForm : std::uint8_t {
+  RowMajor,  // sizes of 32 bits
+  Strided,   // size and stride of 32 bits, a word an axis
+  Wide,      // two words an axis
+};
 struct ShapeHeader {
   std::uint8_t dtype;
-  std::uint8_t is_wide;
-  std::uint16_t reserved;
-  std::uint32_t rank;
+  ShapeForm form;
+  std::uint16_t rank;
+  std::uint32_t reserved;
 };
 static_assert(sizeof(ShapeHeader) == 8);
 
-// Whether one more shape fits into a record that begins at `to`; 255 of them have a word each at least.
-inline bool has_room(const std::uint64_t* to, const std::uint64_t* next, std::size_t rank) {
-  return static_cast<std::size_t>(next - to) + 1 + 2 * rank <= kMostWords;
+// Whether one more shape fits into a record that begins at `to` and has so many.
+inline bool has_room(const std::uint64_t* to, const std::uint64_t* next, std::size_t count,
+                     std::size_t rank) {
+  return static_cast<std::size_t>(next - to) + 1 + 2 * rank + kMostWordsBehind <= kMostWords && count < 255;
 }
 
-inline std::uint64_t* write_shape(std::uint64_t* to, std::uint8_t dtype, std::size_t rank,
+inline std::uint64_t* write_shape(std::uint64_t* to, std::uint8_t dtype, bool is_row_major, std::size_t rank,
                                   const std::int64_t* sizes, const std::int64_t* strides) {
+  const auto write_header = [&](ShapeForm form) {
+    *to = static_cast<std::uint64_t>(rank) << 16 | static_cast<std::uint64_t>(form) << 8 | dtype;
+  };
   std::uint64_t all = 0;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const auto size = static_cast<std::uint64_t>(sizes[i]), stride = static_cast<std::uint64_t>(strides[i]);
-    all |= size | stride;  // a negative stride has high bits too
-    to[1 + i] = size | stride << 32;
+  if (is_row_major) {
+    std::uint64_t* next = to + 1;
+    std::size_t i = 0;
+    for (; i + 2 <= rank; i += 2) {
+      const auto first = static_cast<std::uint64_t>(sizes[i]),
+                 second = static_cast<std::uint64_t>(sizes[i + 1]);
+      all |= first | second;
+      *next++ = first | second << 32;
+    }
+    if (i < rank) {
+      all |= static_cast<std::uint64_t>(sizes[i]);
+      *next++ = static_cast<std::uint64_t>(sizes[i]);
+    }
+    write_header(ShapeForm::RowMajor);
+    if (all >> 32 == 0) [[likely]]
+      return next;
+  } else {
+    for (std::size_t i = 0; i < rank; ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes[i]), stride = static_cast<std::uint64_t>(strides[i]);
+      all |= size | stride;  // a negative stride has high bits too
+      to[1 + i] = size | stride << 32;
+    }
+    write_header(ShapeForm::Strided);
+    if (all >> 32 == 0) [[likely]]
+      return to + 1 + rank;
   }
-  const bool is_wide = all >> 32 != 0;
-  *to = static_cast<std::uint64_t>(rank) << 32 | std::uint64_t{is_wide} << 8 | dtype;
-  if (!is_wide) [[likely]]
-    return to + 1 + rank;
+  write_header(ShapeForm::Wide);
   for (std::size_t i = 0; i < rank; ++i) {
     to[1 + 2 * i] = static_cast<std::uint64_t>(sizes[i]);
     to[2 + 2 * i] = static_cast<std::uint64_t>(strides[i]);
   }
   return to + 1 + 2 * rank;
+}
+
+// Elements addressed; what is broadcast counts once.
+inline std::uint64_t elements_addressed(std::size_t rank, const std::int64_t* sizes,
+                                        const std::int64_t* strides) {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (strides[i] != 0 || sizes[i] == 0) count *= sizes[i];
+  }
+  return static_cast<std::uint64_t>(count);
 }
 
 }  // namespace pel::profile

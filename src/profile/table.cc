@@ -1,21 +1,28 @@
 // A profile summed up by op, kernel, call site or module.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "pellucid/machine.h"
 #include "pellucid/profile.h"
+
+#include "base/readable.h"
 
 namespace pel {
 namespace {
 
 struct Launches {
   std::uint64_t count = 0, ns = 0, bytes = 0, flops = 0;
+  double roof_ns = 0;
   void add(const Launches& other) {
     count += other.count;
     ns += other.ns;
     bytes += other.bytes;
     flops += other.flops;
+    roof_ns += other.roof_ns;
   }
 };
 
@@ -33,7 +40,7 @@ std::string place_of(const Site& site) {
 
 class Summing {
  public:
-  explicit Summing(ProfileBy by) : by_(by) {}
+  Summing(ProfileBy by, const std::optional<Machine>& machine) : by_(by), machine_(machine) {}
 
   void take(const ProfileEvent& e) {
     using Kind = ProfileEvent::Kind;
@@ -55,7 +62,10 @@ class Summing {
     }
     if (e.kind == Kind::Kernel) {
       now.first_kernel_ns = e.begin_ns;
-      now.all = now.no_op = now.no_module = {1, ns, e.bytes_read + e.bytes_written, e.flops};
+      const std::uint64_t bytes = e.bytes_read + e.bytes_written;
+      const DType dtype = e.shapes.empty() ? DType::F32 : e.shapes[0].dtype;
+      const double roof = machine_ ? machine_->roof_ns(bytes, e.flops, dtype) : 0;
+      now.all = now.no_op = now.no_module = {1, ns, bytes, e.flops, roof};
       if (by_ == ProfileBy::Kernel) add_span(e.name, ns, ns, now, now.all);
       if (by_ == ProfileBy::Site) add_launches(rows_[place_of(e.site)], now.all, now.all);
     } else if (e.kind == Kind::Op) {
@@ -97,6 +107,7 @@ class Summing {
     row.own_kernel_ns += own.ns;
     row.bytes += own.bytes;
     row.flops += own.flops;
+    row.roof_ns += own.roof_ns;
   }
   void add_span(const char* name, std::uint64_t ns, std::uint64_t self_ns, const Ended& inside,
                 const Launches& own) {
@@ -109,18 +120,11 @@ class Summing {
   }
 
   ProfileBy by_;
+  const std::optional<Machine>& machine_;
   std::uint32_t thread_ = ~std::uint32_t{0};
   std::vector<Ended> ended_;
   std::map<std::string, ProfileRow, std::less<>> rows_;
 };
-
-std::string readable(std::uint64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (value < 1e4) return fmt::format("{} ns", ns);
-  if (value < 1e7) return fmt::format("{:.1f} µs", value / 1e3);
-  if (value < 1e10) return fmt::format("{:.1f} ms", value / 1e6);
-  return fmt::format("{:.1f} s", value / 1e9);
-}
 
 // The end of a name says more than its beginning.
 std::string shortened(const std::string& name, std::size_t width) {
@@ -132,38 +136,54 @@ std::string rate(std::uint64_t amount, std::uint64_t ns) {
              ? ""
              : fmt::format("{:.1f}", static_cast<double>(amount) / static_cast<double>(ns));
 }
+std::string share(double part, std::uint64_t whole) {
+  return part == 0 || whole == 0 ? "" : fmt::format("{:.0f} %", 100 * part / static_cast<double>(whole));
+}
+
+constexpr std::size_t kName = 26;
+std::string line(std::string_view name, std::array<std::string, 9> cells) {
+  constexpr std::array<std::size_t, 9> kWidths = {6, 7, 9, 9, 10, 6, 7, 5, 6};
+  std::string text = fmt::format("{:<{}}", name, kName);
+  for (std::size_t i = 0; i < cells.size(); ++i) text += fmt::format(" {:>{}}", cells[i], kWidths[i]);
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text += '\n';
+}
 
 }  // namespace
 
 std::vector<ProfileRow> Profile::rows(ProfileBy by) {
-  Summing sums(by);
+  const std::optional<Machine> machine = Machine::known();
+  Summing sums(by, machine);
   each([&](const ProfileEvent& e) { sums.take(e); });
   return sums.rows();
 }
 
 std::string Profile::table(ProfileBy by, std::size_t most) {
   constexpr std::string_view kTitles[] = {"op", "kernel", "call site", "module"};
-  constexpr std::size_t kName = 32;
   std::vector<ProfileRow> all = rows(by);
-  std::string text =
-      fmt::format("{:<{}} {:>7} {:>7} {:>10} {:>10} {:>10} {:>6} {:>8}\n", kTitles[static_cast<int>(by)],
-                  kName, "calls", "kernels", "total", "self", "in kernels", "GB/s", "GFLOP/s");
-  text += fmt::format("{:-<98}\n", "");
+  std::string text = line(kTitles[static_cast<int>(by)], {"calls", "kernels", "total", "self", "in kernels",
+                                                          "GB/s", "GFLOP/s", "roof", "before"});
+  text += fmt::format("{:-<100}\n", "");
   std::uint64_t self_ns = 0, kernels = 0, kernel_ns = 0;
+  double roof_ns = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const ProfileRow& row = all[i];
     self_ns += row.self_ns;
     kernels += row.own_kernels;
     kernel_ns += row.own_kernel_ns;
+    roof_ns += row.roof_ns;
     if (i >= most) continue;
-    text += fmt::format("{:<{}} {:>7} {:>7} {:>10} {:>10} {:>10} {:>6} {:>8}\n", shortened(row.name, kName),
-                        kName, row.calls, row.kernels, readable(row.total_ns), readable(row.self_ns),
-                        readable(row.kernel_ns), rate(row.bytes, row.own_kernel_ns),
-                        rate(row.flops, row.own_kernel_ns));
+    text += line(shortened(row.name, kName),
+                 {std::to_string(row.calls), std::to_string(row.kernels), readable_ns(row.total_ns),
+                  readable_ns(row.self_ns), readable_ns(row.kernel_ns), rate(row.bytes, row.own_kernel_ns),
+                  rate(row.flops, row.own_kernel_ns), share(row.roof_ns, row.own_kernel_ns),
+                  share(static_cast<double>(row.before_kernel_ns), row.total_ns)});
   }
   if (all.size() > most) text += fmt::format("and {} more\n", all.size() - most);
-  text += fmt::format("{} kernels in {}; {} {}\n", kernels, readable(kernel_ns), readable(self_ns),
+  text += fmt::format("{} kernels in {}; {} {}\n", kernels, readable_ns(kernel_ns), readable_ns(self_ns),
                       by == ProfileBy::Kernel ? "on the device" : "in all");
+  if (roof_ns == 0 && kernels != 0)
+    text += "the roofs of this machine are not known: run `pellucid machine` once\n";
   if (const std::uint64_t lost = dropped(); lost != 0)
     text +=
         fmt::format("{} events were dropped: ProfileOptions::most_bytes is {} bytes\n", lost, bytes_used());

@@ -1,8 +1,10 @@
 // A profile as Chrome JSON with the categories, arguments and flows of Kineto, PyTorch's profiler.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "pellucid/profile.h"
@@ -117,7 +119,7 @@ std::string_view torch_name(DType dtype) {
   }
 }
 
-constexpr std::uint64_t kStream = 7;  // PyTorch's own traces have their kernels on stream 7
+constexpr std::uint64_t kFirstStream = 7;  // PyTorch's own traces have their kernels on stream 7
 
 class TraceWriter {
  public:
@@ -134,12 +136,18 @@ class TraceWriter {
     name_row("process_labels", process_, 0, "CPU");
     name_row("process_name", 0, 0, "pellucid kernels");
     name_row("process_labels", 0, 0, "CPU kernels");
-    name_row("thread_name", 0, kStream, "stream 7");
   }
-  void footer() { out_.text("\n],\n\"traceName\": \"pellucid\"\n}\n"); }
+  void footer() {
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      name_row("thread_name", process_, row_of(threads_[i]), fmt::format("thread {}", threads_[i]));
+      name_row("thread_name", 0, kFirstStream + i, fmt::format("stream {}", kFirstStream + i));
+    }
+    out_.text("\n],\n\"traceName\": \"pellucid\"\n}\n");
+  }
 
   void event(const ProfileEvent& e) {
     using Kind = ProfileEvent::Kind;
+    enter_thread(e.thread);
     switch (e.kind) {
       case Kind::Kernel:
         return kernel(e);
@@ -165,7 +173,7 @@ class TraceWriter {
         break;
     }
     out_.text("\"External id\": ");
-    out_.number(external_id(e));
+    out_.number(span_id(e));
     if (e.sequence != 0) {
       out_.text(", \"Sequence number\": ");
       out_.number(e.sequence);
@@ -192,14 +200,26 @@ class TraceWriter {
     out_.number(process);
     out_.text(", \"tid\": ");
     out_.number(row);
-    out_.text(what == "process_labels" ? ", \"args\": {\"labels\": \"" : ", \"args\": {\"name\": \"");
+    out_.text(", \"ts\": 0.000, \"args\": {\"");
+    out_.text(what == "process_labels" ? "labels" : "name");
+    out_.text("\": \"");
     out_.text(label);
     out_.text("\"}}");
   }
-  std::uint64_t row_of(const ProfileEvent& e) const {
-    return static_cast<std::uint64_t>(process_) + e.thread;
+  // Each thread has a stream of its own: kernels of two threads overlap, those of a stream do not.
+  void enter_thread(std::uint32_t thread) {
+    if (!threads_.empty() && threads_[stream_ - kFirstStream] == thread) [[likely]]
+      return;
+    const auto found = std::find(threads_.begin(), threads_.end(), thread);
+    stream_ = kFirstStream + static_cast<std::uint64_t>(found - threads_.begin());
+    if (found == threads_.end()) threads_.push_back(thread);
   }
+  std::uint64_t row_of(std::uint32_t thread) const { return static_cast<std::uint64_t>(process_) + thread; }
   static std::uint64_t external_id(const ProfileEvent& e) { return std::uint64_t{e.thread} << 40 | e.id; }
+  // Of a span that is no op, which has none of its own, one that no op has.
+  std::uint64_t span_id(const ProfileEvent& e) {
+    return e.id != 0 ? external_id(e) : std::uint64_t{e.thread} << 40 | std::uint64_t{1} << 39 | ++spans_;
+  }
 
   void place(int process, std::uint64_t row, const ProfileEvent& e) {
     out_.text("\", \"pid\": ");
@@ -221,7 +241,7 @@ class TraceWriter {
     out_.text("\", \"name\": \"");
     out_.text(prefix);
     out_.escaped(e.name);
-    place(process_, row_of(e), e);
+    place(process_, row_of(e.thread), e);
     duration(e);
   }
   void flow(char phase, std::string_view category, std::uint64_t id, const ProfileEvent& e,
@@ -235,7 +255,7 @@ class TraceWriter {
     out_.text(category);
     out_.text("\", \"name\": \"");
     out_.text(category);
-    place(on_stream ? 0 : process_, on_stream ? kStream : row_of(e), e);
+    place(on_stream ? 0 : process_, on_stream ? stream_ : row_of(e.thread), e);
     out_.text(phase == 'f' ? ", \"bp\": \"e\"}" : "}");
   }
   void list(ArrayView<std::int64_t> numbers) {
@@ -276,12 +296,13 @@ class TraceWriter {
     out_.text("\"");
   }
 
-  // Twice: on the thread, which waits for it, and on the stream; joined by a correlation.
+  // Twice: on the thread, which waits for it, and on the stream; joined by a correlation. HTA takes for a
+  // launch what has the name of one in CUDA, and nothing else.
   void kernel(const ProfileEvent& e) {
     const std::uint64_t correlation = ++correlation_;
     separate();
-    out_.text("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"pelLaunchKernel");
-    place(process_, row_of(e), e);
+    out_.text("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel");
+    place(process_, row_of(e.thread), e);
     duration(e);
     out_.text("\"External id\": ");
     out_.number(external_id(e));
@@ -292,13 +313,15 @@ class TraceWriter {
     separate();
     out_.text("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"");
     out_.escaped(e.name);
-    place(0, kStream, e);
+    place(0, stream_, e);
     duration(e);
     out_.text("\"External id\": ");
     out_.number(external_id(e));
     out_.text(", \"correlation\": ");
     out_.number(correlation);
-    out_.text(", \"device\": 0, \"context\": 1, \"stream\": 7, \"bytes read\": ");
+    out_.text(", \"device\": 0, \"context\": 1, \"stream\": ");
+    out_.number(stream_);
+    out_.text(", \"bytes read\": ");
     out_.number(e.bytes_read);
     out_.text(", \"bytes written\": ");
     out_.number(e.bytes_written);
@@ -326,7 +349,7 @@ class TraceWriter {
   void memory(const ProfileEvent& e) {
     separate();
     out_.text("{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]");
-    place(process_, row_of(e), e);
+    place(process_, row_of(e.thread), e);
     out_.text(", \"args\": {\"Bytes\": ");
     out_.number(e.bytes);
     out_.text(", \"Device Type\": 0, \"Device Id\": -1, \"Total Allocated\": ");
@@ -337,7 +360,9 @@ class TraceWriter {
   Writer& out_;
   int process_;
   bool is_first_ = true;
-  std::uint64_t correlation_ = 0;
+  std::uint64_t correlation_ = 0, spans_ = 0;
+  std::vector<std::uint32_t> threads_;  // in the order in which they were met
+  std::uint64_t stream_ = kFirstStream;
 };
 
 }  // namespace

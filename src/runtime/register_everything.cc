@@ -1,6 +1,7 @@
 // The only file that knows all ops, backends and layers.
 #include "autograd/register.h"
 #include "backends/cpu/kernels.h"
+#include "compile/capture.h"
 #include "dispatch/registry.h"
 
 namespace pel {
@@ -11,6 +12,7 @@ void register_everything() {
   register_profile();
   autograd::register_autograd();
   autograd::register_autocast();
+  compile::register_capture();
 }
 
 }  // namespace pel

@@ -10,14 +10,16 @@ namespace {
 
 constinit thread_local DimContext* current = nullptr;
 
-DimContext& context() {
+}  // namespace
+
+DimContext& dim_context() {
   PEL_CHECK(
       current != nullptr, CaptureError,
       "a symbolic size is used outside the capture that made it; keep sizes inside the compiled function");
   return *current;
 }
 
-}  // namespace
+std::int64_t generic_value(Dim dim) { return dim.is_symbolic() ? dim_context().generic(dim) : dim.value(); }
 
 DimContextScope::DimContextScope(DimContext& context) : outer_(current) { current = &context; }
 DimContextScope::~DimContextScope() { current = outer_; }
@@ -29,7 +31,7 @@ void number_out_of_range(const char* range) {
 }
 
 Dim dim_combine(DimOp op, Dim a, Dim b) {
-  if (a.is_symbolic() || b.is_symbolic()) return context().combine(op, a, b);
+  if (a.is_symbolic() || b.is_symbolic()) return dim_context().combine(op, a, b);
   const std::int64_t x = a.value(), y = b.value();
   std::int64_t result = 0;
   bool overflow = false;
@@ -60,10 +62,10 @@ Dim dim_combine(DimOp op, Dim a, Dim b) {
 
 bool dim_compare(DimRelation relation, Dim a, Dim b, Site site) {
   if (Dim::identical(a, b)) return relation == DimRelation::Eq || relation == DimRelation::Le;
-  return context().compare(relation, a, b, site);
+  return dim_context().compare(relation, a, b, site);
 }
 
-std::int64_t dim_value(Dim a, Site site) { return context().value(a, site); }
+std::int64_t dim_value(Dim a, Site site) { return dim_context().value(a, site); }
 
 }  // namespace detail
 

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pellucid/dim.h"
+#include "pellucid/tensor.h"
 
 namespace pel {
 
@@ -16,7 +19,24 @@ class DimContext {
   virtual bool compare(detail::DimRelation relation, Dim a, Dim b, const Site& site) = 0;
   virtual std::int64_t value(Dim a, const Site& site) = 0;
   virtual std::string text(Dim a) const = 0;
+  virtual std::int64_t generic(Dim a) const = 0;  // see generic_value
+
+  // A size given where a tensor may stand, as in x / x.size(0): a tensor without data, which is known again.
+  void keep_number(const Tensor& number, Dim value) { numbers_.emplace_back(number, value); }
+  Dim number(const Tensor& number) const {
+    for (const auto& [kept, value] : numbers_)
+      if (kept.is_same(number)) return value;
+    return 0;
+  }
+
+ private:
+  std::vector<std::pair<Tensor, Dim>> numbers_;
 };
+// That of this thread; an error where there is none.
+DimContext& dim_context();
+// A size or stride where no size is 1 and inputs have the order of strides that they were captured with: what
+// questions about the order of axes go by. A plain one is itself; a symbolic one is asked nothing.
+std::int64_t generic_value(Dim dim);
 
 // Installs a context for this thread while in scope.
 class DimContextScope {
@@ -28,6 +48,22 @@ class DimContextScope {
 
  private:
   DimContext* outer_;
+};
+
+// Whether tensors that this thread makes have data. While a function is captured they have none: they stand
+// for what its graph will compute. A flag of its own, because a key would cost every tensor four instructions
+// more.
+enum class NewData : bool { Real, None };
+extern constinit thread_local NewData new_data __attribute__((tls_model("initial-exec")));
+class NewDataScope {
+ public:
+  explicit NewDataScope(NewData kind) : saved_(new_data) { new_data = kind; }
+  ~NewDataScope() { new_data = saved_; }
+  NewDataScope(const NewDataScope&) = delete;
+  NewDataScope& operator=(const NewDataScope&) = delete;
+
+ private:
+  NewData saved_;
 };
 
 }  // namespace pel

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "tensor/dim_context.h"
 
 namespace pel {
 
@@ -56,9 +57,10 @@ SmallVector<std::size_t, 6> axes_by_stride(Dims sizes, Dims strides) {
   std::reverse(order.begin(), order.end());
   // 1: a belongs further out than b; -1: further in; 0: cannot tell.
   const auto further_out = [&](std::size_t a, std::size_t b) {
-    if (strides[a] == 0 || strides[b] == 0) return 0;
-    if (strides[a] != strides[b]) return strides[b] < strides[a] ? 1 : -1;
-    return sizes[b] < sizes[a] ? 1 : 0;
+    const std::int64_t own = generic_value(strides[a]), other = generic_value(strides[b]);
+    if (own == 0 || other == 0) return 0;
+    if (own != other) return other < own ? 1 : -1;
+    return generic_value(sizes[b]) < generic_value(sizes[a]) ? 1 : 0;
   };
   for (std::size_t i = 1; i < order.size(); ++i) {
     std::size_t moving = i;

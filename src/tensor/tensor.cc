@@ -9,12 +9,15 @@
 #include "base/check.h"
 #include "tensor/block_pool.h"
 #include "tensor/data_allocator.h"
+#include "tensor/dim_context.h"
 #include "tensor/make.h"
 
 namespace pel {
 
 using detail::StorageHeader;
 using detail::TensorHeader;
+
+constinit thread_local NewData new_data = NewData::Real;
 
 namespace {
 
@@ -82,7 +85,7 @@ void check_device(Device device) {
 TensorHeader* new_tensor(std::size_t rank, Dim elements, DType dtype, Device device) {
   check_rank(rank);
   check_device(device);
-  const bool no_data = elements.is_symbolic() || device.type != DeviceType::Cpu;
+  const bool no_data = elements.is_symbolic() || device.type != DeviceType::Cpu || new_data == NewData::None;
   const std::int64_t bytes = no_data ? 0 : (elements * size_bytes(dtype)).value();
   const bool small = bytes <= kSmallBytes && rank <= kInlineRank;
   const int small_class =

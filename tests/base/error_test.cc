@@ -20,12 +20,19 @@ struct CodeName {
   const char* name;
 };
 constexpr CodeName kCodes[] = {
-    {ErrorCode::Shape, 1, "E01 shape"},        {ErrorCode::DType, 2, "E02 dtype"},
-    {ErrorCode::Index, 3, "E03 index"},        {ErrorCode::Value, 4, "E04 value"},
-    {ErrorCode::Device, 5, "E05 device"},      {ErrorCode::Alias, 6, "E06 alias"},
-    {ErrorCode::Version, 7, "E07 version"},    {ErrorCode::NoKernel, 8, "E08 no kernel"},
-    {ErrorCode::Memory, 9, "E09 memory"},      {ErrorCode::Registry, 10, "E10 registry"},
-    {ErrorCode::Capture, 11, "E11 capture"},   {ErrorCode::File, 12, "E12 file"},
+    {ErrorCode::Shape, 1, "E01 shape"},
+    {ErrorCode::DType, 2, "E02 dtype"},
+    {ErrorCode::Index, 3, "E03 index"},
+    {ErrorCode::Value, 4, "E04 value"},
+    {ErrorCode::Device, 5, "E05 device"},
+    {ErrorCode::Alias, 6, "E06 alias"},
+    {ErrorCode::Version, 7, "E07 version"},
+    {ErrorCode::NoKernel, 8, "E08 no kernel"},
+    {ErrorCode::Memory, 9, "E09 memory"},
+    {ErrorCode::Registry, 10, "E10 registry"},
+    {ErrorCode::Capture, 11, "E11 capture"},
+    {ErrorCode::File, 12, "E12 file"},
+    {ErrorCode::Expectation, 13, "E13 expectation"},
     {ErrorCode::Internal, 99, "E99 internal"},
 };
 
@@ -42,11 +49,12 @@ TEST(ErrorCodes, AnUnknownOneHasANameToo) {
 }
 
 TEST(ErrorCodes, EachClassCarriesItsOwn) {
-  const ErrorCode codes[] = {ShapeError("").code(),    DTypeError("").code(),    IndexError("").code(),
-                             ValueError("").code(),    DeviceError("").code(),   AliasError("").code(),
-                             VersionError("").code(),  NoKernelError("").code(), MemoryError("").code(),
-                             RegistryError("").code(), CaptureError("").code(),  FileError("").code(),
-                             InternalError("").code()};
+  const ErrorCode codes[] = {ShapeError("").code(),       DTypeError("").code(),    IndexError("").code(),
+                             ValueError("").code(),       DeviceError("").code(),   AliasError("").code(),
+                             VersionError("").code(),     NoKernelError("").code(), MemoryError("").code(),
+                             RegistryError("").code(),    CaptureError("").code(),  FileError("").code(),
+                             ExpectationError("").code(), InternalError("").code()};
+  static_assert(std::size(codes) == std::size(kCodes));
   for (std::size_t i = 0; i < std::size(codes); ++i) EXPECT_EQ(codes[i], kCodes[i].code);
 }
 

@@ -17,14 +17,14 @@
 namespace pel {
 namespace {
 
-constexpr int kThreads = 8;
+constexpr int kReaders = 8;
 
 // Runs f(thread number) on all threads, which start together.
 template <class F>
 void on_threads(F&& f) {
-  std::barrier start(kThreads);
+  std::barrier start(kReaders);
   std::vector<std::jthread> threads;
-  for (int t = 0; t < kThreads; ++t) {
+  for (int t = 0; t < kReaders; ++t) {
     threads.emplace_back([&, t] {
       start.arrive_and_wait();
       f(t);
@@ -86,51 +86,51 @@ TEST_F(SharedTensor, ViewsAndClonesAreMadeAndDroppedByAllThreads) {
 
 TEST_F(SharedTensor, TheLastReferenceMayBeDroppedByAnyThread) {
   for (int round = 0; round < 200; ++round) {
-    std::vector<Tensor> copies(kThreads, zeros({round % 2 ? 10 : 1000}));
+    std::vector<Tensor> copies(kReaders, zeros({round % 2 ? 10 : 1000}));
     on_threads([&](int t) { copies[static_cast<std::size_t>(t)] = Tensor(); });
   }
 }
 
 TEST_F(SharedTensor, TheLastViewMayBeDroppedByAnyThreadAndTheDeleterRunsOnce) {
   for (int round = 0; round < 200; ++round) {
-    float values[kThreads] = {};
+    float values[kReaders] = {};
     std::atomic<int> deleted = 0;
     std::vector<Tensor> views;
     {
       External memory;
       memory.data = values;
-      memory.sizes = {kThreads};
+      memory.sizes = {kReaders};
       memory.deleter = [&](void*) { ++deleted; };
       const Tensor x = from_external(std::move(memory));
-      for (int t = 0; t < kThreads; ++t) views.push_back(x[t]);
+      for (int t = 0; t < kReaders; ++t) views.push_back(x[t]);
     }
     on_threads([&](int t) {
       views[static_cast<std::size_t>(t)].fill_(t);
       views[static_cast<std::size_t>(t)] = Tensor();
     });
     EXPECT_EQ(deleted, 1);
-    EXPECT_EQ(values[kThreads - 1], kThreads - 1);
+    EXPECT_EQ(values[kReaders - 1], kReaders - 1);
   }
 }
 
 TEST_F(SharedTensor, DisjointRowsAreWrittenByDifferentThreads) {
-  const Tensor x = zeros({kThreads, 100}, kI32);
+  const Tensor x = zeros({kReaders, 100}, kI32);
   on_threads([&](int t) {
     const Tensor source = full({100}, t, kI32);
     for (int i = 0; i < 100; ++i) x[t].copy_(source);
   });
-  for (int t = 0; t < kThreads; ++t) EXPECT_EQ(x[t][99].item().to_int(), t);
+  for (int t = 0; t < kReaders; ++t) EXPECT_EQ(x[t][99].item().to_int(), t);
 }
 
 TEST_F(SharedTensor, TheVersionCountsEveryWriteToDisjointRowsByDifferentThreads) {
-  const Tensor x = zeros({kThreads, 4}, kI32);
+  const Tensor x = zeros({kReaders, 4}, kI32);
   const std::uint32_t start = x.version();
   constexpr std::uint32_t kWrites = 5000;
   on_threads([&](int t) {
     const Tensor row = x[t];
     for (std::uint32_t i = 0; i < kWrites; ++i) row.fill_(t);
   });
-  EXPECT_EQ(x.version(), start + kThreads * kWrites);
+  EXPECT_EQ(x.version(), start + kReaders * kWrites);
 }
 
 TEST_F(SharedTensor, StatsLimitsAndTheCacheAreUsedFromAllThreads) {

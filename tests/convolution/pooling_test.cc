@@ -32,7 +32,7 @@ Tensor image(const Numbers& sizes, DType dtype, int layout, std::uint64_t seed) 
   return values;
 }
 
-std::vector<double> values_of(const Tensor& t) {
+std::vector<double> doubles_of(const Tensor& t) {
   const Tensor wide = to_copy(t, kF64).clone(Layout::RowMajor);
   const double* p = wide.data<const double>();
   return {p, p + wide.numel().value()};
@@ -115,9 +115,9 @@ TEST(Pooling, TheGreatestOfEachWindowAndItsPlace) {
     const Tensor x = image(c.sizes, c.dtype, c.layout, static_cast<std::uint64_t>(i));
     const auto [greatest, where] = max_pool2d_with_indices(x, c.kernel, c.stride, c.padding, c.dilation,
                                                            c.ceil ? CeilMode::Yes : CeilMode::No);
-    const std::vector<double> values = values_of(greatest), places = values_of(where);
+    const std::vector<double> values = doubles_of(greatest), places = doubles_of(where);
     bool right = true;
-    for_windows(c, values_of(x), [&](std::int64_t at, const auto& window, std::int64_t) {
+    for_windows(c, doubles_of(x), [&](std::int64_t at, const auto& window, std::int64_t) {
       if (window.empty()) return;
       auto best = window[0];
       for (const auto& element : window) {
@@ -140,14 +140,14 @@ TEST(Pooling, TheMeanOfEachWindow) {
     const std::optional<std::int64_t> divisor =
         random() % 4 == 0 ? std::optional<std::int64_t>(3) : std::nullopt;
     const Tensor x = image(c.sizes, c.dtype, c.layout, static_cast<std::uint64_t>(i));
-    const std::vector<double> means = values_of(
+    const std::vector<double> means = doubles_of(
         avg_pool2d(x, c.kernel, c.stride, c.padding, c.ceil ? CeilMode::Yes : CeilMode::No, counts, divisor));
     const double digits = c.dtype == kF64   ? 0x1p-50
                           : c.dtype == kF32 ? 0x1p-23
                           : c.dtype == kF16 ? 0x1p-10
                                             : 0x1p-7;
     bool right = true;
-    for_windows(c, values_of(x), [&](std::int64_t at, const auto& window, std::int64_t with_padding) {
+    for_windows(c, doubles_of(x), [&](std::int64_t at, const auto& window, std::int64_t with_padding) {
       double sum = 0;  // of small whole numbers: exact
       for (const auto& element : window) sum += element.value;
       const double count = divisor                          ? static_cast<double>(*divisor)
@@ -164,10 +164,10 @@ TEST(Pooling, AdaptiveWindowsCoverTheInput) {
   for (const int layout : {0, 1, 2}) {
     for (const Numbers& out : {Numbers{1, 1}, Numbers{2, 3}, Numbers{5, 7}, Numbers{9, 20}}) {
       const Tensor x = image({2, 19, 7, 11}, kF32, layout, 5);
-      const std::vector<double> values = values_of(x);
-      const std::vector<double> means = values_of(adaptive_avg_pool2d(x, {out[0], out[1]}));
+      const std::vector<double> values = doubles_of(x);
+      const std::vector<double> means = doubles_of(adaptive_avg_pool2d(x, {out[0], out[1]}));
       const auto [greatest, where] = adaptive_max_pool2d(x, {out[0], out[1]});
-      const std::vector<double> best = values_of(greatest);
+      const std::vector<double> best = doubles_of(greatest);
       std::size_t at = 0;
       for (std::int64_t plane = 0; plane < 38; ++plane) {
         for (std::int64_t i = 0; i < out[0]; ++i) {
@@ -231,7 +231,7 @@ TEST(Upsample, AnImageOfOneNumberStaysOne) {
            {upsample_nearest2d(x, {7, 9}), upsample_bilinear2d(x, {7, 9}, AlignCorners::Yes),
             upsample_bilinear2d(x, {3, 2}, AlignCorners::No),
             upsample_bicubic2d(x, {8, 11}, AlignCorners::No)}) {
-        for (const double value : values_of(y)) ASSERT_NEAR(value, 3, 1e-5);
+        for (const double value : doubles_of(y)) ASSERT_NEAR(value, 3, 1e-5);
       }
     }
   }

@@ -257,7 +257,7 @@ TEST(Registry, ShapeRulesGiveTheSameOnTheMetaDevice) {
 }
 
 std::string public_header(const std::string& name) {
-  std::ifstream file(std::string(PELLUCID_SOURCE_DIR) + "/include/pellucid/" + name);
+  std::ifstream file(PELLUCID_SOURCE_DIR "/include/pellucid/" + name);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -27,6 +27,7 @@ def copy_project(to):
     # None of these is needed by the op; all would be built.
     for folder in ("bench", "examples"):
         (to / folder).mkdir()
+    shutil.rmtree(to / "tools" / "pellucid")
     for folder in (to / "tests").iterdir():
         if folder.is_dir() and folder.name not in ("conformance", "exhaustive", "support"):
             shutil.rmtree(folder)

@@ -89,6 +89,49 @@ TEST(Profile, AnOpAndItsKernelHaveShapesBytesAndPlace) {
   EXPECT_EQ(kernel.event.end_ns, op.event.end_ns);  // one stamp serves both
 }
 
+TEST(Profile, AnOpThatEndsWithItsKernelAndOneThatDoesNotAreToldAlike) {
+  const Tensor a = ones({4, 6}), b = ones({4, 6}), row = ones({6});
+  ProfileOptions plain, without_shapes, with_memory;
+  without_shapes.shapes = false;
+  with_memory.memory = true;
+  for (const ProfileOptions& options : {plain, without_shapes, with_memory}) {
+    for (const Tensor& other : {b, row, b.t().contiguous().t()}) {
+      const auto events = profiled([&] { add(a, other); }, options);
+      const auto kernels = of(events, Kind::Kernel), ops = of(events, Kind::Op);
+      ASSERT_EQ(kernels.size(), 1u);
+      ASSERT_EQ(ops.size(), 1u);
+      const Kept &kernel = kernels[0], &op = ops[0];
+      EXPECT_EQ(op.name, "add");
+      EXPECT_EQ(std::string(kernel.event.op), "add");
+      EXPECT_TRUE(op.event.is_outermost);
+      EXPECT_FALSE(kernel.event.is_outermost);
+      EXPECT_EQ(op.event.depth, 0u);
+      EXPECT_EQ(kernel.event.depth, 1u);
+      EXPECT_EQ(kernel.event.id, op.event.id);
+      EXPECT_EQ(kernel.event.bytes_written, 24 * 4u);
+      EXPECT_EQ(kernel.event.bytes_read, static_cast<std::uint64_t>(24 + other.numel().value()) * 4);
+      EXPECT_TRUE(kernel.is_inside(op));
+      EXPECT_LE(op.event.begin_ns, kernel.event.begin_ns);
+      EXPECT_EQ(kernel.event.end_ns, op.event.end_ns);
+      const std::size_t shapes = options.shapes ? 2 : 0;
+      ASSERT_EQ(op.sizes.size(), shapes);
+      if (shapes == 0) continue;
+      EXPECT_EQ(op.sizes[0], (std::vector<std::int64_t>{4, 6}));
+      EXPECT_EQ(op.strides[1].front(), other.stride(0).value());
+      EXPECT_EQ(op.sizes[1].size(), static_cast<std::size_t>(other.dim()));
+    }
+  }
+}
+
+TEST(Profile, TellsOfThreeHundredTensorsWithoutTheirShapes) {
+  const std::vector<Tensor> many(300, ones({}));
+  const auto events = profiled([&] { stack(many); });
+  const auto kernels = of(events, Kind::Kernel);
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].event.bytes_read, 300 * 4u);
+  EXPECT_EQ(kernels[0].event.bytes_written, 300 * 4u);
+}
+
 TEST(Profile, ViewsLaunchNothingAndSyncsAreMarked) {
   const Tensor x = ones({4, 6});
   const auto events = profiled([&] {

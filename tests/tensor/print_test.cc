@@ -13,7 +13,7 @@
 namespace pel {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Print, IntegersAlignToTheRight) {
   EXPECT_EQ(to_string(tensor({1, 2, 3})), "tensor([1, 2, 3], i64[3])");
@@ -38,7 +38,8 @@ TEST(Print, VerySmallAndVeryLargeNumbersAreScientific) {
 }
 
 TEST(Print, NanAndInfinityDoNotChangeTheOtherNumbers) {
-  EXPECT_EQ(to_string(tensor({std::nan(""), kInf, -kInf, 1.0})), "tensor([ nan,  inf, -inf,   1.], f32[4])");
+  EXPECT_EQ(to_string(tensor({std::nan(""), kInfinity, -kInfinity, 1.0})),
+            "tensor([ nan,  inf, -inf,   1.], f32[4])");
   EXPECT_EQ(to_string(tensor({std::nan(""), 1.5})), "tensor([   nan, 1.5000], f32[2])");
 }
 
@@ -184,7 +185,7 @@ TEST(ScalarText, TellsTheKindsApart) {
   EXPECT_EQ(to_string(Scalar(3.0)), "3.0");
   EXPECT_EQ(to_string(Scalar(0.5)), "0.5");
   EXPECT_EQ(to_string(Scalar(1e300)), "1e+300");
-  EXPECT_EQ(to_string(Scalar(kInf)), "inf");
+  EXPECT_EQ(to_string(Scalar(kInfinity)), "inf");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/target.h"
+#include "profile/recorder.h"
 
 namespace pel::codegen {
 namespace {
@@ -84,6 +85,7 @@ Machines& machines() {
 }  // namespace
 
 CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
+  const profile::CompileSpan span(is_profiling() && !kernels.empty() ? interned(kernels.front().name) : "");
   auto machine = machines().take(isa);
   llvm::LLVMContext context;
   const auto module = emit_module(context, kernels, isa, Linkage::IntoProcess);

@@ -1,0 +1,23 @@
+# The program pellucid: what it shows is in src/inspect, which sees the public headers alone; tools/pellucid parses arguments.
+
+find_package(CLI11 REQUIRED)
+
+file(GLOB inspect_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/inspect/*.cc")
+add_library(pellucid_inspect STATIC ${inspect_sources})
+pellucid_compile_together(pellucid_inspect 13)
+target_include_directories(pellucid_inspect PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(pellucid_inspect PRIVATE pellucid_flags PUBLIC fmt::fmt)
+
+file(GLOB tool_sources CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/tools/pellucid/*.cc" "${PROJECT_SOURCE_DIR}/tools/pellucid/commands/*.cc")
+add_executable(pellucid-tool ${tool_sources})
+pellucid_compile_together(pellucid-tool 20)
+set_target_properties(pellucid-tool PROPERTIES OUTPUT_NAME pellucid)
+target_include_directories(pellucid-tool PRIVATE "${PROJECT_SOURCE_DIR}/tools/pellucid")
+target_link_libraries(pellucid-tool PRIVATE pellucid_flags pellucid_inspect pellucid_doctor Pellucid::pellucid CLI11::CLI11)
+target_compile_definitions(pellucid-tool PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
+
+add_test(NAME cli
+  COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/inspect/cli.py" $<TARGET_FILE:pellucid-tool>
+    "${PROJECT_BINARY_DIR}")
+set_tests_properties(cli PROPERTIES TIMEOUT 900)

@@ -1,0 +1,25 @@
+// Runs a function once with tensors that have symbolic sizes and no data, and keeps the ops that it calls.
+#pragma once
+
+#include <functional>
+
+#include "compile/graph.h"
+#include "compile/guards.h"
+
+namespace pel::compile {
+
+using TensorFunction = std::function<std::vector<Tensor>(ArrayView<Tensor> inputs)>;
+
+struct Captured {
+  Graph graph;
+  Guards guards;
+};
+
+// `inputs` say ranks, dtypes, layouts and the answers to what is compared; their data is not read. Tensors
+// that the function holds itself become constants, read again at each run. What it computes on the host is
+// frozen. A CaptureError names the call that a graph cannot hold.
+Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs);
+
+void register_capture();  // puts the recording on the Capture key
+
+}  // namespace pel::compile

@@ -1,0 +1,24 @@
+// What was decided about a graph, and why: every pass writes down what it did.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pellucid/api.h"
+
+namespace pel::compile {
+
+struct Decision {
+  std::string pass, what, reason;
+  Site site{};  // of the call that it is about
+};
+
+struct Explanation {
+  std::vector<Decision> decisions;
+
+  // One line a decision: "remove_dead_code: %5 = mul: nothing reads it  # model.cc:12".
+  std::string text() const;
+};
+
+}  // namespace pel::compile

@@ -1,0 +1,89 @@
+// A captured function: ops in the order in which they ran, over values that have dtype, sizes and strides.
+// Sizes are expressions over the symbols of the inputs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pellucid/op.h"
+
+#include "ir/symbolic_sizes.h"
+
+namespace pel::compile {
+
+struct ValueId {
+  std::uint32_t number = 0;
+  bool operator==(const ValueId&) const = default;
+};
+
+// A tensor of the function. Views of one memory have the same storage number.
+struct GraphValue {
+  enum class Origin : std::uint8_t { Input, Constant, Node };
+  Origin origin = Origin::Node;
+  DType dtype = DType::F32;
+  Device device;
+  std::vector<Dim> sizes, strides;  // strides in elements
+  bool is_row_major = false;
+  std::uint32_t storage = 0;
+};
+
+// As Value (value.h), with values of the graph in the place of tensors. A Scalar in the place of a tensor is
+// a number that was given there, as the 2 of mul(x, 2).
+using GraphArg = std::variant<std::monostate, ValueId, std::vector<ValueId>, Dim, double, bool, Scalar, DType,
+                              Device, std::vector<Dim>, std::string>;
+
+// One call. An op that writes to an argument has that argument's value as its result too.
+struct GraphNode {
+  const Op* op = nullptr;
+  std::vector<GraphArg> args;
+  std::vector<GraphArg> results;  // values and lists of them
+  Site site{};
+};
+
+// Where the value of a symbol is read from when a graph runs.
+struct SymbolSource {
+  enum class What : std::uint8_t { Size, Stride };
+  What what = What::Size;
+  std::uint32_t input = 0, axis = 0;
+};
+
+struct Graph {
+  std::shared_ptr<SymbolicSizes> sizes;
+  std::vector<SymbolSource> symbols;  // s0, s1, …
+  std::vector<GraphValue> values;
+  std::vector<ValueId> inputs;    // a tensor that was given twice stands here twice
+  std::vector<Tensor> constants;  // tensors that the function holds itself, such as weights
+  std::vector<ValueId> constant_values;
+  std::vector<GraphNode> nodes;
+  std::vector<ValueId> outputs;
+
+  const GraphValue& operator[](ValueId id) const { return values[id.number]; }
+};
+
+// f(id) for each value that an argument or a result names.
+template <class F>
+void for_values(const GraphArg& arg, F&& f) {
+  if (const ValueId* id = std::get_if<ValueId>(&arg)) f(*id);
+  if (const auto* ids = std::get_if<std::vector<ValueId>>(&arg))
+    for (const ValueId id : *ids) f(id);
+}
+
+// As it stands in the text of a graph. Numbers are exact and 1, 1.0 and true differ: equal texts are equal
+// arguments.
+std::string to_string(const GraphArg& arg, const SymbolicSizes& sizes);
+
+// Throws InternalError with the node and the rule: values are made before they are used and by one node
+// alone, arguments have the types of the schema, an input has its symbols.
+void verify(const Graph& graph);
+
+// graph(%0: f32[s0, s1]) {
+//   guard s0 == s1
+//   %2 = t(%1) : f32[8, 4] strides [1, 8]  # model.cc:12
+//   return %3
+// }
+std::string to_string(const Graph& graph);
+
+}  // namespace pel::compile

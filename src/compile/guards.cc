@@ -1,0 +1,122 @@
+#include "compile/guards.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "tensor/make.h"
+
+namespace pel::compile {
+namespace {
+
+bool holds(detail::DimRelation relation, std::int64_t left, std::int64_t right) {
+  switch (relation) {
+    case detail::DimRelation::Eq:
+      return left == right;
+    case detail::DimRelation::Ne:
+      return left != right;
+    case detail::DimRelation::Lt:
+      return left < right;
+    case detail::DimRelation::Le:
+      return left <= right;
+  }
+  return false;
+}
+
+// Whether strides are those of a dense tensor whose axes lie in `order`.
+bool is_dense_in(const Tensor& tensor, const std::vector<std::uint32_t>& order) {
+  std::int64_t next = 1;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    const std::int64_t size = tensor.sizes()[*axis].value();
+    if (size != 1 && tensor.strides()[*axis].value() != next) return false;
+    next *= std::max<std::int64_t>(size, 1);
+  }
+  return true;
+}
+
+}  // namespace
+
+InputLayout layout_of(const Tensor& tensor) {
+  InputLayout layout;
+  layout.order.resize(static_cast<std::size_t>(tensor.dim()));
+  std::iota(layout.order.begin(), layout.order.end(), 0u);
+  layout.is_dense = is_dense_in(tensor, layout.order);
+  if (layout.is_dense) return layout;  // row-major wins where axes of size 1 leave a choice
+  // A bubble sort: stable, and axes of size 1 stay where they are.
+  const auto must_swap = [&](std::uint32_t a, std::uint32_t b) {
+    const bool counts = tensor.sizes()[a].value() != 1 && tensor.sizes()[b].value() != 1;
+    return counts && tensor.strides()[a].value() < tensor.strides()[b].value();
+  };
+  for (std::size_t end = layout.order.size(); end > 1; --end) {
+    for (std::size_t i = 0; i + 1 < end; ++i)
+      if (must_swap(layout.order[i], layout.order[i + 1])) std::swap(layout.order[i], layout.order[i + 1]);
+  }
+  layout.is_dense = is_dense_in(tensor, layout.order);
+  for (std::uint32_t axis = 0; !layout.is_dense && axis < layout.order.size(); ++axis)
+    if (tensor.sizes()[axis].value() != 1 && tensor.strides()[axis].value() == 0)
+      layout.repeated.push_back(axis);
+  return layout;
+}
+
+bool fits_layout(const Tensor& tensor, const InputLayout& layout) {
+  if (layout.is_dense) return is_dense_in(tensor, layout.order);
+  return layout_of(tensor) == layout;
+}
+
+std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, ArrayView<Tensor> given,
+                                                       std::string* reason) const {
+  const auto fail = [&](auto&& text) -> std::optional<std::vector<std::int64_t>> {
+    if (reason != nullptr) *reason = text();
+    return std::nullopt;
+  };
+  if (given.size() != inputs.size())
+    return fail([&] { return fmt::format("{} inputs, captured with {}", given.size(), inputs.size()); });
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const InputClass& wanted = inputs[i];
+    const GraphValue& value = graph[graph.inputs[i]];
+    const Tensor& t = given[i];
+    if (static_cast<std::size_t>(t.dim()) != value.sizes.size())
+      return fail([&] {
+        return fmt::format("input {} has rank {}, captured with {}", i, t.dim(), value.sizes.size());
+      });
+    if (t.dtype() != wanted.dtype)
+      return fail([&] {
+        return fmt::format("input {} is {}, captured as {}", i, name(t.dtype()), name(wanted.dtype));
+      });
+    if (t.device() != wanted.device)
+      return fail([&] {
+        return fmt::format("input {} is on {}, captured on {}", i, to_string(t.device()),
+                           to_string(wanted.device));
+      });
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool is_same = t.is_same(given[j]), was_same = wanted.same_as == j;
+      if (is_same != was_same && !(is_same && wanted.same_as))
+        return fail(
+            [&] { return fmt::format("inputs {} and {} are {}one tensor", j, i, is_same ? "" : "not "); });
+    }
+    if (!fits_layout(t, wanted.layout))
+      return fail([&] {
+        return fmt::format("input {} has sizes {} and strides {}, another layout than captured", i,
+                           to_string(t.sizes()), to_string(t.strides()));
+      });
+  }
+  std::vector<std::int64_t> symbols;
+  symbols.reserve(graph.symbols.size());
+  for (const SymbolSource& source : graph.symbols) {
+    const Tensor& t = given[source.input];
+    symbols.push_back(
+        (source.what == SymbolSource::What::Size ? t.sizes() : t.strides())[source.axis].value());
+  }
+  for (const SizeGuard& guard : graph.sizes->guards()) {
+    if (!holds(guard.relation, graph.sizes->evaluate(guard.left, symbols),
+               graph.sizes->evaluate(guard.right, symbols)))
+      return fail([&] {
+        return fmt::format("{} does not hold, which {}:{} asked", graph.sizes->text(guard),
+                           guard.site.file_name(), guard.site.line());
+      });
+  }
+  return symbols;
+}
+
+}  // namespace pel::compile

@@ -1,0 +1,40 @@
+// What a captured graph is specialised on, and whether a call fits it: ranks, dtypes, devices, layouts,
+// inputs that are one tensor, and what was compared. Never a size.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/graph.h"
+
+namespace pel::compile {
+
+// How an input lies in memory. Strides of axes of size 1 say nothing.
+struct InputLayout {
+  std::vector<std::uint32_t> order;     // axes from the longest stride to the shortest
+  bool is_dense = false;                // in that order, without a gap; else every stride is a symbol
+  std::vector<std::uint32_t> repeated;  // axes of stride 0, which is no symbol
+  bool operator==(const InputLayout&) const = default;
+};
+InputLayout layout_of(const Tensor& tensor);
+// Whether a tensor could have been captured with this layout: where an axis has size 1, several orders fit.
+bool fits_layout(const Tensor& tensor, const InputLayout& layout);
+
+struct InputClass {
+  DType dtype = DType::F32;
+  Device device;
+  InputLayout layout;
+  std::optional<std::uint32_t> same_as;  // an earlier input that is the same tensor
+};
+
+struct Guards {
+  std::vector<InputClass> inputs;
+
+  // The values of the graph's symbols for this call, or none and, where asked for, the guard that fails in
+  // words.
+  std::optional<std::vector<std::int64_t>> match(const Graph& graph, ArrayView<Tensor> inputs,
+                                                 std::string* reason = nullptr) const;
+};
+
+}  // namespace pel::compile

@@ -1,0 +1,13 @@
+// The passes over a captured graph, in their order.
+#pragma once
+
+#include "compile/explanation.h"
+#include "compile/graph.h"
+
+namespace pel::compile {
+
+// Runs all passes, each on a graph that verifies and gives one. PELLUCID_LOG=passes prints the graph after
+// each, and its time.
+Graph run_passes(Graph graph, Explanation& why);
+
+}  // namespace pel::compile

@@ -1,0 +1,62 @@
+// Traces of PyTorch's profiler, of Pellucid's, and others in Chrome's JSON, of any length: what is in memory
+// is one block.
+//
+//   const TraceSummary summary = read_kineto("run.json", [&](const TraceEvent& e) { ... });
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "doctor/readers/byte_source.h"
+#include "doctor/trace_event.h"
+
+namespace pel::doctor {
+
+// Strict: the first thing that is wrong is a FileError that says where. Lenient: it is left out and listed.
+enum class Reading : std::uint8_t { Strict, Lenient };
+
+struct ReadOptions {
+  Reading reading = Reading::Strict;
+  std::size_t block_bytes = std::size_t{4} << 20;
+  std::size_t longest_piece_bytes = std::size_t{64} << 20;  // of one event, or one value of the metadata
+  std::size_t most_skipped = 1000;                          // that are listed; all are counted
+};
+
+struct Skipped {
+  std::uint64_t offset, bytes;
+  std::string reason;
+};
+
+struct TraceSummary {
+  std::uint64_t bytes = 0, events = 0;
+  std::array<std::array<std::uint64_t, kCategoryCount>, kPhaseCount> counts{};  // by phase and category
+  std::map<std::string, std::uint64_t> other_categories;  // those that have no Category, the first 100
+  bool has_old_categories = false;                        // of torch 1.8 to 1.12
+  // All but the events, in the order of the document: key and JSON. Values beyond 16 MB in all are left
+  // empty.
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::optional<std::int64_t> base_time_ns;  // to be added to times; none: they count from 1970
+  bool is_truncated = false;
+  std::vector<Skipped> skipped;
+  std::uint64_t skipped_count = 0, skipped_bytes = 0;
+
+  std::uint64_t count(Phase phase, Category category) const {
+    return counts[static_cast<std::size_t>(phase)][static_cast<std::size_t>(category)];
+  }
+  std::uint64_t count(Phase phase) const;
+  std::uint64_t count(Category category) const;
+  const std::string* find(std::string_view key) const;  // in the metadata; null: not there
+};
+
+using EventVisitor = FunctionRef<void(const TraceEvent&)>;
+
+TraceSummary read_kineto(const std::string& path, EventVisitor visit, const ReadOptions& options = {});
+TraceSummary read_kineto(ByteSource& source, EventVisitor visit, const ReadOptions& options = {});
+
+}  // namespace pel::doctor

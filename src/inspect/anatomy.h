@@ -1,0 +1,60 @@
+// The way of one call, layer by layer: what each layer is for, what it costs, and how that is known.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/subject.h"
+#include "inspect/terminal.h"
+
+namespace pel::inspect {
+
+struct AnatomyOptions {
+  std::string op = "linear";
+  SubjectSizes sizes;
+  int threads = 1;
+  int turns = 200;
+  double burst_ns = 100'000;  // short, so that few are interrupted
+  bool wants_peer = true;
+  std::string peer;  // the program that times the same call in libtorch; empty: there is none
+  Progress progress;
+};
+
+struct Anatomy {
+  // Timed: alone, in a loop without profiler. Profiled: by the stamps around a kernel, less what two stamps
+  // around nothing give. Difference: what the other rows leave of a time that was taken in a loop.
+  enum class By : std::uint8_t { Timed, Profiled, Difference };
+  struct Row {
+    std::string op, layer, job;
+    By by = By::Timed;
+    double ns = 0, grad_ns = 0;  // of one call; the rows add up to the total
+  };
+  struct Kernel {
+    std::string name;
+    double ns = 0;
+    std::uint64_t bytes = 0, flops = 0;
+  };
+  struct Peer {
+    std::string version;  // 2.15.0
+    double inference_ns = 0, ns = 0, grad_ns = 0;
+  };
+
+  std::string op, arguments;
+  int threads = 1;
+  double total_ns = 0, total_grad_ns = 0;
+  std::vector<Row> rows;
+  std::vector<Kernel> kernels;  // of one call
+  bool wants_peer = true;
+  std::optional<Peer> peer;  // none: not wanted, or not there
+  // Parts took longer alone than within the whole, where a processor overlaps them: they were scaled.
+  bool is_scaled = false;
+
+  static Anatomy measure(const AnatomyOptions& options);
+  double kernel_ns() const;
+  std::string text(const Terminal& terminal) const;
+  std::string json() const;
+};
+
+}  // namespace pel::inspect

@@ -1,0 +1,37 @@
+// A program's commands and options as data, and what is written from them: completion scripts and a manual
+// page.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pel::inspect {
+
+struct CommandOption {
+  std::vector<std::string> names;    // "-h", "--help"; of a positional one its name alone
+  std::string value;                 // "FILE"; empty: a flag, or positional
+  std::vector<std::string> choices;  // all values there are; empty: many
+  std::string help;
+  bool is_positional = false, is_required = false;
+
+  bool takes_file() const { return value == "FILE" || (is_positional && names[0] == "FILE"); }
+};
+
+struct CommandTree {
+  std::string name, help;
+  std::vector<CommandOption> options;
+  std::vector<CommandTree> commands;
+};
+
+enum class Shell : unsigned char { Bash, Zsh, Fish };
+std::string completion_script(const CommandTree& program, Shell shell);
+
+// What a manual page says besides the commands. Pairs are a word and what it means.
+struct ManualFacts {
+  std::string version;
+  std::vector<std::pair<std::string, std::string>> exit_codes, environment, files;
+};
+std::string manual_page(const CommandTree& program, const ManualFacts& facts);
+
+}  // namespace pel::inspect

@@ -1,0 +1,20 @@
+// The roofs of this machine, for a terminal and as JSON.
+#pragma once
+
+#include <string>
+
+#include "pellucid/machine.h"
+
+#include "inspect/json_writer.h"
+#include "inspect/terminal.h"
+
+namespace pel::inspect {
+
+std::string text(const Machine& machine, const Terminal& terminal);
+std::string json(const Machine& machine);
+void write_fields(JsonWriter& json, const Machine& machine);
+
+// FLOPs per byte from which on products take longer than bytes of this level.
+double ridge(const ComputePeak& peak, const MemoryLevel& level);
+
+}  // namespace pel::inspect

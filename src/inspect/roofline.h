@@ -1,0 +1,53 @@
+// Kernels against the machine's roofs: what they move and compute in their time, and what holds them back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pellucid/machine.h"
+
+#include "inspect/terminal.h"
+
+namespace pel::inspect {
+
+// The fastest launch of a kernel in one of the calls.
+struct RooflinePoint {
+  std::string call, kernel;
+  DType dtype = DType::F32;
+  std::uint64_t bytes = 0, flops = 0;  // flops 0: not counted, see Event
+  double ns = 0, roof_ns = 0;
+  std::string bound;  // "products", or the level of memory
+
+  double gb_per_s() const { return static_cast<double>(bytes) / ns; }
+  double gflop_per_s() const { return static_cast<double>(flops) / ns; }
+  double flops_per_byte() const { return static_cast<double>(flops) / static_cast<double>(bytes); }
+  double share() const { return roof_ns / ns; }
+};
+
+struct Roofline {
+  Machine machine;
+  std::vector<RooflinePoint> points;
+
+  std::string text(const Terminal& terminal) const;
+  std::string json() const;
+  std::string svg() const;
+};
+
+enum class Thoroughness : bool { Quick, Full };
+// Runs calls that models are made of. Tells which, and the share that is done.
+Roofline measure_roofline(const Machine& machine, Thoroughness thoroughness,
+                          const std::function<void(const std::string& what, double done)>& progress = {});
+
+// The letter of a point, in the table and the plots.
+inline char letter(std::size_t point) { return static_cast<char>('a' + point % 26); }
+
+// What the plots share: both axes are logarithms to base 10.
+struct RooflineAxes {
+  double least_x, most_x, least_y, most_y;
+};
+RooflineAxes axes_of(const Roofline& roofline);
+std::string plot(const Roofline& roofline, const Terminal& terminal);
+
+}  // namespace pel::inspect

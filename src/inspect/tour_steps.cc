@@ -1,0 +1,191 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pellucid/pellucid.h"
+
+#include "inspect/tour.h"
+
+namespace pel::inspect {
+namespace {
+
+// What one `call` launches, once it is warm; times are medians over several.
+template <class Call>
+Evidence seen(std::string what, Call call) {
+  constexpr std::size_t kRepeats = 7;
+  call();
+  Evidence evidence{std::move(what)};
+  Profile profile;
+  for (std::size_t i = 0; i < kRepeats; ++i) call();
+  profile.stop();
+  std::vector<Launch> all;
+  profile.each([&](const ProfileEvent& e) {
+    if (e.kind == ProfileEvent::Kind::Op) {
+      evidence.syncs += e.is_sync ? 1 : 0;
+      // What is inside a span comes before it: the first op behind a kernel launched it.
+      if (!all.empty() && all.back().op.empty()) all.back().op = e.name;
+    }
+    if (e.kind != ProfileEvent::Kind::Kernel) return;
+    all.push_back({"", e.name, e.bytes_read + e.bytes_written, static_cast<double>(e.end_ns - e.begin_ns)});
+  });
+  evidence.syncs /= static_cast<int>(kRepeats);
+  const std::size_t count = all.size() / kRepeats;
+  evidence.launches.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<double> ns;
+    for (std::size_t at = i; at < all.size(); at += count) ns.push_back(all[at].ns);
+    evidence.launches[i].ns = median(std::move(ns));
+  }
+  return evidence;
+}
+
+Finding transpose(Pace pace) {
+  const std::int64_t side = pace == Pace::Quick ? 256 : 2048;
+  const Tensor x = ones({side, side});
+  Finding found;
+  found.evidence = {seen("t(x)", [&] { return t(x); }),
+                    seen("a copy of t(x)", [&] { return t(x).contiguous(); })};
+  const Evidence &view = found.evidence[0], &copy = found.evidence[1];
+  found.holds = view.launches.empty() && view.bytes() == 0;
+  found.verdict = fmt::format(
+      "{} kernels and {} bytes; to copy it instead would move {} in {}", view.launches.size(), view.bytes(),
+      readable_bytes(static_cast<double>(copy.bytes())), readable_ns(copy.kernel_ns()));
+  return found;
+}
+
+Finding bias(Pace pace) {
+  const std::int64_t rows = pace == Pace::Quick ? 8 : 64;
+  const Tensor x = randn({rows, 256}), weight = randn({256, 256}), b = randn({256});
+  Finding found;
+  found.evidence = {seen("linear(x, weight, bias)", [&] { return linear(x, weight, b); }),
+                    seen("mm(x, t(weight)) + bias", [&] { return add(mm(x, t(weight)), b); })};
+  const Evidence &one = found.evidence[0], &two = found.evidence[1];
+  found.holds = one.launches.size() == 1 && two.launches.size() == 2 && one.bytes() < two.bytes();
+  found.verdict =
+      fmt::format("{} kernel against {}; the sum in the epilogue saves {} of traffic", one.launches.size(),
+                  two.launches.size(),
+                  readable_bytes(static_cast<double>(two.bytes()) - static_cast<double>(one.bytes())));
+  return found;
+}
+
+Finding geglu(Pace pace) {
+  const std::int64_t width = pace == Pace::Quick ? 64 : 768;
+  const nn::GegluMlp mlp(width, 4 * width);
+  const Tensor x = randn({8, width});
+  const NoGrad no_grad;
+  Finding found;
+  found.evidence = {seen("mlp(x)", [&] { return mlp(x); })};
+  const std::vector<Launch>& launches = found.evidence[0].launches;
+  const auto products =
+      std::count_if(launches.begin(), launches.end(), [](const Launch& l) { return l.op == "mm"; });
+  found.holds = launches.size() == 5 && products == 3;
+  found.verdict = fmt::format("{} kernels, {} of them products", launches.size(), products);
+  return found;
+}
+
+Finding sync(Pace pace) {
+  constexpr int kCalls = 100;
+  const Tensor x = ones({1});
+  const auto without = [&] {
+    for (int i = 0; i < kCalls; ++i) static_cast<void>(add(x, x));
+  };
+  const auto with = [&] {
+    for (int i = 0; i < kCalls; ++i) static_cast<void>(add(x, x).item());
+  };
+  const Evidence plain = seen("add", without), reading = seen("add, item()", with);
+  Interleaved turns(50'000);
+  const std::size_t plain_number = turns.add(loop_of([&] { return add(x, x); }));
+  const std::size_t reading_number = turns.add(loop_of([&] { return add(x, x).item(); }));
+  turns.run(pace == Pace::Quick ? 20 : 200);
+  const double add_ns = turns.median_ns(plain_number),
+               item_ns = std::max(0.0, turns.median_rest_ns(reading_number, {plain_number}));
+  Finding found;
+  found.figures = {fmt::format("{:<22}{:>4} kernels{:>6} syncs{:>14} a turn", "add", plain.launches.size(),
+                               plain.syncs, readable_ns(add_ns)),
+                   fmt::format("{:<22}{:>4} kernels{:>6} syncs{:>14} a turn", "add, then item()",
+                               reading.launches.size(), reading.syncs, readable_ns(add_ns + item_ns))};
+  found.holds = plain.syncs == 0 && reading.syncs == kCalls && plain.launches.size() == kCalls &&
+                reading.launches.size() == kCalls && item_ns < add_ns;
+  found.verdict = fmt::format("{} syncs and no further kernel; item() takes {}, the add before it {}",
+                              reading.syncs, readable_ns(item_ns), readable_ns(add_ns));
+  return found;
+}
+
+// Of add: from its begin to its kernel, and the kernel; medians.
+struct Shares {
+  double before_ns, kernel_ns;
+  double share() const { return before_ns / (before_ns + kernel_ns); }
+};
+Shares measure_add(std::int64_t elements, int calls) {
+  const Tensor a = ones({elements}), b = ones({elements});
+  for (int i = 0; i < 3; ++i) static_cast<void>(add(a, b));
+  ProfileOptions options;
+  options.shapes = false;
+  Profile profile(options);
+  for (int i = 0; i < calls; ++i) static_cast<void>(add(a, b));
+  profile.stop();
+  std::vector<double> before, kernel;
+  std::uint64_t kernel_begin = 0;
+  profile.each([&](const ProfileEvent& e) {
+    if (e.kind == ProfileEvent::Kind::Kernel) {
+      kernel_begin = e.begin_ns;
+      kernel.push_back(static_cast<double>(e.end_ns - e.begin_ns));
+    } else if (e.kind == ProfileEvent::Kind::Op) {
+      before.push_back(static_cast<double>(kernel_begin - e.begin_ns));
+    }
+  });
+  return {median(std::move(before)), median(std::move(kernel))};
+}
+
+Finding overhead(Pace pace) {
+  constexpr double kLittle = 0.1, kMuch = 0.5;
+  const int calls = pace == Pace::Quick ? 40 : 200;
+  const int most = pace == Pace::Quick ? 20 : 22;
+  Finding found;
+  found.figures.push_back(
+      fmt::format("{:>12}{:>14}{:>12}{:>10}", "elements", "the way there", "kernel", "share"));
+  std::int64_t from = 0;
+  double first = 0, last = 0;
+  for (int power = 4; power <= most; power += 2) {
+    const std::int64_t elements = std::int64_t{1} << power;
+    const Shares shares = measure_add(elements, calls);
+    if (power == 4) first = shares.share();
+    last = shares.share();
+    if (last >= kLittle) from = 0;
+    if (last < kLittle && from == 0) from = elements;
+    found.figures.push_back(
+        fmt::format("{:>12}{}{}{:>8.0f} %  {}", elements, pad_left(readable_ns(shares.before_ns), 14),
+                    pad_left(readable_ns(shares.kernel_ns), 12), 100 * last, bar(last, 20)));
+  }
+  found.holds = first > kMuch && last < kLittle;
+  found.verdict = found.holds ? fmt::format("under 10 % of the call from {} elements on", from)
+                              : fmt::format("{:.0f} % of the smallest call and {:.0f} % of the largest",
+                                            100 * first, 100 * last);
+  return found;
+}
+
+}  // namespace
+
+const std::vector<TourStep>& tour_steps() {
+  static const std::vector<TourStep> steps = {
+      {"transpose", "A transpose is free",
+       "t changes sizes and strides alone: no kernel runs, and no byte moves.",
+       "t of a matrix, beside a copy of it", transpose},
+      {"bias", "The bias rides in the epilogue",
+       "linear with a bias is one kernel; a product and a sum of one's own are two, and move more.",
+       "linear, beside mm and add, on the same operands", bias},
+      {"geglu", "A GeGLU MLP is five kernels",
+       "down(gelu(gate(x)) · up(x)) launches three products, one gelu and one mul; no copy, no transpose.",
+       "nn::GegluMlp on 8 rows", geglu},
+      {"sync", "What reading back costs",
+       "item() launches nothing. On the CPU the kernel has ended before it, so it costs less than a tiny "
+       "add. On a "
+       "device that runs behind, the same call would wait for all that was issued.",
+       "100 adds of one element, with and without item() after each", sync},
+      {"overhead", "Where overhead stops to matter",
+       "The way to the kernel takes as long at every size: most of a tiny add, under 10 % of a large one.",
+       "add over sizes, by the stamps of a Profile", overhead}};
+  return steps;
+}
+
+}  // namespace pel::inspect

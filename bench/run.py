@@ -71,6 +71,14 @@ def find_executable(folder, name):
     return [str(found[0])]
 
 
+def find_peer(folder, name):
+    """An executable, unless the peer is a script for the peers' Python."""
+    script = ROOT / "bench" / "peer_torch" / f"{name}.py"
+    if script.is_file():
+        return [str(ROOT / ".peers" / "bin" / "python"), str(script)]
+    return find_executable(folder, f"peer_{name}")
+
+
 class Server:
     """One side of the benchmark, in a process of its own."""
 
@@ -130,6 +138,7 @@ def pin_to_cores(count):
 
 @dataclass
 class Side:
+    bursts_per_sample = BURSTS_PER_SAMPLE
     server: Server
     rest: float = 0  # seconds
     iters: dict = field(default_factory=dict)  # per case
@@ -158,6 +167,24 @@ class Side:
             if self.is_short[case]:
                 self.server.nanoseconds(case, 1)
         return self.server.nanoseconds(case, self.iters[case])
+
+
+@dataclass
+class FirstCalls:
+    """In the place of a Side where each burst is the first call of a new process."""
+
+    bursts_per_sample = 1
+    server: Server
+
+    def calibrate(self, case):
+        pass
+
+    def restart(self, cases):
+        pass
+
+    def burst(self, case):
+        self.server.restart()
+        return self.server.nanoseconds(case, 1)
 
 
 @dataclass
@@ -200,7 +227,7 @@ def take_pair(case, ours, peer, rng):
     fastest = {id(ours): math.inf, id(peer): math.inf}
     order = [ours, peer]
     rng.shuffle(order)
-    for _ in range(BURSTS_PER_SAMPLE):
+    for _ in range(ours.bursts_per_sample):
         for side in order:
             fastest[id(side)] = min(fastest[id(side)], side.burst(case.name))
     case.ours.append(fastest[id(ours)])
@@ -262,33 +289,49 @@ class Progress:
             self.stream.flush()
 
 
+def time_text(time):
+    return f"{time:,.1f}" if time < 1e6 else f"{time:,.0f}"
+
+
+def ratio_text(ratio):
+    return f"{ratio:.3f}" if ratio >= 0.1 else f"{ratio:.4f}"
+
+
+def goal_text(goal):
+    return "-" if goal is None else f"{goal:.2f}" if goal >= 0.1 else f"{goal:g}"
+
+
+def interval_text(ends):
+    return " .. ".join(map(ratio_text, ends))
+
+
 def table(name, peer, cases, mean=None):
-    head = ["case", "ns ours", "ns peer", "ratio", "95 % interval", "goal", "verdict", "pairs"]
+    longest = max(statistics.median(times) for case in cases for times in (case.ours, case.peer))
+    unit, nanoseconds = ("ms", 1e6) if longest >= 1e9 else ("ns", 1)
+    head = ["case", f"{unit} ours", f"{unit} peer", "ratio", "95 % interval", "goal", "verdict", "pairs"]
     rows = []
     for case in cases:
-        low, high = case.interval()
         rows.append(
             [
                 case.name,
-                f"{statistics.median(case.ours):,.1f}",
-                f"{statistics.median(case.peer):,.1f}",
-                f"{case.ratio():.3f}",
-                f"{low:.3f} .. {high:.3f}",
-                "-" if case.goal is None else f"{case.goal:.2f}",
+                time_text(statistics.median(case.ours) / nanoseconds),
+                time_text(statistics.median(case.peer) / nanoseconds),
+                ratio_text(case.ratio()),
+                interval_text(case.interval()),
+                goal_text(case.goal),
                 case.verdict(),
                 str(len(case.ours)),
             ]
         )
     if mean:
-        low, high = mean.interval()
-        ends = [f"{low:.3f} .. {high:.3f}", f"{mean.goal:.2f}", mean.verdict(), str(len(mean.ratios()))]
-        rows.append([mean.name, "", "", f"{mean.ratio():.3f}", *ends])
+        ends = [interval_text(mean.interval()), goal_text(mean.goal), mean.verdict(), str(len(mean.ratios()))]
+        rows.append([mean.name, "", "", ratio_text(mean.ratio()), *ends])
     name_width = max(12, *(len(case.name) for case in cases))
 
     def line(cells):
         case, ours, peer, ratio, interval, goal, verdict, pairs = cells
         return (
-            f"{case:<{name_width}} {ours:>12} {peer:>12} {ratio:>8}   {interval:<15} {goal:>6}   "
+            f"{case:<{name_width}} {ours:>12} {peer:>12} {ratio:>8}   {interval:<16} {goal:>6}   "
             f"{verdict:<12} {pairs:>5}"
         )
 
@@ -308,12 +351,16 @@ def advice(name, cases):
     return "\n".join(lines)
 
 
+def rounded(ratio):
+    return round(ratio, 4 if ratio >= 0.1 else 6)
+
+
 def summary(name, cases, mean=None):
     cases = [*cases, mean] if mean else cases
     return {
         "bench": name,
-        "ratios": {case.name: round(case.ratio(), 4) for case in cases},
-        "intervals": {case.name: [round(end, 4) for end in case.interval()] for case in cases},
+        "ratios": {case.name: rounded(case.ratio()) for case in cases},
+        "intervals": {case.name: [rounded(end) for end in case.interval()] for case in cases},
         "goals": {case.name: case.goal for case in cases if case.goal is not None},
         "verdicts": {case.name: case.verdict() for case in cases},
         "ok": all(case.verdict() != "missed" for case in cases),
@@ -377,16 +424,17 @@ def run(options):
     limit = max(options.limit or description.get("limit", LIMIT), pairs) if options.check else pairs
     cores = description.get("cores", 1)
     rest = REST_S if cores > 1 else 0
+    side = FirstCalls if description.get("first_calls") else lambda server: Side(server, rest)
     pin_to_cores(cores)
     with (
         Server(options.ours or find_executable(options.build, f"bench_{description.get('ours', options.name)}")) as ours,
-        Server(options.peer or find_executable(options.build, f"peer_{options.name}")) as peer,
+        Server(options.peer or find_peer(options.build, options.name)) as peer,
     ):
         check_names({case.name for case in cases}, ours, peer, "ours" in description)
         cases = choose(cases, options.case)
         mean = GeometricMean(cases, description["mean"]) if "mean" in description and not options.case else None
         progress = Progress(sys.stderr)
-        measure(cases, Side(ours, rest), Side(peer, rest), pairs, limit, random.Random(options.seed), progress)
+        measure(cases, side(ours), side(peer), pairs, limit, random.Random(options.seed), progress)
     result = summary(options.name, cases, mean)
     if not options.json:
         print(table(options.name, description["peer"], cases, mean), end="\n\n")

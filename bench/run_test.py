@@ -96,6 +96,8 @@ class Verdict(unittest.TestCase):
 class FakeSide:
     """Gives out bursts from a list, and remembers who was asked when."""
 
+    bursts_per_sample = run.BURSTS_PER_SAMPLE
+
     def __init__(self, name, journal, bursts):
         self.name, self.journal, self.bursts, self.restarts = name, journal, bursts, 0
 
@@ -146,6 +148,26 @@ class Measuring(unittest.TestCase):
     def test_new_processes_are_started_as_it_goes(self):
         self.measure([50.0] * 150, 1.0, pairs=50, limit=50)
         self.assertEqual(self.ours.restarts, 5)
+
+
+    def test_first_calls_each_have_a_process_of_their_own(self):
+        class Recorder:
+            def __init__(self):
+                self.journal = []
+
+            def restart(self):
+                self.journal.append("restart")
+
+            def nanoseconds(self, case, iters):
+                self.journal.append(f"run {case} {iters}")
+                return 5.0
+
+        ours, peer = run.FirstCalls(Recorder()), run.FirstCalls(Recorder())
+        case = run.Case("a", 1.0)
+        run.measure([case], ours, peer, 6, 6, random.Random(0), run.Progress(io.StringIO()))
+        for side in (ours, peer):
+            self.assertEqual(side.server.journal, ["restart", "run a 1"] * 6)
+        self.assertEqual((case.ours, case.ratio()), ([5.0] * 6, 1.0))
 
 
 class Calibration(unittest.TestCase):
@@ -241,6 +263,14 @@ class Command(unittest.TestCase):
         _, text, _ = self.bench("123456789.0", peer="987654321.0")
         self.assertLessEqual(max(map(len, text.splitlines()[:-1])), 100)
 
+    def test_small_ratios_and_long_calls_stay_readable(self):
+        self.describe(small=0.005, free=None)
+        _, text, result = self.bench("25000000.0", peer="15000000000.0")
+        self.assertRegex(text, r"(?m)^case +ms ours +ms peer ")
+        self.assertRegex(text, r"(?m)^small +25\.0 +15,000\.0 +0\.0017 +0\.0017 \.\. 0\.0017 +0\.005 +met +20$")
+        self.assertEqual(result["ratios"]["small"], 0.001667)
+        self.assertLessEqual(max(map(len, text.splitlines()[:-1])), 100)
+
     def test_a_server_that_dies_is_named(self):
         code, _, _ = self.bench("sys.exit(3)")
         self.assertEqual(code, 2)
@@ -277,6 +307,12 @@ class Command(unittest.TestCase):
             run.find_executable(self.folder, "bench_fake")
         path.chmod(0o755)
         self.assertEqual(run.find_executable(self.folder, "bench_fake"), [str(path)])
+
+    def test_a_script_is_the_peer_where_there_is_one(self):
+        command = run.find_peer(self.folder, "compile")
+        self.assertEqual(command[1], str(run.ROOT / "bench" / "peer_torch" / "compile.py"))
+        with self.assertRaisesRegex(run.CannotRun, "no executable peer_fake"):
+            run.find_peer(self.folder, "fake")
 
 
 class Descriptions(unittest.TestCase):

@@ -9,7 +9,7 @@ endif()
 foreach(source IN LISTS benches)
   cmake_path(GET source STEM name)
   add_executable(bench_${name} ${source})
-  if(name STREQUAL "mlp_fused")  # over internals alone
+  if(name MATCHES "^(mlp_fused|compile_replay)$")  # over internals alone
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_static)
   else()
     target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)

@@ -69,6 +69,8 @@ class PEL_API Autocast {
   DType saved_;
 };
 
+PEL_API std::optional<DType> autocast_dtype();  // what it casts to on this thread; none outside
+
 struct BackwardOptions {
   bool retain_graph = false;        // what calls kept stays, for another walk
   bool create_graph = false;        // the walk itself is recorded, for gradients of gradients; retains, too

@@ -3,6 +3,7 @@
 
 #include "pellucid/attention.h"      // IWYU pragma: export
 #include "pellucid/autograd.h"       // IWYU pragma: export
+#include "pellucid/compile.h"        // IWYU pragma: export
 #include "pellucid/convolution.h"    // IWYU pragma: export
 #include "pellucid/determinism.h"    // IWYU pragma: export
 #include "pellucid/device.h"         // IWYU pragma: export

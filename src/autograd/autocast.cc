@@ -56,6 +56,10 @@ void handle(const Op& op, BoxedCall& call) {
 
 }  // namespace
 
+std::optional<DType> autocast_dtype() {
+  return detail::active_keys(0).contains(Key::Autocast) ? std::optional(casts().lower) : std::nullopt;
+}
+
 Autocast::Autocast(DType lower, Site site) : scope_(Key::Autocast), saved_(casts().lower) {
   as_call("Autocast", site, [&] {
     PEL_CHECK(lower == kBF16 || lower == kF16, DTypeError, "autocast is to bf16 or f16, not to {}",

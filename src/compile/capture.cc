@@ -6,15 +6,15 @@
 #include <fmt/format.h>
 
 #include "pellucid/autograd.h"
-#include "pellucid/generator.h"
 
 #include "base/check.h"
+#include "compile/effects.h"
 #include "dispatch/registry.h"
 #include "tensor/dim_context.h"
 #include "tensor/element.h"
 #include "tensor/make.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 namespace {
 
 class Recorder {
@@ -58,6 +58,7 @@ class Recorder {
     node.op = &op;
     node.site = call.site;
     for (Value& arg : call.args) node.args.push_back(argument(arg));
+    if (draws_random(node)) name_stream(op, call.args);  // the first run draws what the function would have
     is_inside_ = true;
     try {
       call.redispatch(op);
@@ -168,15 +169,6 @@ void handle(const Op& op, BoxedCall& call) {
   recorder->record(op, call);
 }
 
-// A capture draws no random numbers: the first run draws those that the function would have drawn.
-struct RandomNumbersAsBefore {
-  Generator::State state = default_generator().state();
-  RandomNumbersAsBefore() = default;
-  ~RandomNumbersAsBefore() { default_generator().set_state(state); }
-  RandomNumbersAsBefore(const RandomNumbersAsBefore&) = delete;
-  RandomNumbersAsBefore& operator=(const RandomNumbersAsBefore&) = delete;
-};
-
 struct RecorderScope {
   explicit RecorderScope(Recorder& current) {
     PEL_CHECK(recorder == nullptr, CaptureError, "a capture is under way on this thread already");
@@ -189,15 +181,16 @@ struct RecorderScope {
 
 }  // namespace
 
+bool is_capturing() { return recorder != nullptr; }
+
 void register_capture() { Registry::set_fallback(Key::Capture, handle); }
 
 Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
   wire_runtime();
   Recorder current;
   const RecorderScope scope(current);
-  const RandomNumbersAsBefore random;
   const DimContextScope dims(current.sizes());
-  const KeyScope on(Key::Capture);
+  const KeyScope on(Key::Capture, Key::Profile);  // what is recorded of a call is its run
   const NewDataScope without_data(NewData::None);
   Captured captured;
   std::vector<Tensor> fakes;
@@ -226,4 +219,4 @@ Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
   return captured;
 }
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -6,7 +6,7 @@
 #include "compile/graph.h"
 #include "compile/guards.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 using TensorFunction = std::function<std::vector<Tensor>(ArrayView<Tensor> inputs)>;
 
@@ -20,6 +20,8 @@ struct Captured {
 // frozen. A CaptureError names the call that a graph cannot hold.
 Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs);
 
+bool is_capturing();  // on this thread
+
 void register_capture();  // puts the recording on the Capture key
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -1,21 +1,102 @@
 #include "compile/compiled_function.h"
 
+#include <algorithm>
+#include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "pellucid/autograd.h"
+#include "pellucid/determinism.h"
+
 #include "base/check.h"
 #include "base/environment.h"
+#include "base/place.h"
+#include "compile/loops.h"
 #include "compile/pipeline.h"
-#include "compile/replay.h"
+#include "profile/recorder.h"
 
-namespace pel::compile {
+namespace pel::compiler {
+namespace {
+
+constexpr std::size_t kMostPlans = 256;  // then the oldest goes
+
+// What a plan is for: modes, then for each input which earlier one it is, dtype and rank, sizes and strides.
+std::int64_t modes() {
+  const std::optional<DType> casts = autocast_dtype();
+  return static_cast<std::int64_t>(determinism()) << 8 | (casts ? 1 + static_cast<std::int64_t>(*casts) : 0);
+}
+std::int64_t same_as(ArrayView<Tensor> inputs, std::size_t i) {
+  for (std::size_t j = 0; j < i; ++j)
+    if (inputs[i].is_same(inputs[j])) return static_cast<std::int64_t>(j);
+  return static_cast<std::int64_t>(i);
+}
+std::int64_t kind_of(ArrayView<Tensor> inputs, std::size_t i) {
+  const detail::TensorHeader& header = *inputs[i].header();
+  return same_as(inputs, i) << 32 | static_cast<std::int64_t>(header.dtype) << 16 |
+         static_cast<std::int64_t>(header.device.type) << 8 | header.rank;
+}
+std::vector<std::int64_t> signature_of(ArrayView<Tensor> inputs) {
+  std::vector<std::int64_t> words{modes()};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    words.push_back(kind_of(inputs, i));
+    for (const Dim size : inputs[i].sizes()) words.push_back(size.value());
+    for (const Dim stride : inputs[i].strides()) words.push_back(stride.value());
+  }
+  return words;
+}
+bool has_signature(ArrayView<Tensor> inputs, const std::vector<std::int64_t>& words) {
+  const std::int64_t* next = words.data();
+  const std::int64_t* const end = next + words.size();
+  if (*next++ != modes()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (next == end || *next++ != kind_of(inputs, i)) return false;
+    const detail::TensorHeader& header = *inputs[i].header();
+    const std::size_t bytes = std::size_t{header.rank} * sizeof(Dim);
+    if (std::memcmp(next, header.sizes(), bytes) != 0) return false;
+    if (std::memcmp(next + header.rank, header.strides(), bytes) != 0) return false;
+    next += 2 * std::size_t{header.rank};
+  }
+  return next == end;
+}
+
+CompiledLoops compile_loops(const Graph& graph) {
+  std::vector<LoopSource> sources;
+  std::vector<std::vector<LoopPart>> parts;
+  FakeRun run(graph, graph.sizes->hints());
+  for (const GraphNode& node : graph.nodes) {
+    if (!node.is_fused()) {
+      run.call(node);
+      continue;
+    }
+    std::vector<LoopCall> calls;
+    std::vector<RecordedLaunch> all;
+    for (const GraphNode& inner : node.body) {
+      const std::vector<RecordedLaunch> launches = run.call(inner);
+      all.insert(all.end(), launches.begin(), launches.end());
+      std::optional<LoopCall> call = loop_of(inner, launches, run);
+      PEL_CHECK(call, InternalError, "{}: {} is no loop", node.name, inner.label());
+      calls.push_back(std::move(*call));
+    }
+    sources.push_back({node.name, fused_expression(graph, node, calls)});
+    parts.push_back(loop_parts(all));
+  }
+  if (sources.empty()) return {};
+  CompiledLoops loops = loop_compiler(DeviceType::Cpu)(sources);
+  loops.parts = std::move(parts);
+  return loops;
+}
+
+}  // namespace
 
 std::vector<std::shared_ptr<const CompiledGraph>> CompiledFunction::graphs() const {
-  const std::lock_guard lock(mutex_);
+  const std::shared_lock lock(mutex_);
   return graphs_;
 }
-std::size_t CompiledFunction::captures() const { return graphs().size(); }
+std::size_t CompiledFunction::plans() const {
+  const std::shared_lock lock(mutex_);
+  return ready_.size();
+}
 
 void CompiledFunction::check_again(const CompiledGraph& captured, ArrayView<Tensor> inputs) const {
   const Graph now = capture(f_, inputs).graph;
@@ -34,31 +115,85 @@ void CompiledFunction::check_again(const CompiledGraph& captured, ArrayView<Tens
   }
 }
 
-std::vector<Tensor> CompiledFunction::operator()(ArrayView<Tensor> inputs) {
+std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::find(ArrayView<Tensor> inputs) {
+  const std::shared_lock lock(mutex_);
+  for (auto ready = ready_.rbegin(); ready != ready_.rend(); ++ready)
+    if (has_signature(inputs, (*ready)->signature)) return *ready;
+  return nullptr;
+}
+
+std::shared_ptr<const CompiledGraph> CompiledFunction::compile_for(ArrayView<Tensor> inputs) {
   static const bool logs = log_wants("recompiles");
-  const auto known = graphs();
-  std::string reason;
-  for (const auto& captured : known) {
-    if (const auto symbols = captured->guards.match(captured->graph, inputs, logs ? &reason : nullptr)) {
-      if (replays_ == Replays::Verified) check_again(*captured, inputs);
-      return replay(captured->graph, inputs, *symbols);
-    }
-    if (logs) log_line("recompiles", reason);
-  }
+  const profile::CompileSpan span("capture and compile");
   Captured as_called = capture(f_, inputs);
   auto made = std::make_shared<CompiledGraph>();
   made->guards = std::move(as_called.guards);
+  made->modes = modes();
   if (replays_ == Replays::Verified) made->as_captured = to_string(as_called.graph);
   made->graph = run_passes(std::move(as_called.graph), made->why);
-  const std::shared_ptr<const CompiledGraph> captured = std::move(made);
-  if (logs) log_line("recompiles", fmt::format("captured:\n{}", to_string(captured->graph)));
-  {
-    const std::lock_guard lock(mutex_);
-    graphs_.push_back(captured);
+  made->loops = compile_loops(made->graph);
+  if (logs) log_line("recompiles", fmt::format("captured:\n{}", to_string(made->graph)));
+  if (log_wants("guards")) {
+    for (const SizeGuard& guard : made->graph.sizes->guards())
+      log_line("guards",
+               fmt::format("{}, which {} asked", made->graph.sizes->text(guard), short_place(guard.site)));
   }
-  const auto symbols = captured->guards.match(captured->graph, inputs, &reason);
-  if (!symbols) throw InternalError("a graph does not fit the call that it was captured from: " + reason);
-  return replay(captured->graph, inputs, *symbols);
+  return made;
 }
 
-}  // namespace pel::compile
+std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<Tensor> inputs) {
+  static const bool logs = log_wants("recompiles");
+  const std::lock_guard making(making_);
+  if (auto found = find(inputs)) return found;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    PEL_CHECK(inputs[i].defined() && inputs[i].has_data(), CaptureError, "input {} has no data", i);
+  std::shared_ptr<const CompiledGraph> serving;
+  std::optional<std::vector<std::int64_t>> symbols;
+  std::string reason;
+  for (const auto& captured : graphs()) {
+    if (captured->modes != modes()) {
+      reason = "autocast or determinism is set otherwise than at capture";
+    } else if ((symbols = captured->guards.match(captured->graph, inputs, logs ? &reason : nullptr))) {
+      serving = captured;
+      break;
+    }
+    if (logs) log_line("recompiles", reason);
+  }
+  const bool is_new = serving == nullptr;
+  if (is_new) {
+    serving = compile_for(inputs);
+    symbols = serving->guards.match(serving->graph, inputs, &reason);
+    if (!symbols) throw InternalError("a graph does not fit the call that it was captured from: " + reason);
+  }
+  auto ready = std::make_shared<Ready>();
+  ready->graph = serving;
+  ready->signature = signature_of(inputs);
+  ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, *symbols);
+  const std::lock_guard lock(mutex_);
+  if (is_new) graphs_.push_back(serving);
+  if (ready_.size() == kMostPlans) ready_.erase(ready_.begin());
+  ready_.push_back(ready);
+  return ready;
+}
+
+std::shared_ptr<const Plan> CompiledFunction::plan_for(ArrayView<Tensor> inputs) {
+  std::shared_ptr<const Ready> ready = find(inputs);
+  if (ready == nullptr) ready = make(inputs);
+  return ready->plan;
+}
+
+std::vector<Tensor> CompiledFunction::operator()(ArrayView<Tensor> inputs) {
+  if (is_capturing()) return f_(inputs);
+  if (is_grad_enabled()) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      PEL_CHECK(
+          !inputs[i].requires_grad(), CaptureError,
+          "input {} requires a gradient, which a compiled function has none of yet; call it under NoGrad", i);
+  }
+  std::shared_ptr<const Ready> ready = find(inputs);
+  if (ready == nullptr) ready = make(inputs);
+  if (replays_ == Replays::Verified) check_again(*ready->graph, inputs);
+  return ready->plan->run(inputs);
+}
+
+}  // namespace pel::compiler

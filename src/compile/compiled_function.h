@@ -1,15 +1,18 @@
-// A function with the graphs that were captured of it: one for each class of inputs.
+// A function with the graphs that were captured of it, one for each class of inputs, and their plans, one for
+// each tuple of sizes.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "compile/capture.h"
 #include "compile/explanation.h"
+#include "compile/plan.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 // Verified: the function is captured again at each call, and a CaptureError names the first call that it now
 // makes otherwise. Host code runs at capture alone, and what it decided is frozen: this finds where that is
@@ -19,7 +22,9 @@ enum class Replays : bool { Trusted, Verified };
 struct CompiledGraph {
   Graph graph;  // after the passes
   Guards guards;
+  std::int64_t modes = 0;  // of the thread and the process when it was captured, as one number
   Explanation why;
+  CompiledLoops loops;      // kernels of its fused loops
   std::string as_captured;  // its text before the passes, for Verified
 };
 
@@ -29,18 +34,33 @@ class CompiledFunction {
       : f_(std::move(f)), replays_(replays) {}
 
   // Several threads may call it. The first call of a class captures; PELLUCID_LOG=recompiles says why the
-  // graphs that are there do not serve.
+  // graphs that are there do not serve. Where another capture is under way it is part of that.
   std::vector<Tensor> operator()(ArrayView<Tensor> inputs);
 
-  std::size_t captures() const;
+  std::size_t captures() const { return graphs().size(); }
+  std::size_t plans() const;
   std::vector<std::shared_ptr<const CompiledGraph>> graphs() const;
+  // The plan that serves these inputs, made where it is not there yet.
+  std::shared_ptr<const Plan> plan_for(ArrayView<Tensor> inputs);
 
  private:
+  // A plan, and the inputs that it is for to the last stride.
+  struct Ready {
+    std::shared_ptr<const CompiledGraph> graph;
+    std::shared_ptr<const Plan> plan;
+    std::vector<std::int64_t> signature;
+  };
+  std::shared_ptr<const Ready> find(ArrayView<Tensor> inputs);
+  std::shared_ptr<const Ready> make(ArrayView<Tensor> inputs);
+  std::shared_ptr<const CompiledGraph> compile_for(ArrayView<Tensor> inputs);
   void check_again(const CompiledGraph& captured, ArrayView<Tensor> inputs) const;
+
   TensorFunction f_;
   Replays replays_;
-  mutable std::mutex mutex_;  // of the list alone: graphs do not change
+  std::mutex making_;                // one thread captures and plans; others that need the same find it
+  mutable std::shared_mutex mutex_;  // of the lists alone: what is in them does not change
   std::vector<std::shared_ptr<const CompiledGraph>> graphs_;
+  std::vector<std::shared_ptr<const Ready>> ready_;  // the last one made is last
 };
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -7,7 +7,7 @@
 
 #include "pellucid/api.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 struct Decision {
   std::string pass, what, reason;
@@ -21,4 +21,4 @@ struct Explanation {
   std::string text() const;
 };
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

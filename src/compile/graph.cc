@@ -10,7 +10,7 @@
 #include "dispatch/record.h"
 #include "tensor/layout.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 namespace {
 
 std::string text(ValueId id) { return fmt::format("%{}", id.number); }
@@ -90,33 +90,47 @@ bool is_argument(const GraphNode& node, ValueId id) {
 
 }  // namespace
 
-void verify(const Graph& graph) {
-  PEL_CHECK(graph.sizes != nullptr, InternalError, "a graph has symbols, if none");
-  std::vector<bool> is_made(graph.values.size());
-  const auto make = [&](ValueId id, GraphValue::Origin origin, const std::string& where) {
-    PEL_CHECK(id.number < graph.values.size(), InternalError, "{}: there is no value %{}", where, id.number);
-    PEL_CHECK(graph[id].origin == origin, InternalError, "{}: %{} is of another origin", where, id.number);
-    PEL_CHECK(graph[id].sizes.size() == graph[id].strides.size(), InternalError,
-              "{}: %{} has {} sizes and {} strides", where, id.number, graph[id].sizes.size(),
-              graph[id].strides.size());
-    is_made[id.number] = true;
-  };
-  const auto use = [&](ValueId id, const std::string& where) {
-    PEL_CHECK(id.number < graph.values.size() && is_made[id.number], InternalError,
-              "{}: %{} is used before it is made", where, id.number);
-  };
-  for (const ValueId id : graph.inputs) make(id, GraphValue::Origin::Input, "inputs");
-  PEL_CHECK(graph.constants.size() == graph.constant_values.size(), InternalError,
-            "each constant is a value");
-  for (const ValueId id : graph.constant_values) make(id, GraphValue::Origin::Constant, "constants");
-  for (const SymbolSource& source : graph.symbols) {
-    PEL_CHECK(
-        source.input < graph.inputs.size() && source.axis < graph[graph.inputs[source.input]].sizes.size(),
-        InternalError, "a symbol is of axis {} of input {}, which is not there", source.axis, source.input);
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph), is_made_(graph.values.size()) {}
+
+  void run() {
+    PEL_CHECK(graph_.sizes != nullptr, InternalError, "a graph has symbols, if none");
+    for (const ValueId id : graph_.inputs) make(id, GraphValue::Origin::Input, "inputs");
+    PEL_CHECK(graph_.constants.size() == graph_.constant_values.size(), InternalError,
+              "each constant is a value");
+    for (const ValueId id : graph_.constant_values) make(id, GraphValue::Origin::Constant, "constants");
+    for (const SymbolSource& source : graph_.symbols) {
+      PEL_CHECK(source.input < graph_.inputs.size() &&
+                    source.axis < graph_[graph_.inputs[source.input]].sizes.size(),
+                InternalError, "a symbol is of axis {} of input {}, which is not there", source.axis,
+                source.input);
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const GraphNode& node = graph_.nodes[i];
+      const std::string where = fmt::format("node {}, {}", i, node.label());
+      node.is_fused() ? fused(node, where) : call(node, where);
+    }
+    for (const ValueId id : graph_.outputs) use(id, "outputs");
   }
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphNode& node = graph.nodes[i];
-    const std::string where = fmt::format("node {}, {}", i, node.op->name());
+
+ private:
+  void make(ValueId id, GraphValue::Origin origin, const std::string& where) {
+    PEL_CHECK(id.number < graph_.values.size(), InternalError, "{}: there is no value %{}", where, id.number);
+    PEL_CHECK(graph_[id].origin == origin, InternalError, "{}: %{} is of another origin", where, id.number);
+    PEL_CHECK(graph_[id].sizes.size() == graph_[id].strides.size(), InternalError,
+              "{}: %{} has {} sizes and {} strides", where, id.number, graph_[id].sizes.size(),
+              graph_[id].strides.size());
+    is_made_[id.number] = true;
+  }
+  bool is_made(ValueId id) const { return id.number < graph_.values.size() && is_made_[id.number]; }
+  void use(ValueId id, const std::string& where) const {
+    PEL_CHECK(is_made(id), InternalError, "{}: %{} is used before it is made", where, id.number);
+  }
+
+  void call(const GraphNode& node, const std::string& where) {
     const Schema& schema = node.op->record().schema;
     PEL_CHECK(node.args.size() == schema.args.size(), InternalError, "{}: {} arguments, {} takes {}", where,
               node.args.size(), node.op->schema(), schema.args.size());
@@ -127,7 +141,7 @@ void verify(const Graph& graph) {
     }
     for (const GraphArg& result : node.results) {
       for_values(result, [&](ValueId id) {
-        if (id.number < graph.values.size() && is_made[id.number]) {
+        if (is_made(id)) {
           PEL_CHECK(is_argument(node, id), InternalError, "{}: %{} is made a second time", where, id.number);
         } else {
           make(id, GraphValue::Origin::Node, where);
@@ -135,12 +149,69 @@ void verify(const Graph& graph) {
       });
     }
   }
-  for (const ValueId id : graph.outputs) use(id, "outputs");
-}
+
+  void fused(const GraphNode& node, const std::string& where) {
+    PEL_CHECK(node.name.starts_with(kFusedPrefix) && !node.body.empty() && !node.results.empty(),
+              InternalError, "{}: a fused loop has a name, calls and results", where);
+    const std::vector<bool> before = is_made_;
+    for (const GraphArg& arg : node.args) {
+      PEL_CHECK(std::holds_alternative<ValueId>(arg), InternalError, "{}: its arguments are values", where);
+      use(std::get<ValueId>(arg), where);
+    }
+    for (const GraphNode& inner : node.body) {
+      PEL_CHECK(!inner.is_fused(), InternalError, "{}: {} is no call for a loop", where, inner.label());
+      for (const GraphArg& arg : inner.args) {
+        for_values(arg, [&](ValueId id) {
+          PEL_CHECK(!is_made(id) || !before[id.number] || is_argument(node, id), InternalError,
+                    "{}: {} reads %{}, which is no argument of the loop", where, inner.label(), id.number);
+        });
+      }
+      call(inner, where + ", " + std::string(inner.label()));
+    }
+    const std::vector<bool> inside = std::exchange(is_made_, before);
+    for (const GraphArg& result : node.results) {
+      const ValueId id = std::get<ValueId>(result);
+      PEL_CHECK(inside[id.number] && !before[id.number], InternalError, "{}: its body does not make %{}",
+                where, id.number);
+      is_made_[id.number] = true;
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<bool> is_made_;
+};
+
+}  // namespace
+
+void verify(const Graph& graph) { Verifier(graph).run(); }
 
 std::string to_string(const GraphArg& arg, const SymbolicSizes& sizes) {
   return std::visit(ArgText{sizes}, arg);
 }
+
+namespace {
+
+std::string node_text(const Graph& graph, const GraphNode& node, const std::string& indent) {
+  const ArgText texts{*graph.sizes};
+  std::vector<std::string> results, types, args;
+  for (const GraphArg& result : node.results) {
+    results.push_back(std::visit(texts, result));
+    for_values(result, [&](ValueId id) { types.push_back(type_text(graph[id], texts)); });
+  }
+  for (const GraphArg& arg : node.args) args.push_back(std::visit(texts, arg));
+  std::string lines = fmt::format("{}{}{}{}({})", indent, fmt::join(results, ", "),
+                                  results.empty() ? "" : " = ", node.label(), fmt::join(args, ", "));
+  if (!types.empty()) lines += fmt::format(" : {}", fmt::join(types, ", "));
+  if (node.is_fused()) {
+    lines += " {\n";
+    for (const GraphNode& inner : node.body) lines += node_text(graph, inner, indent + "  ");
+    return lines + indent + "}\n";
+  }
+  if (node.site.line() != 0) lines += "  # " + short_place(node.site);
+  return lines + '\n';
+}
+
+}  // namespace
 
 std::string to_string(const Graph& graph) {
   const ArgText texts{*graph.sizes};
@@ -151,22 +222,10 @@ std::string to_string(const Graph& graph) {
     lines += fmt::format("  guard {}\n", graph.sizes->text(guard));
   for (const ValueId id : graph.constant_values)
     lines += fmt::format("  {} = constant : {}\n", text(id), type_text(graph[id], texts));
-  for (const GraphNode& node : graph.nodes) {
-    std::vector<std::string> results, types, args;
-    for (const GraphArg& result : node.results) {
-      results.push_back(std::visit(texts, result));
-      for_values(result, [&](ValueId id) { types.push_back(type_text(graph[id], texts)); });
-    }
-    for (const GraphArg& arg : node.args) args.push_back(std::visit(texts, arg));
-    lines += fmt::format("  {}{}{}({})", fmt::join(results, ", "), results.empty() ? "" : " = ",
-                         node.op->name(), fmt::join(args, ", "));
-    if (!types.empty()) lines += fmt::format(" : {}", fmt::join(types, ", "));
-    if (node.site.line() != 0) lines += "  # " + short_place(node.site);
-    lines += '\n';
-  }
+  for (const GraphNode& node : graph.nodes) lines += node_text(graph, node, "  ");
   std::vector<std::string> outputs;
   for (const ValueId id : graph.outputs) outputs.push_back(text(id));
   return lines + fmt::format("  return {}\n}}\n", fmt::join(outputs, ", "));
 }
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

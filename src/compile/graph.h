@@ -12,7 +12,7 @@
 
 #include "ir/symbolic_sizes.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 struct ValueId {
   std::uint32_t number = 0;
@@ -41,7 +41,15 @@ struct GraphNode {
   std::vector<GraphArg> args;
   std::vector<GraphArg> results;  // values and lists of them
   Site site{};
+
+  // A fused loop has no op but a name, and the calls that it computes.
+  // Its arguments and results are values; what else its body makes is seen by the body alone.
+  std::string name{};
+  std::vector<GraphNode> body{};
+  bool is_fused() const { return op == nullptr; }
+  std::string_view label() const { return is_fused() ? std::string_view(name) : op->name(); }
 };
+inline constexpr std::string_view kFusedPrefix = "poi_fused_";  // of their names
 
 // Where the value of a symbol is read from when a graph runs.
 struct SymbolSource {
@@ -82,8 +90,12 @@ void verify(const Graph& graph);
 // graph(%0: f32[s0, s1]) {
 //   guard s0 == s1
 //   %2 = t(%1) : f32[8, 4] strides [1, 8]  # model.cc:12
+//   %4 = poi_fused_add_relu_0(%2) : f32[8, 4] {
+//     %3 = add(%2, 1) : f32[8, 4]  # model.cc:13
+//     …
+//   }
 //   return %3
 // }
 std::string to_string(const Graph& graph);
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

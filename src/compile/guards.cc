@@ -7,7 +7,7 @@
 
 #include "tensor/make.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 namespace {
 
 bool holds(detail::DimRelation relation, std::int64_t left, std::int64_t right) {
@@ -94,6 +94,8 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
       if (is_same != was_same && !(is_same && wanted.same_as))
         return fail(
             [&] { return fmt::format("inputs {} and {} are {}one tensor", j, i, is_same ? "" : "not "); });
+      if (!is_same && t.shares_storage(given[j]))
+        return fail([&] { return fmt::format("inputs {} and {} are views of one memory", j, i); });
     }
     if (!fits_layout(t, wanted.layout))
       return fail([&] {
@@ -108,9 +110,17 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
     symbols.push_back(
         (source.what == SymbolSource::What::Size ? t.sizes() : t.strides())[source.axis].value());
   }
+  // A guard that divides by a size does not hold where that size is 0.
+  const auto is_met = [&](const SizeGuard& guard) {
+    try {
+      return holds(guard.relation, graph.sizes->evaluate(guard.left, symbols),
+                   graph.sizes->evaluate(guard.right, symbols));
+    } catch (const ValueError&) {
+      return false;
+    }
+  };
   for (const SizeGuard& guard : graph.sizes->guards()) {
-    if (!holds(guard.relation, graph.sizes->evaluate(guard.left, symbols),
-               graph.sizes->evaluate(guard.right, symbols)))
+    if (!is_met(guard))
       return fail([&] {
         return fmt::format("{} does not hold, which {}:{} asked", graph.sizes->text(guard),
                            guard.site.file_name(), guard.site.line());
@@ -119,4 +129,4 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
   return symbols;
 }
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -8,7 +8,7 @@
 
 #include "compile/graph.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 // How an input lies in memory. Strides of axes of size 1 say nothing.
 struct InputLayout {
@@ -37,4 +37,4 @@ struct Guards {
                                                  std::string* reason = nullptr) const;
 };
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -11,7 +11,7 @@
 #include "dispatch/record.h"
 #include "tensor/layout.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 namespace {
 
 constexpr std::int64_t kHint = 7;
@@ -34,7 +34,7 @@ class GraphParser {
       graph_.inputs.push_back(id);
     }
     expect("{");
-    while (!take("return")) line();
+    while (!take("return")) line(graph_.nodes);
     for (bool is_first = true; !take("}"); is_first = false) {
       if (!is_first) expect(",");
       graph_.outputs.push_back(value_id());
@@ -46,7 +46,7 @@ class GraphParser {
   }
 
  private:
-  void line() {
+  void line(std::vector<GraphNode>& nodes) {
     if (take("guard ")) return guard();
     GraphNode node;
     std::vector<ValueId> made;
@@ -63,6 +63,10 @@ class GraphParser {
       return;
     }
     const std::string name = word();
+    if (name.starts_with(kFusedPrefix)) {
+      node.name = name;
+      return fused(std::move(node), made, nodes);
+    }
     node.op = find_op(name);
     check(node.op != nullptr, "an op, not " + name);
     const Schema& schema = node.op->record().schema;
@@ -83,7 +87,23 @@ class GraphParser {
       }
     }
     if (starts_with("#")) rest_.remove_prefix(std::min(rest_.size(), rest_.find('\n')));
-    graph_.nodes.push_back(std::move(node));
+    nodes.push_back(std::move(node));
+  }
+
+  void fused(GraphNode node, const std::vector<ValueId>& made, std::vector<GraphNode>& nodes) {
+    expect("(");
+    while (!take(")")) {
+      if (!node.args.empty()) expect(",");
+      node.args.emplace_back(value_id());
+    }
+    expect(":");
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (i != 0) expect(",");
+      type(made[i], GraphValue::Origin::Node, new_storage());
+    }
+    expect("{");
+    while (!take("}")) line(node.body);
+    nodes.push_back(std::move(node));
   }
 
   // A result shares memory with the argument that has its mark.
@@ -315,4 +335,4 @@ class GraphParser {
 
 Graph parse_graph(std::string_view text) { return GraphParser(text).run(); }
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

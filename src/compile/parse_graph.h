@@ -5,10 +5,10 @@
 
 #include "compile/graph.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 // What to_string gives. Constants have no tensors and nodes no places. A ValueError says what is expected,
 // and where.
 Graph parse_graph(std::string_view text);
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

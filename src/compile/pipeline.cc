@@ -6,10 +6,14 @@
 
 #include "base/environment.h"
 #include "base/place.h"
+#include "compile/passes/fold_constants.h"
+#include "compile/passes/fuse_pointwise.h"
+#include "compile/passes/move_views_up.h"
+#include "compile/passes/name_versions.h"
 #include "compile/passes/remove_dead_code.h"
 #include "compile/passes/share_equal_calls.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 namespace {
 
 struct Pass {
@@ -18,7 +22,11 @@ struct Pass {
 };
 constexpr Pass kPasses[] = {
     {"share_equal_calls", share_equal_calls},
-    {"remove_dead_code", remove_dead_code},  // after what leaves calls without readers
+    {"fold_constants", fold_constants},
+    {"name_versions", name_versions},
+    {"remove_dead_code", remove_dead_code},  // after what leaves calls without readers, and names writes
+    {"move_views_up", move_views_up},
+    {"fuse_pointwise", fuse_pointwise},  // the last: other passes see calls
 };
 
 }  // namespace
@@ -46,4 +54,4 @@ Graph run_passes(Graph graph, Explanation& why) {
   return graph;
 }
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

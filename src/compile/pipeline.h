@@ -4,10 +4,10 @@
 #include "compile/explanation.h"
 #include "compile/graph.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 // Runs all passes, each on a graph that verifies and gives one. PELLUCID_LOG=passes prints the graph after
 // each, and its time.
 Graph run_passes(Graph graph, Explanation& why);
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -3,10 +3,10 @@
 
 #include "compile/graph.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 // `symbols` are those that the guards have given for these inputs.
 std::vector<Tensor> replay(const Graph& graph, ArrayView<Tensor> inputs,
                            const std::vector<std::int64_t>& symbols);
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -10,14 +10,12 @@
 #include "profile/recorder.h"
 
 namespace pel {
-namespace {
-constinit thread_local CallLog* innermost = nullptr;
-}
+constinit thread_local CallLog* innermost_log = nullptr;
 
 CallLog::CallLog(const Op& op, const BoxedCall& call)
     : op_(op),
       call_(call),
-      outer_(innermost),
+      outer_(innermost_log),
       depth_(outer_ ? outer_->depth_ + 1 : 0),
       uncaught_(std::uncaught_exceptions()) {
   const auto& schema = op.record().schema;
@@ -26,11 +24,11 @@ CallLog::CallLog(const Op& op, const BoxedCall& call)
     args_ +=
         fmt::format("{}{}={}", args_.empty() ? "" : ", ", schema.args.at(i).name, to_string(call.args[i]));
   }
-  innermost = this;
+  innermost_log = this;
 }
 
 CallLog::~CallLog() {
-  innermost = outer_;
+  innermost_log = outer_;
   std::string keys;
   for (int k = kKeyCount - 1; k >= 0; --k) {
     if (call_.visited.contains(static_cast<Key>(k)))
@@ -56,18 +54,16 @@ CallLog::~CallLog() {
   }
 }
 
-void CallLog::kernel(const Kernel& kernel, const KernelArgs& args) {
-  if (innermost) {
-    innermost->kernels_ += fmt::format("{}kernel {}", innermost->kernels_.empty() ? "" : ", ",
-                                       kernel.describe == nullptr ? kernel.name : kernel.describe(args));
-  }
+void CallLog::add(const Kernel& kernel, const KernelArgs& args) {
+  kernels_ += fmt::format("{}kernel {}", kernels_.empty() ? "" : ", ",
+                          kernel.describe == nullptr ? kernel.name : kernel.describe(args));
 }
 
 void CallLog::refusal(const char* name, const char* reason) {
   if (profile::is_watched()) profile::note_refusal(name, reason);
-  if (innermost) {
-    innermost->kernels_ +=
-        fmt::format("{}{} refused ({})", innermost->kernels_.empty() ? "" : ", ", name, reason);
+  if (innermost_log) {
+    innermost_log->kernels_ +=
+        fmt::format("{}{} refused ({})", innermost_log->kernels_.empty() ? "" : ", ", name, reason);
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace pel {
 
+class CallLog;
+extern constinit thread_local CallLog* innermost_log __attribute__((tls_model("initial-exec")));
+
 // Collects what happens below one call. The outermost prints it all when it ends, callers before callees.
 class CallLog {
  public:
@@ -18,10 +21,15 @@ class CallLog {
 
   // For launch: says which kernel ran and which refused. Nothing happens when no call is logged or profiled
   // on this thread.
-  static void kernel(const Kernel& kernel, const KernelArgs& args);
+  [[gnu::always_inline]] static void kernel(const Kernel& kernel, const KernelArgs& args) {
+    if (innermost_log != nullptr) [[unlikely]]
+      innermost_log->add(kernel, args);
+  }
   static void refusal(const char* name, const char* reason);
 
  private:
+  void add(const Kernel& kernel, const KernelArgs& args);
+
   const Op& op_;
   const BoxedCall& call_;
   std::string args_;

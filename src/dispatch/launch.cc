@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "dispatch/call_log.h"
 #include "dispatch/choice.h"
+#include "dispatch/launch_recording.h"
 #include "dispatch/packing.h"
 #include "profile/recorder.h"
 #include "tensor/make.h"
@@ -131,7 +132,7 @@ bool takes_arguments(const KernelArgs& args, const detail::OpSpan& span) {
   return next == end;
 }
 
-void write_kernel(const Op& op, const Kernel& kernel, std::uint64_t begin, std::uint64_t end,
+void write_kernel(const char* op_name, const Kernel& kernel, std::uint64_t begin, std::uint64_t end,
                   const KernelArgs& args) {
   profile::ThreadState& state = profile::thread_state;
   const profile::Settings now = profile::settings();
@@ -171,7 +172,7 @@ void write_kernel(const Op& op, const Kernel& kernel, std::uint64_t begin, std::
   record.begin = begin;
   record.end = end;
   record.name = name;
-  record.op_name = op.name().data();
+  record.op_name = op_name;
   record.site = state.site;
   record.op_id = span == nullptr ? 0 : span->id();
   if (span != nullptr && span->ends_with_kernel() && takes_arguments(args, *span)) {
@@ -185,12 +186,12 @@ void write_kernel(const Op& op, const Kernel& kernel, std::uint64_t begin, std::
   profile::commit(next);
 }
 
-[[gnu::cold, gnu::noinline]] void keep(const Op& op, const Kernel& kernel, Stream& stream,
+[[gnu::cold, gnu::noinline]] void keep(const char* op_name, const Kernel& kernel, Stream& stream,
                                        const KernelArgs& args, std::uint64_t begin_ns) {
   Event event{};
   event.device = stream.device();
   event.name = kernel.describe == nullptr ? kernel.name : interned(kernel.describe(args));
-  event.op = op.name().data();
+  event.op = op_name;
   fill_bytes(args, event.bytes_read, event.bytes_written);
   if (kernel.flops != nullptr) event.flops = kernel.flops(args);
   event.begin_ns = begin_ns;
@@ -198,15 +199,15 @@ void write_kernel(const Op& op, const Kernel& kernel, std::uint64_t begin, std::
   profile::record(event);
 }
 
-[[gnu::noinline]] void run_watched(const Op& op, const Kernel& kernel, Stream& stream,
+[[gnu::noinline]] void run_watched(const char* op_name, const Kernel& kernel, Stream& stream,
                                    const KernelArgs& args) {
   profile::ThreadState& state = profile::thread_state;
   const std::uint64_t begin_ns = state.recording == nullptr ? 0 : profile::now_ns();
   const std::uint64_t begin = profile::ticks();
   kernel.run(stream, args);
   state.kernel_end = profile::ticks();
-  if (state.recording != nullptr) keep(op, kernel, stream, args, begin_ns);
-  if (profile::settings().session() != 0) write_kernel(op, kernel, begin, state.kernel_end, args);
+  if (state.recording != nullptr) keep(op_name, kernel, stream, args, begin_ns);
+  if (profile::settings().session() != 0) write_kernel(op_name, kernel, begin, state.kernel_end, args);
   state.refusal_count = 0;
 }
 
@@ -226,8 +227,8 @@ void write_kernel(const Op& op, const Kernel& kernel, std::uint64_t begin, std::
 // Of the kernels from `first` on that support the call, the one with the least prediction; or what tuning
 // says.
 [[gnu::noinline]] const Kernel& chosen_by_time(const Op& op, const Kernel* first, KernelArgs args,
-                                               const std::optional<Computation>& computation) {
-  static Tuning* const tuning = Tuning::active();
+                                               const std::optional<Computation>& computation,
+                                               Tuning* tuning = Tuning::active()) {
   static const bool logs = log_wants("kernels");
   const KernelList list = op.kernels(DeviceType::Cpu);
   const Kernel* best = first;
@@ -248,14 +249,73 @@ void write_kernel(const Op& op, const Kernel& kernel, std::uint64_t begin, std::
   return tuning == nullptr ? *best : *tuning->choose(op, args, best, computation);
 }
 
-[[gnu::always_inline]] inline void run_kernel(const Op& op, const Kernel& kernel, Stream& stream,
+[[gnu::always_inline]] inline void run_kernel(const char* op_name, const Kernel& kernel, Stream& stream,
                                               KernelArgs& args) {
   args.context = kernel.context;
   CallLog::kernel(kernel, args);
   profile::count_launch();
   if (profile::is_watched()) [[unlikely]]
-    return run_watched(op, kernel, stream, args);
+    return run_watched(op_name, kernel, stream, args);
   kernel.run(stream, args);
+}
+
+constinit thread_local std::vector<RecordedLaunch>* recorded = nullptr;
+
+[[gnu::always_inline]] inline KernelArgs make_args(const Operand* operands, std::size_t outputs,
+                                                   std::size_t inputs, const PelScalar* numbers,
+                                                   std::size_t scalars) {
+  return {PEL_KERNEL_ARGS_VERSION,
+          static_cast<std::uint16_t>(outputs),
+          static_cast<std::uint16_t>(inputs),
+          operands,
+          numbers,
+          static_cast<std::uint32_t>(scalars),
+          0,
+          nullptr,
+          0,
+          nullptr};
+}
+
+[[gnu::cold, gnu::noinline]] void record_launch(const Op& op, ArrayView<TensorRef> outputs,
+                                                ArrayView<TensorRef> inputs, ArrayView<Scalar> scalars,
+                                                const std::optional<Computation>& computation) {
+  RecordedLaunch& launch = recorded->emplace_back();
+  launch.op = &op;
+  launch.computation = computation;
+  std::vector<const Tensor*> tensors;
+  for (const TensorRef& output : outputs) launch.outputs.push_back(*output.tensor);
+  for (const TensorRef& input : inputs) launch.inputs.push_back(*input.tensor);
+  for (const Tensor& t : launch.outputs) tensors.push_back(&t);
+  for (const Tensor& t : launch.inputs) tensors.push_back(&t);
+  for (const Scalar& s : scalars) fill_number(launch.numbers.emplace_back(), s);
+  std::vector<Operand> operands(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = *tensors[i];
+    fill_operand(operands[i], t);
+    // Only places within one storage are compared: as if all of them began here.
+    constexpr std::int64_t kBegin = 1 << 20;
+    if (!t.has_data())
+      operands[i].data = reinterpret_cast<void*>(kBegin + t.storage_offset().value() * size_bytes(t.dtype()));
+  }
+  bool writes_something = false;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    check_memory(op, i, outputs.size(), tensors.size(), operands.data(), tensors.data(), false);
+    writes_something = writes_something || !is_empty(operands[i]);
+  }
+  if (!writes_something) return;
+  KernelArgs args =
+      make_args(operands.data(), outputs.size(), inputs.size(), launch.numbers.data(), launch.numbers.size());
+  const Device device = outputs[0].tensor->device();
+  for (const Kernel& kernel : op.kernels(device.type)) {
+    if (!is_candidate(kernel, computation)) continue;
+    args.context = kernel.context;
+    if (!takes(kernel, args)) continue;
+    // Tuning would run kernels to see; all of them give the same bits.
+    launch.kernel =
+        kernel.predict == nullptr ? &kernel : &chosen_by_time(op, &kernel, args, computation, nullptr);
+    return;
+  }
+  throw_no_kernel(op, device, args, computation);
 }
 
 // Room for what a kernel is called with.
@@ -289,8 +349,10 @@ struct Room {
     fill_operand(operands[i], t);
   }
   // Meta device or symbolic sizes: the shape rule was all there is to do.
-  if (storage_flags & StorageHeader::kNoData) [[unlikely]]
+  if (storage_flags & StorageHeader::kNoData) [[unlikely]] {
+    if (recorded != nullptr) record_launch(op, outputs, inputs, scalars, computation);
     return;
+  }
   const bool any_external = (storage_flags & StorageHeader::kExternal) != 0;
   bool writes_something = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -301,16 +363,7 @@ struct Room {
   if (!writes_something) return;
 
   for (std::size_t i = 0; i < scalars.size(); ++i) fill_number(numbers[i], scalars[i]);
-  KernelArgs args = {PEL_KERNEL_ARGS_VERSION,
-                     static_cast<std::uint16_t>(outputs.size()),
-                     static_cast<std::uint16_t>(inputs.size()),
-                     operands,
-                     numbers,
-                     static_cast<std::uint32_t>(scalars.size()),
-                     0,
-                     nullptr,
-                     0,
-                     nullptr};
+  KernelArgs args = make_args(operands, outputs.size(), inputs.size(), numbers, scalars.size());
 
   Stream stream(device);
   for (const Kernel& kernel : op.kernels(device.type)) {
@@ -321,8 +374,8 @@ struct Room {
       continue;
     }
     if (kernel.predict != nullptr) [[unlikely]]
-      return run_kernel(op, chosen_by_time(op, &kernel, args, computation), stream, args);
-    return run_kernel(op, kernel, stream, args);
+      return run_kernel(zero_ended_name(op), chosen_by_time(op, &kernel, args, computation), stream, args);
+    return run_kernel(zero_ended_name(op), kernel, stream, args);
   }
   throw_no_kernel(op, device, args, computation);
 }
@@ -353,17 +406,52 @@ KernelChoice explain_launch(const Op& op, ArrayView<TensorRef> outputs, ArrayVie
     fill_operand(operands[outputs.size() + i], *inputs[i].tensor);
   std::vector<PelScalar> numbers(scalars.size());
   for (std::size_t i = 0; i < scalars.size(); ++i) fill_number(numbers[i], scalars[i]);
-  const KernelArgs args = {PEL_KERNEL_ARGS_VERSION,
-                           static_cast<std::uint16_t>(outputs.size()),
-                           static_cast<std::uint16_t>(inputs.size()),
-                           operands.data(),
-                           numbers.data(),
-                           static_cast<std::uint32_t>(scalars.size()),
-                           0,
-                           nullptr,
-                           0,
-                           nullptr};
+  const KernelArgs args =
+      make_args(operands.data(), outputs.size(), inputs.size(), numbers.data(), numbers.size());
   return explain_choice(op, args, std::nullopt, measure);
+}
+
+LaunchRecording::LaunchRecording() : outer_(recorded) { recorded = &launches_; }
+LaunchRecording::~LaunchRecording() { recorded = outer_; }
+
+void fill_operand_of(Operand& operand, const Tensor& tensor) { fill_operand(operand, tensor); }
+PelScalar number_argument(const Scalar& number) {
+  PelScalar made;
+  fill_number(made, number);
+  return made;
+}
+
+void launch_planned(const char* op_name, const Site& site, const Kernel& kernel, Stream& stream,
+                    KernelArgs& args) {
+  if (profile::is_watched()) [[unlikely]] {
+    struct Shown {
+      explicit Shown(const Site& line) { profile::thread_state.site = line; }
+      ~Shown() { profile::thread_state.site = before; }
+      Site before = profile::thread_state.site;
+    } shown(site);
+    return run_kernel(op_name, kernel, stream, args);
+  }
+  run_kernel(op_name, kernel, stream, args);
+}
+
+namespace {
+
+std::vector<Tensor> never_called(ArrayView<Tensor>) {
+  throw InternalError("pellucid::compiled stands for a plan, and is not called");
+}
+// What stands around the kernels of a plan in a trace.
+const Op& compiled_op() {
+  static const Op& op = register_op(
+      define_op<never_called>(OpKind::Composite, "pellucid::compiled(Tensor[] inputs) -> Tensor[]"));
+  return op;
+}
+
+}  // namespace
+
+PlannedLaunches::PlannedLaunches(const Site& site, ArrayView<Tensor> inputs)
+    : inputs_{inputs, nullptr, nullptr} {
+  if (profile::settings().session() != 0) [[unlikely]]
+    span_.emplace(compiled_op(), site, ArrayView<detail::ArgRef>(&inputs_, 1), KeySet());
 }
 
 }  // namespace pel

@@ -170,7 +170,9 @@ namespace detail {
 std::shared_ptr<const PackedForm> find_packed_slow(const MatrixView& view, DType dtype) {
   return Forms::instance().find(view, dtype);
 }
-void offer_to_cache_slow(const Tensor& matrix) { Cache::instance().offer(matrix); }
+void offer_to_cache_slow(const Tensor& matrix) {
+  if (matrix.has_data()) Cache::instance().offer(matrix);
+}
 }  // namespace detail
 
 std::int64_t PackedMatrix::size_bytes() const { return form_ ? form_->panels.numel().value() : 0; }

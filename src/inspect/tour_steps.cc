@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -22,8 +23,9 @@ Evidence seen(std::string what, Call call) {
   profile.each([&](const ProfileEvent& e) {
     if (e.kind == ProfileEvent::Kind::Op) {
       evidence.syncs += e.is_sync ? 1 : 0;
-      // What is inside a span comes before it: the first op behind a kernel launched it.
-      if (!all.empty() && all.back().op.empty()) all.back().op = e.name;
+      // What is inside a span comes before it: the first op behind a kernel launched it. A plan is no op.
+      const bool is_plan = std::string_view(e.name) == "pellucid::compiled";
+      if (!all.empty() && all.back().op.empty() && !is_plan) all.back().op = e.name;
     }
     if (e.kind != ProfileEvent::Kind::Kernel) return;
     all.push_back({"", e.name, e.bytes_read + e.bytes_written, static_cast<double>(e.end_ns - e.begin_ns)});
@@ -164,6 +166,47 @@ Finding overhead(Pace pace) {
   return found;
 }
 
+Finding fusion(Pace pace) {
+  const std::int64_t rows = pace == Pace::Quick ? 64 : 2048;
+  const Tensor gate = randn({rows, 3072}), up = randn({rows, 3072});
+  const auto gated = [](const Tensor& a, const Tensor& b) { return mul(gelu(a, "tanh"), b); };
+  const auto fast = compile(gated);
+  Finding found;
+  found.evidence = {seen("mul(gelu(gate), up)", [&] { return gated(gate, up); }),
+                    seen("the same, compiled", [&] { return fast(gate, up); })};
+  const Evidence &two = found.evidence[0], &one = found.evidence[1];
+  found.holds = two.launches.size() == 2 && one.launches.size() == 1 && 5 * one.bytes() == 3 * two.bytes();
+  found.verdict = fmt::format("{} kernel against {}, {} of traffic against {}", one.launches.size(),
+                              two.launches.size(), readable_bytes(static_cast<double>(one.bytes())),
+                              readable_bytes(static_cast<double>(two.bytes())));
+  return found;
+}
+
+Finding sizes(Pace pace) {
+  const std::int64_t width = pace == Pace::Quick ? 64 : 768;
+  const nn::GegluMlp mlp(width, 4 * width);
+  const NoGrad no_grad;
+  const auto fast = compile(mlp);
+  Finding found;
+  found.figures.push_back(
+      fmt::format("{:>8}{:>10}{:>10}{:>14}", "rows", "compiles", "kernels", "first call"));
+  bool is_right = true;
+  for (const std::int64_t rows : {8, 1, 2, 3, 20, 512}) {
+    const Tensor x = randn({rows, width});
+    const auto begin = std::chrono::steady_clock::now();
+    static_cast<void>(fast(x));
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+    const std::size_t kernels = fast.kernels(x).size();
+    found.figures.push_back(fmt::format("{:>8}{:>10}{:>10}{}", rows, fast.compiles(), kernels,
+                                        pad_left(readable_ns(taken.count()), 14)));
+    is_right = is_right && kernels == 4;
+  }
+  found.holds = is_right && fast.compiles() == 1;
+  found.verdict =
+      fmt::format("{} compile for six numbers of rows, 4 kernels where there were 5", fast.compiles());
+  return found;
+}
+
 }  // namespace
 
 const std::vector<TourStep>& tour_steps() {
@@ -184,7 +227,14 @@ const std::vector<TourStep>& tour_steps() {
        "100 adds of one element, with and without item() after each", sync},
       {"overhead", "Where overhead stops to matter",
        "The way to the kernel takes as long at every size: most of a tiny add, under 10 % of a large one.",
-       "add over sizes, by the stamps of a Profile", overhead}};
+       "add over sizes, by the stamps of a Profile", overhead},
+      {"fusion", "A fused loop saves a trip to memory",
+       "mul(gelu(a), b) writes what gelu gives and reads it again. Compiled it is one loop, with the same "
+       "bits.",
+       "both, on the same operands", fusion},
+      {"sizes", "One compile serves all sizes",
+       "A compiled function is specialised on no size: other rows need no code, only a plan.",
+       "a compiled nn::GegluMlp on six numbers of rows", sizes}};
   return steps;
 }
 

@@ -15,12 +15,20 @@ namespace {
 std::int64_t checked_add(std::int64_t a, std::int64_t b) { return (Dim(a) + Dim(b)).value(); }
 std::int64_t checked_mul(std::int64_t a, std::int64_t b) { return (Dim(a) * Dim(b)).value(); }
 
+// A number that no size reaches, as the end of a slice that goes to the end: what it is compared with needs
+// no guard, and their difference may not be a Dim.
+bool is_beyond_sizes(Dim dim) {
+  constexpr std::int64_t kBeyond = std::int64_t{1} << 61;
+  return !dim.is_symbolic() && (dim.value() >= kBeyond || dim.value() <= -kBeyond);
+}
+
 }  // namespace
 
 Dim SymbolicSizes::symbol(std::int64_t hint, std::int64_t generic) {
   Expression atom;
   atom.symbol = static_cast<std::uint32_t>(generic_values_.size());
   generic_values_.push_back(generic);
+  hints_.push_back(hint);
   atom.hint = hint;
   return new_atom(std::move(atom));
 }
@@ -149,6 +157,13 @@ SymbolicSizes::Signs SymbolicSizes::possible_signs(const Polynomial& difference)
 }
 
 bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site) {
+  if (is_beyond_sizes(a) || is_beyond_sizes(b)) {
+    const std::int64_t x = hint(a), y = hint(b);
+    return relation == DimRelation::Eq   ? x == y
+           : relation == DimRelation::Ne ? x != y
+           : relation == DimRelation::Lt ? x < y
+                                         : x <= y;
+  }
   Dim difference = combine(DimOp::Sub, a, b);
   // One of d and -d stands for both, so that s0 == 6 and 6 == s0 are one question.
   const Polynomial sum = polynomial(difference);
@@ -185,6 +200,14 @@ bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site
   return answer;
 }
 
+bool SymbolicSizes::is_known_equal(Dim a, Dim b) const {
+  return Dim::identical(a, b) || std::ranges::any_of(guards_, [&](const SizeGuard& guard) {
+           return guard.relation == DimRelation::Eq &&
+                  ((Dim::identical(guard.left, a) && Dim::identical(guard.right, b)) ||
+                   (Dim::identical(guard.left, b) && Dim::identical(guard.right, a)));
+         });
+}
+
 std::int64_t SymbolicSizes::value(Dim a, const Site& site) {
   compare(DimRelation::Eq, a, hint(a), site);
   return hint(a);
@@ -210,7 +233,11 @@ std::int64_t SymbolicSizes::evaluate(Dim dim, const std::vector<std::int64_t>& s
   return sum;
 }
 
-std::int64_t SymbolicSizes::generic(Dim a) const { return evaluate(a, generic_values_); }
+std::int64_t SymbolicSizes::generic(Dim a) const {
+  const std::int64_t value = evaluate(a, generic_values_);
+  return value > 0 ? value
+                   : std::max(value, hint(a));  // s0 - 72, where only this call knows that it is a size
+}
 
 std::string SymbolicSizes::atom_text(std::uint32_t number) const {
   const Expression& atom = expressions_.at(number);

@@ -29,6 +29,9 @@ class SymbolicSizes final : public DimContext {
   // puts it in its place among the others of its tensor (generic_value).
   Dim symbol(std::int64_t hint, std::int64_t generic = kGenericSize);
 
+  const std::vector<std::int64_t>& hints() const { return hints_; }  // of all symbols
+  // Whether two sizes are the same in every call that the guards let pass. Asks for no guard.
+  bool is_known_equal(Dim a, Dim b) const;
   const std::vector<SizeGuard>& guards() const { return guards_; }
   void add_guard(const SizeGuard& guard) { guards_.push_back(guard); }  // read from a text, not asked
   std::string text(const SizeGuard& guard) const;
@@ -78,7 +81,7 @@ class SymbolicSizes final : public DimContext {
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by canonical text
   std::vector<SizeGuard> guards_;
   std::unordered_map<std::uint32_t, Signs> known_signs_;  // of the differences that guards have fixed
-  std::vector<std::int64_t> generic_values_;              // of symbols
+  std::vector<std::int64_t> generic_values_, hints_;      // of symbols
 };
 
 }  // namespace pel

@@ -114,7 +114,8 @@ MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
 
 Places MultiheadAttention::places_of(const Tensor& x, const KvCache* cache) const {
   Places places;
-  const std::int64_t tokens = x.size(1).value(), before = cache ? cache->length() : 0;
+  const Dim tokens = x.size(1);
+  const std::int64_t before = cache ? cache->length() : 0;
   const bool differ = cache && std::ranges::any_of(cache->lengths(), [&](auto n) { return n != before; });
   if (!differ && config_.rotary_base == 0) return places;
   Tensor place = arange(before, before + tokens);

@@ -37,8 +37,8 @@ std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Te
   PEL_CHECK(!caches || caches->size() == static_cast<std::size_t>(layers), ValueError,
             "{} caches are given for {} layers; make_caches() makes them", caches->size(), layers);
   const std::int64_t before = caches ? caches->front().length() : 0;
-  PEL_CHECK(before + tokens.size(1).value() <= context, ValueError,
-            "{} tokens after {} are more than the context of {}", tokens.size(1).value(), before, context);
+  PEL_CHECK(tokens.size(1) <= context - before, ValueError,
+            "{} tokens after {} are more than the context of {}", to_string(tokens.size(1)), before, context);
   return before;
 }
 
@@ -96,7 +96,7 @@ Tensor Gpt::operator()(const Tensor& tokens, KvCaches* caches, Site site) const 
   const ModuleRange range(*this, site);
   return as_call("Gpt", site, [&] {
     const std::int64_t before = tokens_before(caches, config_.layers, tokens, config_.context);
-    Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1).value())));
+    Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1))));
     for (std::size_t i = 0; i < h.size(); ++i) x = h[i](x, caches ? &(*caches)[i] : nullptr);
     return linear(ln_f(x), wte.weight);
   });

@@ -162,8 +162,8 @@ Lettered multiplied(Lettered a, Lettered b, const std::string& later) {
       continue;
     }
     const Dim left = size_of(a, c), right = size_of(b, c);
-    PEL_CHECK(left == right || is_literally(left, 1) || is_literally(right, 1), ShapeError,
-              "'{}' has sizes {} and {}", c, to_string(left), to_string(right));
+    PEL_CHECK(left == right || left == 1 || right == 1, ShapeError, "'{}' has sizes {} and {}", c,
+              to_string(left), to_string(right));
     (has(later, c) ? batch : inner) += c;
   }
   for (const char c : b.letters)

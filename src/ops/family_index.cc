@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
+#include "tensor/dim_context.h"
 #include "tensor/element.h"
 
 namespace pel {
@@ -157,6 +158,8 @@ namespace {
 
 // A number in self's dtype, seen with the sizes of the index.
 Tensor number_as_source(const Tensor& self, const Tensor& number, Dims sizes) {
+  // Its value is known while nothing else has data yet, and a plan keeps it.
+  const NewDataScope scope(number.has_data() ? NewData::Real : NewData::None);
   const Tensor value = make_dense({}, self.dtype(), self.device());
   if (number.has_data() && value.has_data()) {
     const Scalar scalar = load_element(number.dtype(), number.raw_data());

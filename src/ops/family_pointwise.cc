@@ -64,7 +64,10 @@ int order_of_axes(const std::vector<DimVector>& strides, Dims sizes, std::size_t
     const std::int64_t left = generic_value(own[a]), right = generic_value(own[b]);
     if (left == 0 || right == 0) continue;
     if (left != right) return left < right ? 1 : -1;
-    if (generic_value(sizes[a]) > generic_value(sizes[b])) return -1;
+    // Symbols that say nothing about each other, such as a step of a slice: as they are in this call.
+    if (!Dim::identical(own[a], own[b]) && !(own[a] == own[b])) return own[a] < own[b] ? 1 : -1;
+    const bool is_one = is_literally(sizes[a], 1) || is_literally(sizes[b], 1);
+    if (is_one ? generic_value(sizes[a]) > generic_value(sizes[b]) : sizes[b] < sizes[a]) return -1;
   }
   return 0;
 }

@@ -1,4 +1,5 @@
 // Normal with a mean and a standard deviation for each element.
+#include "ops/family_operands.h"
 #include "ops/family_random.h"
 
 namespace pel {
@@ -6,17 +7,10 @@ namespace {
 
 // The sizes that both broadcast to.
 DimVector broadcast_sizes(const Tensor& a, const Tensor& b) {
-  const Tensor &longer = a.dim() >= b.dim() ? a : b, &shorter = a.dim() >= b.dim() ? b : a;
-  DimVector sizes(longer.sizes());
-  const std::size_t missing = longer.sizes().size() - shorter.sizes().size();
-  for (std::size_t i = 0; i < shorter.sizes().size(); ++i) {
-    const Dim size = shorter.sizes()[i];
-    if (is_literally(size, 1) || Dim::identical(size, sizes[missing + i])) continue;
-    PEL_CHECK(is_literally(sizes[missing + i], 1) || sizes[missing + i] == size, ShapeError,
-              "the sizes of the mean {} and the standard deviation {} do not broadcast", describe(a),
-              describe(b));
-    if (is_literally(sizes[missing + i], 1)) sizes[missing + i] = size;
-  }
+  DimVector sizes(a.sizes());
+  PEL_CHECK(!broadcast_clash(sizes, b.sizes()), ShapeError,
+            "the sizes of the mean {} and the standard deviation {} do not broadcast", describe(a),
+            describe(b));
   return sizes;
 }
 

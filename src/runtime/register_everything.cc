@@ -12,7 +12,7 @@ void register_everything() {
   register_profile();
   autograd::register_autograd();
   autograd::register_autocast();
-  compile::register_capture();
+  compiler::register_capture();
 }
 
 }  // namespace pel

@@ -60,7 +60,12 @@ SmallVector<std::size_t, 6> axes_by_stride(Dims sizes, Dims strides) {
     const std::int64_t own = generic_value(strides[a]), other = generic_value(strides[b]);
     if (own == 0 || other == 0) return 0;
     if (own != other) return other < own ? 1 : -1;
-    return generic_value(sizes[b]) < generic_value(sizes[a]) ? 1 : 0;
+    // Symbols that say nothing about each other, such as a step of a slice: as they are in this call.
+    if (!Dim::identical(strides[a], strides[b]) && !(strides[a] == strides[b]))
+      return strides[b] < strides[a] ? 1 : -1;
+    if (is_literally(sizes[a], 1) || is_literally(sizes[b], 1))
+      return generic_value(sizes[b]) < generic_value(sizes[a]) ? 1 : 0;
+    return sizes[b] < sizes[a] ? 1 : 0;  // they overlap, and which is longer differs from call to call
   };
   for (std::size_t i = 1; i < order.size(); ++i) {
     std::size_t moving = i;
@@ -125,11 +130,17 @@ void infer_size(Dims wanted, Dim count, Dim* sizes) {
               to_string(known), to_string(count));
     return;
   }
-  PEL_CHECK(!is_literally(known, 0), ValueError, "-1 in {} could be any size: the others hold no element",
+  PEL_CHECK(known != 0, ValueError, "-1 in {} could be any size: the others hold no element",
             to_string(wanted));
   PEL_CHECK(count % known == 0, ShapeError, "{} elements do not divide into sizes {}", to_string(count),
             to_string(wanted));
   sizes[open] = count / known;
+}
+
+// Symbols that may be the same are compared, which asks for a guard.
+static bool agree_if_asked(Dim a, Dim b) {
+  if (Dim::identical(a, b)) return true;
+  return (a.is_symbolic() || b.is_symbolic()) && generic_value(a) == generic_value(b) && a == b;
 }
 
 bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result) {
@@ -157,19 +168,19 @@ bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result) {
     Dim run = sizes[run_end - 1];
     std::size_t run_begin = run_end - 1;
     while (run_begin > 0 && (is_literally(sizes[run_begin - 1], 1) ||
-                             Dim::identical(strides[run_begin - 1], inner_stride * run))) {
+                             agree_if_asked(strides[run_begin - 1], inner_stride * run))) {
       run *= sizes[--run_begin];
     }
     Dim placed = 1;
-    while (next > 0 && (!Dim::identical(placed, run) || is_literally(wanted[next - 1], 1))) {
+    while (next > 0 && (!agree_if_asked(placed, run) || is_literally(wanted[next - 1], 1))) {
       if (!placed.is_symbolic() && !run.is_symbolic() && placed > run) return false;
       result[--next] = placed * inner_stride;
       placed *= wanted[next];
     }
-    if (!Dim::identical(placed, run)) return false;
+    if (!agree_if_asked(placed, run)) return false;
     run_end = run_begin;
   }
-  return true;
+  return next == 0;
 }
 
 Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {

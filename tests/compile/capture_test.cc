@@ -16,7 +16,7 @@
 namespace pel {
 namespace {
 
-using compile::Captured, compile::TensorFunction;
+using compiler::Captured, compiler::TensorFunction;
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && to_string(a.sizes()) == to_string(b.sizes()) &&
@@ -29,7 +29,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   std::string reason;
   const auto symbols = captured.guards.match(captured.graph, inputs, &reason);
   if (!symbols) return ::testing::AssertionFailure() << "a guard fails: " << reason;
-  const std::vector<Tensor> wanted = f(inputs), given = compile::replay(captured.graph, inputs, *symbols);
+  const std::vector<Tensor> wanted = f(inputs), given = compiler::replay(captured.graph, inputs, *symbols);
   if (wanted.size() != given.size()) return ::testing::AssertionFailure() << "another number of outputs";
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!same_bits(wanted[i], given[i]))
@@ -43,7 +43,7 @@ TEST(Capture, KeepsTheOpsWithSymbolicSizesAndConstants) {
   const TensorFunction f = [&](ArrayView<Tensor> in) {
     return std::vector<Tensor>{gelu(linear(in[0], w, b))};
   };
-  const Captured captured = compile::capture(f, {{randn({3, 4})}});
+  const Captured captured = compiler::capture(f, {{randn({3, 4})}});
   EXPECT_EQ(test::without_places(to_string(captured.graph)), R"(graph(%0: f32[s0, s1]) {
   guard s1 == 4
   %1 = constant : f32[8, 4]
@@ -61,14 +61,14 @@ TEST(Capture, OneGraphServesAllSizesAndBroadcasts) {
   const TensorFunction f = [](ArrayView<Tensor> in) {
     return std::vector<Tensor>{relu(add(in[0], sum(in[0], Axes{1}, KeepDims::Yes)))};
   };
-  const Captured captured = compile::capture(f, {{randn({6, 5})}});
+  const Captured captured = compiler::capture(f, {{randn({6, 5})}});
   for (const int rows : {0, 1, 2, 7, 64})
     for (const int columns : {1, 5, 33}) EXPECT_TRUE(agrees(captured, f, {randn({rows, columns})}));
 }
 
 TEST(Capture, SaysWhichGuardFails) {
   const TensorFunction f = [](ArrayView<Tensor> in) { return std::vector<Tensor>{add(in[0], in[1])}; };
-  const Captured captured = compile::capture(f, {{randn({3, 4}), randn({3, 4})}});
+  const Captured captured = compiler::capture(f, {{randn({3, 4}), randn({3, 4})}});
   const auto refusal = [&](const std::vector<Tensor>& inputs) {
     std::string reason;
     EXPECT_FALSE(captured.guards.match(captured.graph, inputs, &reason));
@@ -94,11 +94,11 @@ TEST(Capture, ATensorGivenTwiceIsOneValue) {
     return f({{copy, copy}});
   };
   const Tensor x = randn({5});
-  const Captured captured = compile::capture(f, {{x, x}});
+  const Captured captured = compiler::capture(f, {{x, x}});
   const Tensor y = randn({9}), z = y.clone();
   const auto symbols = captured.guards.match(captured.graph, {{z, z}});
   ASSERT_TRUE(symbols);
-  EXPECT_TRUE(same_bits(twice(y)[0], compile::replay(captured.graph, {{z, z}}, *symbols)[0]));
+  EXPECT_TRUE(same_bits(twice(y)[0], compiler::replay(captured.graph, {{z, z}}, *symbols)[0]));
   EXPECT_FALSE(captured.guards.match(captured.graph, {{y, z}}));
 }
 
@@ -109,7 +109,7 @@ TEST(Capture, WritesAndViewsHappenAgain) {
     add_(work.t(), 1);
     return std::vector<Tensor>{work, work.slice(1, 1)};
   };
-  const Captured captured = compile::capture(f, {{randn({3, 4})}});
+  const Captured captured = compiler::capture(f, {{randn({3, 4})}});
   EXPECT_TRUE(agrees(captured, f, {randn({3, 4})}));
   EXPECT_TRUE(agrees(captured, f, {randn({7, 2})}));
 }
@@ -119,15 +119,15 @@ TEST(Capture, RandomOpsGoOnWithTheirCounter) {
     return std::vector<Tensor>{add(in[0], rand_like(in[0])), dropout(in[0], 0.5, Training::Yes)};
   };
   manual_seed(7);
-  const Captured captured = compile::capture(f, {{randn({3, 4})}});
+  const Captured captured = compiler::capture(f, {{randn({3, 4})}});
   const Tensor x = randn({6, 4});
   const auto symbols = captured.guards.match(captured.graph, {{x}});
   ASSERT_TRUE(symbols);
   manual_seed(11);
   const auto eager_first = f({{x}}), eager_second = f({{x}});
   manual_seed(11);
-  const auto first = compile::replay(captured.graph, {{x}}, *symbols);
-  const auto second = compile::replay(captured.graph, {{x}}, *symbols);
+  const auto first = compiler::replay(captured.graph, {{x}}, *symbols);
+  const auto second = compiler::replay(captured.graph, {{x}}, *symbols);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(same_bits(first[i], eager_first[i])) << i;
     EXPECT_TRUE(same_bits(second[i], eager_second[i])) << i;
@@ -137,7 +137,7 @@ TEST(Capture, RandomOpsGoOnWithTheirCounter) {
 TEST(Capture, ConstantsAreReadAtEachRun) {
   const Tensor w = ones({4});
   const TensorFunction f = [&](ArrayView<Tensor> in) { return std::vector<Tensor>{mul(in[0], w)}; };
-  const Captured captured = compile::capture(f, {{randn({4})}});
+  const Captured captured = compiler::capture(f, {{randn({4})}});
   w.fill_(3);
   EXPECT_TRUE(agrees(captured, f, {randn({4})}));
 }
@@ -148,7 +148,7 @@ TEST(Capture, WhatReadsDataFailsWithItsPlace) {
     return std::vector<Tensor>{neg(in[0])};
   };
   try {
-    compile::capture(f, {{randn({3})}});
+    compiler::capture(f, {{randn({3})}});
     FAIL() << "it was captured";
   } catch (const CaptureError& error) {
     EXPECT_NE(std::string(error.what()).find("reads data back to the host"), std::string::npos)
@@ -167,7 +167,7 @@ TEST(Capture, NoTensorHasDataWhileItRuns) {
     return std::vector<Tensor>{matmul(in[0], square), made};
   };
   const std::uint64_t before = launch_count();
-  const Captured captured = compile::capture(f, {{randn({2, 4})}});
+  const Captured captured = compiler::capture(f, {{randn({2, 4})}});
   EXPECT_FALSE(any);
   EXPECT_EQ(launch_count() - before, 1u);  // randn, which was before
   EXPECT_TRUE(agrees(captured, f, {randn({2, 4})}));
@@ -181,7 +181,7 @@ TEST(Capture, ABlockWithBatchAndSequenceIsOneGraph) {
   const TensorFunction f = [&](ArrayView<Tensor> in) {
     return std::vector<Tensor>{add(in[0], mlp(norm(in[0])))};
   };
-  const Captured captured = compile::capture(f, {{randn({2, 3, 16})}});
+  const Captured captured = compiler::capture(f, {{randn({2, 3, 16})}});
   for (const int batch : {1, 2, 5})
     for (const int length : {1, 3, 17}) EXPECT_TRUE(agrees(captured, f, {randn({batch, length, 16})}));
 }
@@ -190,7 +190,7 @@ TEST(Compiled, OneCaptureServesRowsUpAndDown) {
   const NoGrad no_grad;
   const nn::GegluMlp mlp(16, 64);
   const TensorFunction f = [&](ArrayView<Tensor> in) { return std::vector<Tensor>{mlp(in[0])}; };
-  compile::CompiledFunction compiled(f);
+  compiler::CompiledFunction compiled(f);
   std::vector<int> rows;
   for (int i = 1; i <= 20; ++i) rows.push_back(i);
   rows.push_back(8192);
@@ -204,7 +204,7 @@ TEST(Compiled, OneCaptureServesRowsUpAndDown) {
 
 TEST(Compiled, AnotherClassOfInputsIsAnotherGraph) {
   const TensorFunction f = [](ArrayView<Tensor> in) { return std::vector<Tensor>{add(in[0], in[1])}; };
-  compile::CompiledFunction compiled(f);
+  compiler::CompiledFunction compiled(f);
   const auto run = [&](const Tensor& a, const Tensor& b) {
     EXPECT_TRUE(same_bits(f({{a, b}})[0], compiled({{a, b}})[0]));
   };
@@ -226,7 +226,7 @@ TEST(Compiled, SizesInArithmeticAreNotFixed) {
     const Dim rows = in[0].size(0);
     return std::vector<Tensor>{div(sum(in[0], Axes{0}), rows), mul(in[0], 2 * rows + 1)};
   };
-  compile::CompiledFunction compiled(f);
+  compiler::CompiledFunction compiled(f);
   for (const int n : {6, 1, 40}) {
     const Tensor x = randn({n, 3});
     const auto wanted = f({{x}}), given = compiled({{x}});
@@ -243,7 +243,7 @@ TEST(Compiled, AVerifiedReplayNamesTheFirstCallThatDiffers) {
     for (int i = 0; i < times; ++i) x = relu(x);
     return std::vector<Tensor>{exp(x)};
   };
-  compile::CompiledFunction compiled(f, compile::Replays::Verified);
+  compiler::CompiledFunction compiled(f, compiler::Replays::Verified);
   const Tensor x = randn({3});
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(f({{x}})[0], compiled({{x}})[0]));
   const auto complaint = [&]() -> std::string {

@@ -14,7 +14,7 @@
 namespace pel {
 namespace {
 
-using compile::Captured, compile::TensorFunction;
+using compiler::Captured, compiler::TensorFunction;
 
 bool is_input(const Tensor& t) { return t.defined() && !t.header()->is_number; }
 
@@ -85,14 +85,14 @@ TEST(EveryOp, CapturedAloneGivesItsBits) {
       const TensorFunction f = function_of(*op, args, tensors);
       const std::vector<Tensor> eager_in = copies(tensors), graph_in = copies(tensors);
       try {
-        const Captured captured = compile::capture(f, graph_in);
+        const Captured captured = compiler::capture(f, graph_in);
         std::string reason;
         const auto symbols = captured.guards.match(captured.graph, graph_in, &reason);
         ASSERT_TRUE(symbols) << reason << "\n" << to_string(captured.graph);
         manual_seed(5);
         const std::vector<Tensor> wanted = f(eager_in);
         manual_seed(5);
-        const std::vector<Tensor> given = compile::replay(captured.graph, graph_in, *symbols);
+        const std::vector<Tensor> given = compiler::replay(captured.graph, graph_in, *symbols);
         ASSERT_EQ(wanted.size(), given.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) {
           EXPECT_EQ(to_string(wanted[i].sizes()), to_string(given[i].sizes()));
@@ -106,7 +106,7 @@ TEST(EveryOp, CapturedAloneGivesItsBits) {
                                                                              << to_string(captured.graph);
         }
         const std::string text = to_string(captured.graph);
-        EXPECT_EQ(test::without_places(to_string(compile::parse_graph(text))), test::without_places(text));
+        EXPECT_EQ(test::without_places(to_string(compiler::parse_graph(text))), test::without_places(text));
         ++calls;
       } catch (const Error& error) {
         // What reads data, and masks: the size of what they pick depends on it.

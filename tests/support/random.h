@@ -1,10 +1,11 @@
 // Random tests that can be repeated: PELLUCID_SEED=N chooses the numbers, PELLUCID_TEST_SHARE=N runs 1/N of
-// them.
+// them. Where a test has cases with numbers of their own, PELLUCID_CASE=N runs that one alone.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -20,10 +21,13 @@ class Random {
   Random() : seed_(number_from("PELLUCID_SEED", 20240229)), engine_(seed_) {
     std::cout << repro() << std::endl;
   }
+  // Numbers of case `n` alone: the same whichever cases ran before.
+  Random of_case(std::uint64_t n) const { return Random(seed_, n); }
 
   std::string repro() const {
     const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    return "PELLUCID_SEED=" + std::to_string(seed_) + " " + program() +
+    return "PELLUCID_SEED=" + std::to_string(seed_) +
+           (case_ ? " PELLUCID_CASE=" + std::to_string(*case_) : "") + " " + program() +
            " --gtest_filter=" + test->test_suite_name() + "." + test->name();
   }
   std::int64_t between(std::int64_t least, std::int64_t most) {
@@ -38,11 +42,14 @@ class Random {
   }
 
  private:
+  Random(std::uint64_t seed, std::uint64_t n)
+      : seed_(seed), case_(n), engine_(seed * 0x9E3779B97F4A7C15u + n) {}
   static std::string program() {
     const std::string path = testing::internal::GetArgvs().at(0);
     return path.substr(path.find_last_of('/') + 1);
   }
   std::uint64_t seed_;
+  std::optional<std::uint64_t> case_;
   std::mt19937_64 engine_;
 };
 

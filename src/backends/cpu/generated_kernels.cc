@@ -29,9 +29,6 @@ Loaded& loaded() {
   return *instance;
 }
 
-// A piece of work for one thread takes about 20 µs: ten times what handing it over costs.
-constexpr double kCyclesPerPiece = 60'000;
-
 // Most used first: the list is searched in this order.
 constexpr DType kOrder[] = {kF32, kBF16, kF16, kF64, kI64, kI32, kBool, kU8, kI8, kI16};
 
@@ -42,8 +39,7 @@ LoopCode* load(const std::string& kernel, codegen::Isa isa) {
   LoopCode& code = all.codes.emplace_back();
   code.name = all.names.emplace_back(fmt::format("{}_{}", kernel, codegen::name(isa))).c_str();
   code.function = prebuilt->function[static_cast<int>(isa)];
-  code.grain =
-      static_cast<std::int64_t>(kCyclesPerPiece / static_cast<double>(prebuilt->cost[static_cast<int>(isa)]));
+  code.grain = grain_of(static_cast<double>(prebuilt->cost[static_cast<int>(isa)]));
   return &code;
 }
 
@@ -55,9 +51,9 @@ void load_op(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
       LoopCode* code = load(kernel_name(op, formula, dtype), isa);
       if (code == nullptr) continue;
       code->input_count = facts.input_count;
-      code->output = facts.result_dtype(dtype);
-      std::fill_n(code->inputs, facts.input_count, dtype);
-      if (facts.takes_condition) code->inputs[0] = kBool;
+      code->operands[0] = facts.result_dtype(dtype);
+      std::fill_n(code->operands + 1, facts.input_count, dtype);
+      if (facts.takes_condition) code->operands[1] = kBool;
       list.push_back(
           {code->name, supports_any, run_loop, DTypeSet{dtype}, static_cast<std::uint8_t>(formula), code});
     }
@@ -121,6 +117,11 @@ const LoopCode* cast_loop(DType from, DType to) {
   return loaded().casts[static_cast<int>(from)][static_cast<int>(to)];
 }
 
+std::int64_t grain_of(double cycles_per_element) {
+  constexpr double kCyclesPerPiece = 60'000;
+  return static_cast<std::int64_t>(kCyclesPerPiece / cycles_per_element);
+}
+
 void register_pointwise() {
   if (const std::optional<codegen::Isa> isa = active_isa()) register_pointwise(*isa);
 }
@@ -133,8 +134,8 @@ void register_pointwise(codegen::Isa isa) {
       LoopCode* code = a == b ? nullptr : load(cast_name(a, b), isa);
       if (code == nullptr) continue;
       code->input_count = 1;
-      code->output = b;
-      code->inputs[0] = a;
+      code->operands[0] = b;
+      code->operands[1] = a;
       all.casts[from][to] = code;
     }
   }

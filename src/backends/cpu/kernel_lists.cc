@@ -11,6 +11,7 @@ void register_kernels() {
         upsample_kernels()})
     Registry::register_backend(DeviceType::Cpu, lists);
   register_pointwise();
+  register_loop_compiler();
   register_packing();
 }
 

@@ -16,7 +16,16 @@
 namespace pel::cpu {
 namespace {
 
-constexpr int kMaxOperands = 1 + kMaxInputs;
+// A loop of one op has one output and few inputs, which is known at compile time; a fused one has what its
+// code says.
+struct OneOp {
+  static constexpr int kMost = 6;
+  static int outputs(const LoopCode&) { return 1; }
+};
+struct Fused {
+  static constexpr int kMost = kMostLoopOperands;
+  static int outputs(const LoopCode& code) { return code.output_count; }
+};
 // One operand's share of L1 while a block is computed.
 constexpr std::int64_t kBlockBytes = 16 << 10;
 // Small, so that loads and streaming stores stay close to each other, with inputs fetched a page ahead: an
@@ -33,10 +42,11 @@ void check_status(std::uint32_t status) {
 }
 
 // Operands as they reach the loop when all are dense or single numbers.
+template <class Kind>
 struct DenseCall {
-  void* data[kMaxOperands];
-  std::int64_t strides[kMaxOperands];
-  std::uint64_t numbers[kMaxOperands];  // converted ones
+  void* data[Kind::kMost];
+  std::int64_t strides[Kind::kMost];
+  std::uint64_t numbers[Kind::kMost];  // converted ones
 };
 
 bool same_sizes(const Operand& a, const Operand& b) {
@@ -53,22 +63,27 @@ bool is_single(const Operand& a) {
   return true;
 }
 
-bool make_dense_call(const LoopCode& code, const KernelArgs& args, DenseCall& call) {
+template <class Kind>
+bool make_dense_call(const LoopCode& code, const KernelArgs& args, DenseCall<Kind>& call) {
   const Operand& out = output(args, 0);
-  if (static_cast<DType>(out.dtype) != code.output || !is_row_major(out)) return false;
-  call.data[0] = out.data;
-  call.strides[0] = 1;
-  for (int i = 0; i < code.input_count; ++i) {
-    const Operand& in = input(args, i);
+  const int outputs = Kind::outputs(code);
+  for (int i = 0; i < outputs; ++i) {
+    const Operand& each = output(args, i);
+    if (static_cast<DType>(each.dtype) != code.operands[i] || !is_row_major(each)) return false;
+    call.data[i] = each.data;
+    call.strides[i] = 1;
+  }
+  for (int i = outputs; i < outputs + code.input_count; ++i) {
+    const Operand& in = args.operands[i];
     const auto dtype = static_cast<DType>(in.dtype);
-    call.data[i + 1] = in.data;
-    if (dtype == code.inputs[i] && same_sizes(in, out) && is_row_major(in)) {
-      call.strides[i + 1] = 1;
+    call.data[i] = in.data;
+    if (dtype == code.operands[i] && same_sizes(in, out) && is_row_major(in)) {
+      call.strides[i] = 1;
     } else if (is_single(in)) {
-      call.strides[i + 1] = 0;
-      if (dtype != code.inputs[i]) {
-        convert_one(&call.numbers[i], code.inputs[i], in.data, dtype);
-        call.data[i + 1] = &call.numbers[i];
+      call.strides[i] = 0;
+      if (dtype != code.operands[i]) {
+        convert_one(&call.numbers[i], code.operands[i], in.data, dtype);
+        call.data[i] = &call.numbers[i];
       }
     } else {
       return false;
@@ -77,54 +92,65 @@ bool make_dense_call(const LoopCode& code, const KernelArgs& args, DenseCall& ca
   return true;
 }
 
-std::uint32_t run_range(const LoopCode& code, const DenseCall& call, const PelScalar* scalars,
+template <class Kind>
+std::uint32_t run_range(const LoopCode& code, const DenseCall<Kind>& call, const PelScalar* scalars,
                         std::int64_t begin, std::int64_t end) {
-  void* data[kMaxOperands];
-  for (int i = 0; i <= code.input_count; ++i) {
-    const std::int64_t size = size_bytes(i == 0 ? code.output : code.inputs[i - 1]);
-    data[i] = static_cast<char*>(call.data[i]) + begin * call.strides[i] * size;
+  void* data[Kind::kMost];
+  for (int i = 0; i < Kind::outputs(code) + code.input_count; ++i) {
+    data[i] = static_cast<char*>(call.data[i]) + begin * call.strides[i] * size_bytes(code.operands[i]);
   }
   return code.function(end - begin, data, call.strides, scalars);
 }
 
 // A large result that nobody reads soon goes past the caches: it is computed in L1 and streamed out, which
 // saves reading each line before it is overwritten.
-std::uint32_t run_streaming(const LoopCode& code, const DenseCall& call, const PelScalar* scalars,
+template <class Kind>
+std::uint32_t run_streaming(const LoopCode& code, const DenseCall<Kind>& call, const PelScalar* scalars,
                             std::int64_t begin, std::int64_t end) {
-  alignas(64) char block[kStreamBlockBytes];
-  const std::int64_t size = size_bytes(code.output);
-  const auto per_block = static_cast<std::int64_t>(sizeof(block)) / size;
-  DenseCall part = call;
+  const int outputs = Kind::outputs(code);
+  alignas(64) char blocks[Kind::kMost == OneOp::kMost ? 1 : Kind::kMost][kStreamBlockBytes];
+  std::int64_t widest = 1;
+  for (int i = 0; i < outputs; ++i) widest = std::max(widest, size_bytes(code.operands[i]));
+  const std::int64_t per_block = kStreamBlockBytes / widest;
+  DenseCall<Kind> part = call;
   std::uint32_t status = 0;
   for (std::int64_t at = begin; at < end; at += per_block) {
     const std::int64_t count = std::min(per_block, end - at);
-    for (int i = 1; i <= code.input_count; ++i) {
-      const std::int64_t step = call.strides[i] * size_bytes(code.inputs[i - 1]);
+    for (int i = outputs; i < outputs + code.input_count; ++i) {
+      const std::int64_t step = call.strides[i] * size_bytes(code.operands[i]);
       char* data = static_cast<char*>(call.data[i]) + at * step;
       part.data[i] = data;
       fetch(data + kFetchAhead, count * step);
     }
-    part.data[0] = block;
+    for (int i = 0; i < outputs; ++i) part.data[i] = blocks[i];
     status |= code.function(count, part.data, part.strides, scalars);
-    stream_copy(static_cast<char*>(call.data[0]) + at * size, block, count * size);
+    for (int i = 0; i < outputs; ++i) {
+      const std::int64_t size = size_bytes(code.operands[i]);
+      stream_copy(static_cast<char*>(call.data[i]) + at * size, blocks[i], count * size);
+    }
   }
   stream_fence();
   return status;
 }
 
-bool streams(const LoopCode& code, const DenseCall& call, std::int64_t count) {
-  if (count * size_bytes(code.output) < kStreamBytes) return false;
-  for (int i = 1; i <= code.input_count; ++i) {
-    if (call.data[i] == call.data[0]) return false;  // in place: the lines are read anyway
+template <class Kind>
+bool streams(const LoopCode& code, const DenseCall<Kind>& call, std::int64_t count) {
+  if (count * size_bytes(code.operands[0]) < kStreamBytes) return false;
+  const int outputs = Kind::outputs(code);
+  for (int i = outputs; i < outputs + code.input_count; ++i) {
+    for (int k = 0; k < outputs; ++k)
+      if (call.data[i] == call.data[k]) return false;  // in place: the lines are read anyway
   }
   return true;
 }
 
-void run_dense(const LoopCode& code, const DenseCall& call, const PelScalar* scalars, std::int64_t count) {
+template <class Kind>
+void run_dense(const LoopCode& code, const DenseCall<Kind>& call, const PelScalar* scalars,
+               std::int64_t count) {
   const bool streamed = streams(code, call, count);
   if (count < 2 * code.grain && !streamed) [[likely]]
     return check_status(code.function(count, call.data, call.strides, scalars));
-  const auto run = streamed ? run_streaming : run_range;
+  const auto run = streamed ? run_streaming<Kind> : run_range<Kind>;
   std::atomic<std::uint32_t> status = 0;
   parallel_for(count, code.grain, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatMode mode;
@@ -134,15 +160,16 @@ void run_dense(const LoopCode& code, const DenseCall& call, const PelScalar* sca
 }
 
 // The loop nest over strided operands: axes with the innermost first, steps in bytes.
+template <class Kind>
 class StridedRun {
  public:
   StridedRun(const LoopCode& code, const KernelArgs& args) : code_(code), scalars_(args.scalars) {
-    operand_count_ = code.input_count + 1;
+    operand_count_ = code.input_count + outputs();
     for (int i = 0; i < operand_count_; ++i) {
       const Operand& operand = args.operands[i];
       base_[i] = static_cast<char*>(operand.data);
       stored_[i] = static_cast<DType>(operand.dtype);
-      wanted_[i] = i == 0 ? code.output : code.inputs[i - 1];
+      wanted_[i] = code.operands[i];
     }
     make_axes(args);
     plan();
@@ -163,12 +190,14 @@ class StridedRun {
   }
 
  private:
+  static constexpr int kMost = Kind::kMost;
+  int outputs() const { return Kind::outputs(code_); }
   struct Axis {
     std::int64_t size;
-    std::int64_t step[kMaxOperands];
+    std::int64_t step[kMost];
   };
   struct Place {
-    char* data[kMaxOperands];
+    char* data[kMost];
   };
 
   void make_axes(const KernelArgs& args) {
@@ -210,7 +239,7 @@ class StridedRun {
 
   bool is_direct(int k) const {
     const std::int64_t step = axes_[0].step[k];
-    return stored_[k] == wanted_[k] && (step == size_bytes(wanted_[k]) || (step == 0 && k > 0));
+    return stored_[k] == wanted_[k] && (step == size_bytes(wanted_[k]) || (step == 0 && k >= outputs()));
   }
   bool runs_across(int k) const {
     return axes_[1].size > 1 && std::abs(axes_[1].step[k]) < std::abs(axes_[0].step[k]);
@@ -263,27 +292,28 @@ class StridedRun {
     const std::int64_t columns = std::min(tile_columns_, axes_[0].size - column);
     const Place place = place_of(number / column_tiles_ / row_tiles_, row, column);
 
-    alignas(64) char packed[kMaxOperands][kBlockBytes];
+    alignas(64) char packed[kMost][kBlockBytes];
     // How the loop finds each operand: a row's first element, the step to the next row, 1 or 0.
-    Tile tile[kMaxOperands];
-    std::int64_t strides[kMaxOperands];
+    Tile tile[kMost];
+    std::int64_t strides[kMost];
     for (int k = 0; k < operand_count_; ++k) {
-      strides[k] = axes_[0].step[k] == 0 && k > 0 ? 0 : 1;
+      strides[k] = axes_[0].step[k] == 0 && k >= outputs() ? 0 : 1;
       if (is_direct(k)) {
         tile[k] = {place.data[k], axes_[1].step[k], 0};
         continue;
       }
       const std::int64_t width = strides[k] == 0 ? 1 : columns;
       tile[k] = {packed[k], width * size_bytes(wanted_[k]), size_bytes(wanted_[k])};
-      if (k > 0) read(k, tile[k], place.data[k], rows, width);
+      if (k >= outputs()) read(k, tile[k], place.data[k], rows, width);
     }
     std::uint32_t status = 0;
     for (std::int64_t r = 0; r < rows; ++r) {
-      void* data[kMaxOperands];
+      void* data[kMost];
       for (int k = 0; k < operand_count_; ++k) data[k] = tile[k].data + r * tile[k].row_step;
       status |= code_.function(columns, data, strides, scalars_);
     }
-    if (!is_direct(0)) write(tile[0], place.data[0], rows, columns);
+    for (int k = 0; k < outputs(); ++k)
+      if (!is_direct(k)) write(k, tile[k], place.data[k], rows, columns);
     return status;
   }
 
@@ -300,17 +330,17 @@ class StridedRun {
     for (std::int64_t r = 0; r < rows; ++r)
       cast(to.data + r * to.row_step, wanted_[k], from + r * source.row_step, stored_[k], columns);
   }
-  void write(const Tile& from, char* to, std::int64_t rows, std::int64_t columns) {
-    const std::int64_t width = size_bytes(stored_[0]);
-    const Tile target = {to, axes_[1].step[0], axes_[0].step[0]};
-    if (stored_[0] == wanted_[0]) return copy_tile(target, from, rows, columns, width);
+  void write(int k, const Tile& from, char* to, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t width = size_bytes(stored_[k]);
+    const Tile target = {to, axes_[1].step[k], axes_[0].step[k]};
+    if (stored_[k] == wanted_[k]) return copy_tile(target, from, rows, columns, width);
     alignas(64) char raw[kBlockBytes];
     if (target.column_step == width) {
       for (std::int64_t r = 0; r < rows; ++r)
-        cast(to + r * target.row_step, stored_[0], from.data + r * from.row_step, wanted_[0], columns);
+        cast(to + r * target.row_step, stored_[k], from.data + r * from.row_step, wanted_[k], columns);
       return;
     }
-    cast(raw, stored_[0], from.data, wanted_[0], rows * columns);
+    cast(raw, stored_[k], from.data, wanted_[k], rows * columns);
     copy_tile(target, {raw, columns * width, width}, rows, columns, width);
   }
   static void cast(char* to, DType to_type, char* from, DType from_type, std::int64_t count) {
@@ -351,14 +381,14 @@ class StridedRun {
   std::uint32_t run_gathered(std::int64_t number) {
     const std::int64_t begin = number * tile_columns_;
     const std::int64_t count = std::min(tile_columns_, total_ - begin);
-    alignas(64) char packed[kMaxOperands][kBlockBytes];
+    alignas(64) char packed[kMost][kBlockBytes];
     alignas(64) char raw[kBlockBytes];
-    void* data[kMaxOperands];
-    std::int64_t strides[kMaxOperands];
+    void* data[kMost];
+    std::int64_t strides[kMost];
     for (int k = 0; k < operand_count_; ++k) {
       data[k] = packed[k];
       strides[k] = 1;
-      if (k == 0) continue;
+      if (k < outputs()) continue;
       const std::int64_t width = size_bytes(stored_[k]), step = axes_[0].step[k];
       char* to = stored_[k] == wanted_[k] ? packed[k] : raw;
       for_each_row(k, begin, count, [&](char* row, std::int64_t length, std::int64_t done) {
@@ -367,23 +397,25 @@ class StridedRun {
       if (to == raw) cast(packed[k], wanted_[k], raw, stored_[k], count);
     }
     const std::uint32_t status = code_.function(count, data, strides, scalars_);
-    char* from = packed[0];
-    if (stored_[0] != wanted_[0]) {
-      cast(raw, stored_[0], packed[0], wanted_[0], count);
-      from = raw;
+    for (int k = 0; k < outputs(); ++k) {
+      char* from = packed[k];
+      if (stored_[k] != wanted_[k]) {
+        cast(raw, stored_[k], packed[k], wanted_[k], count);
+        from = raw;
+      }
+      const std::int64_t width = size_bytes(stored_[k]), step = axes_[0].step[k];
+      for_each_row(k, begin, count, [&](char* row, std::int64_t length, std::int64_t done) {
+        copy_tile({row, 0, step}, {from + done * width, 0, width}, 1, length, width);
+      });
     }
-    const std::int64_t width = size_bytes(stored_[0]), step = axes_[0].step[0];
-    for_each_row(0, begin, count, [&](char* row, std::int64_t length, std::int64_t done) {
-      copy_tile({row, 0, step}, {from + done * width, 0, width}, 1, length, width);
-    });
     return status;
   }
 
   const LoopCode& code_;
   const PelScalar* scalars_;
   int operand_count_ = 0;
-  char* base_[kMaxOperands];
-  DType stored_[kMaxOperands], wanted_[kMaxOperands];
+  char* base_[kMost];
+  DType stored_[kMost], wanted_[kMost];
   SmallVector<Axis, 8> axes_;
   bool gathers_ = false;
   std::int64_t total_ = 0, outer_count_ = 1, row_tiles_ = 1, column_tiles_ = 1, tile_rows_ = 1,
@@ -399,16 +431,22 @@ void convert_one(void* to, DType to_type, const void* from, DType from_type) {
   });
 }
 
-void run_loop(Stream&, const KernelArgs& args) {
+namespace {
+template <class Kind>
+[[gnu::always_inline]] inline void run_any_loop(const KernelArgs& args) {
   const auto& code = *static_cast<const LoopCode*>(args.context);
   const DefaultFloatMode mode;
-  DenseCall call;
+  DenseCall<Kind> call;
   if (make_dense_call(code, args, call)) {
     std::int64_t count = 1;
     for (int i = 0; i < output(args, 0).rank; ++i) count *= output(args, 0).sizes[i];
     return run_dense(code, call, args.scalars, count);
   }
-  StridedRun(code, args).run();
+  StridedRun<Kind>(code, args).run();
 }
+}  // namespace
+
+void run_loop(Stream&, const KernelArgs& args) { run_any_loop<OneOp>(args); }
+void run_fused_loop(Stream&, const KernelArgs& args) { run_any_loop<Fused>(args); }
 
 }  // namespace pel::cpu

@@ -26,6 +26,7 @@ void RowRun::Chunk::write(int o) {
     case RowOutput::Kind::Value:
       return write_values(o);
     case RowOutput::Kind::Row:
+      if (run_.length_ == 0) return;  // loops over runs take them to have an element
       return run_.by_columns_ ? write_columns(o) : write_rows(o);
     case RowOutput::Kind::Index:
       return write_indices(o);

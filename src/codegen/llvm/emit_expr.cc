@@ -212,10 +212,13 @@ Value* ExprEmitter::cast(Value* v, DType from, DType to) {
   if (from == kBF16)
     return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, vector(kI32)), constant(kI32, 16)), vector(kF32));
   if (to == kBF16) return round_to_bfloat(v);
-  if (from == kBool) {
-    return is_floating(to) ? b_.CreateSelect(v, one(to), llvm::Constant::getNullValue(vector(to)))
-                           : b_.CreateZExt(v, vector(to));
+  if (from == kBool && is_floating(to)) {
+    // By their bits: of 0 / select(b, 1.0, 0.0) LLVM 19 makes 0 for AVX-512, also where b is false.
+    llvm::Type* bits = vector(to == kF64 ? kI64 : kI32);
+    Value* chosen = b_.CreateSelect(v, b_.CreateBitCast(one(to), bits), llvm::Constant::getNullValue(bits));
+    return b_.CreateBitCast(chosen, vector(to));
   }
+  if (from == kBool) return b_.CreateZExt(v, vector(to));
   if (to == kBool) {
     Value* zero = llvm::Constant::getNullValue(v->getType());
     return is_floating(from) ? b_.CreateFCmpUNE(v, zero) : b_.CreateICmpNE(v, zero);

@@ -6,14 +6,26 @@
 
 #include "compile/effects.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 
 Graph remove_dead_code(Graph graph, Explanation& why) {
   std::vector<bool> is_read(graph.values.size());
   for (const ValueId id : graph.outputs) is_read[id.number] = true;
+  std::vector<bool> is_callers;  // storages
+  for (const GraphValue& value : graph.values) {
+    is_callers.resize(std::max<std::size_t>(is_callers.size(), value.storage + 1));
+    if (value.origin != GraphValue::Origin::Node) is_callers[value.storage] = true;
+  }
+  // A write that gives a value of its own to the function's own memory is seen by those who read that value.
+  const auto is_seen_write = [&](const GraphNode& node) {
+    if (!writes(node)) return false;
+    const std::vector<ValueId> written = written_values(node);
+    return !std::ranges::all_of(
+        written, [&](ValueId id) { return !is_callers[graph[id].storage] && is_named(graph, node, id); });
+  };
   std::vector<GraphNode> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    bool is_needed = writes(*node) || draws_random(*node);
+    bool is_needed = is_seen_write(*node) || draws_random(*node);
     std::uint32_t first = 0;
     for (const GraphArg& result : node->results) {
       for_values(result, [&](ValueId id) {
@@ -34,4 +46,4 @@ Graph remove_dead_code(Graph graph, Explanation& why) {
   return graph;
 }
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

@@ -6,7 +6,7 @@
 
 #include "compile/effects.h"
 
-namespace pel::compile {
+namespace pel::compiler {
 namespace {
 
 // Equal ones are equal calls.
@@ -61,4 +61,4 @@ Graph share_equal_calls(Graph graph, Explanation& why) {
   return graph;
 }
 
-}  // namespace pel::compile
+}  // namespace pel::compiler

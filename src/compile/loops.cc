@@ -1,0 +1,108 @@
+#include "compile/loops.h"
+
+#include <unordered_map>
+
+#include "base/check.h"
+#include "compile/effects.h"
+#include "dispatch/op_table.h"
+#include "dispatch/pointwise.h"
+#include "tensor/element.h"
+
+namespace pel::compiler {
+namespace {
+
+bool is_number(const Tensor& t) { return t.header()->is_number && t.has_data(); }
+
+}  // namespace
+
+std::optional<LoopCall> loop_of(const GraphNode& node, const std::vector<RecordedLaunch>& launches,
+                                FakeRun& run) {
+  if (node.is_fused() || draws_random(node) || launches.size() != 1 || node.results.size() != 1)
+    return std::nullopt;
+  const RecordedLaunch& launch = launches[0];
+  const ValueId* result = std::get_if<ValueId>(&node.results[0]);
+  if (result == nullptr || launch.outputs.size() != 1 || !run[*result].is_same(launch.outputs[0]))
+    return std::nullopt;
+  LoopCall call;
+  call.output = *result;
+  if (launch.op->pointwise() != nullptr && launch.computation) {
+    call.facts = launch.op->pointwise();
+    call.computation = *launch.computation;
+  } else if (launch.op != &op<"copy_">()) {
+    return std::nullopt;
+  }
+  for (const Tensor& input : launch.inputs) {
+    LoopInput& read = call.inputs.emplace_back();
+    read.dtype = input.dtype();
+    if (is_number(input)) continue;
+    for (const GraphArg& arg : node.args) {
+      for_values(arg, [&](ValueId id) {
+        if (run[id].is_same(input)) read.value = id;
+      });
+    }
+    if (!read.value) return std::nullopt;  // it reads what it has made itself
+  }
+  return call;
+}
+
+scalar::ScalarExpr fused_expression(const Graph& graph, const GraphNode& fused,
+                                    const std::vector<LoopCall>& calls) {
+  scalar::ScalarBuilder builder;
+  std::unordered_map<std::uint32_t, scalar::Term> terms;
+  for (const GraphArg& arg : fused.args) {
+    const ValueId id = std::get<ValueId>(arg);
+    terms.emplace(id.number, builder.input(graph[id].dtype));
+  }
+  for (const LoopCall& call : calls) {
+    const DType output = graph[call.output].dtype;
+    const auto read = [&](const LoopInput& input) {
+      return input.value ? terms.at(input.value->number) : builder.param(input.dtype);
+    };
+    if (call.facts == nullptr) {
+      terms.insert_or_assign(call.output.number, cast(read(call.inputs[0]), output));
+      continue;
+    }
+    // As a kernel of its own would: operands are converted to what it computes in, as they are stored.
+    const Pointwise& facts = *call.facts;
+    const DType compute = call.computation.dtype, type = value_type(compute);
+    std::vector<scalar::Term> inputs, params;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      const scalar::Term given = read(call.inputs[i]);
+      const bool is_condition = i == 0 && facts.takes_condition;
+      inputs.push_back(is_condition ? cast(given, kBool) : cast(cast(given, compute), type));
+    }
+    for (int i = 0; i < facts.param_count; ++i) params.push_back(builder.param(type));
+    const scalar::Term made = facts.formulas[call.computation.formula].build(inputs, params);
+    terms.insert_or_assign(call.output.number, cast(cast(made, facts.result_dtype(compute)), output));
+  }
+  std::vector<scalar::Term> results;
+  for (const GraphArg& result : fused.results) results.push_back(terms.at(std::get<ValueId>(result).number));
+  return builder.finish(results);
+}
+
+std::vector<LoopPart> loop_parts(const std::vector<RecordedLaunch>& launches) {
+  std::vector<LoopPart> parts;
+  for (const RecordedLaunch& launch : launches) {
+    LoopPart& part = parts.emplace_back();
+    part.op = launch.op;
+    if (launch.computation) {
+      part.dtype = launch.computation->dtype;
+      part.formula = launch.computation->formula;
+    }
+  }
+  return parts;
+}
+
+std::vector<PelScalar> loop_numbers(const RecordedLaunch& launch) {
+  std::vector<PelScalar> numbers;
+  for (const Tensor& input : launch.inputs)
+    if (is_number(input)) numbers.push_back(number_argument(load_element(input.dtype(), input.raw_data())));
+  const std::size_t operands = numbers.size();
+  numbers.insert(numbers.end(), launch.numbers.begin(), launch.numbers.end());
+  // A formula that needs none of them is given none; in the loop each has its place.
+  if (const Pointwise* facts = launch.op->pointwise())
+    numbers.resize(operands + static_cast<std::size_t>(facts->param_count));
+  return numbers;
+}
+
+}  // namespace pel::compiler

@@ -1,0 +1,91 @@
+// A graph at given sizes: kernels in their order, with the places of their operands in memory. Nothing is
+// left to decide when it runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compile/graph.h"
+#include "dispatch/launch_recording.h"
+#include "dispatch/loop_compiler.h"
+
+namespace pel::compiler {
+
+class Plan {
+ public:
+  // `loops` are the kernels of the graph's fused loops, in their order. Both must live as long.
+  Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols);
+
+  // Several threads may run it at once.
+  std::vector<Tensor> run(ArrayView<Tensor> inputs) const;
+
+  std::vector<std::string> kernels() const;  // their names, as the profiler has them
+  std::int64_t arena_bytes() const { return arena_bytes_; }
+  std::string text() const;  // one line a kernel, with the places of its operands
+
+ private:
+  // Memory that views share.
+  struct Buffer {
+    enum class Home : std::uint8_t { Input, Constant, Number, Arena, Result };
+    Home home = Home::Arena;
+    std::uint32_t number = 0;  // of the input or constant, or of the first output that lies in it
+    std::int64_t bytes = 0, offset = 0;
+    std::size_t first = 0, last = 0;  // steps that use it
+    void* data = nullptr;             // of a number
+  };
+  struct Place {
+    std::uint32_t buffer;
+    std::int64_t offset;  // bytes
+  };
+  struct Step {
+    Kernel kernel;
+    const char* op_name;
+    Site site;
+    std::uint32_t operand = 0, number = 0;  // its first ones
+    std::uint16_t outputs = 0, inputs = 0;
+    std::uint32_t numbers = 0;
+    bool is_loop = false;  // over elements: it may write where it reads
+  };
+  // A tensor to give back: an input or a constant itself, or a look at it or at what has been made.
+  struct Output {
+    Tensor like;  // its sizes and strides
+    std::uint32_t buffer = 0;
+    bool is_base = false;
+    std::size_t same_as = 0;  // the first output that is this tensor
+  };
+  // Random numbers: the calls are made again, over tensors without data, for the numbers of their kernels.
+  struct Draw {
+    const GraphNode* node;
+    std::vector<Value> args;
+    std::uint32_t number;  // its kernels' first one
+  };
+
+  void add_step(Step step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
+                const std::vector<PelScalar>& numbers);
+  std::uint32_t buffer_of(const Tensor& tensor);
+  void add_output(const Tensor& like);
+  void write_in_place();
+  bool same_place(std::size_t operand, std::size_t other) const;
+  void plan_arena();
+  static KernelArgs arguments_of(const Step& step, const Operand* operands, const PelScalar* numbers);
+  void draw(std::vector<PelScalar>& numbers) const;
+
+  std::vector<Step> steps_;
+  std::vector<Operand> operands_;
+  std::vector<Place> places_;  // of the operands
+  std::vector<PelScalar> numbers_;
+  std::vector<Buffer> buffers_;
+  std::vector<Output> outputs_;
+  std::vector<Draw> draws_;
+  std::vector<Tensor> kept_;  // operands' sizes and strides are theirs
+  std::vector<Tensor> constants_;
+  std::vector<std::uint32_t> written_inputs_, written_constants_;
+  std::vector<std::uint32_t> inputs_from_storage_;                 // must begin where their storage does
+  std::unordered_map<const void*, std::uint32_t> buffer_numbers_;  // by storage, while it is made
+  std::vector<Tensor> bases_;  // stand-ins of inputs and constants, while it is made
+  std::int64_t arena_bytes_ = 0;
+};
+
+}  // namespace pel::compiler

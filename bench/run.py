@@ -71,8 +71,10 @@ def find_executable(folder, name):
     return [str(found[0])]
 
 
-def find_peer(folder, name):
-    """An executable, unless the peer is a script for the peers' Python."""
+def find_peer(folder, name, other=None):
+    """An executable, unless the peer is another of our benchmarks, or a script for the peers' Python."""
+    if other:
+        return find_executable(folder, f"bench_{other}")
     script = ROOT / "bench" / "peer_torch" / f"{name}.py"
     if script.is_file():
         return [str(ROOT / ".peers" / "bin" / "python"), str(script)]
@@ -305,17 +307,17 @@ def interval_text(ends):
     return " .. ".join(map(ratio_text, ends))
 
 
-def table(name, peer, cases, mean=None):
+def table(name, peer, cases, mean=None, unit="ns"):
     longest = max(statistics.median(times) for case in cases for times in (case.ours, case.peer))
-    unit, nanoseconds = ("ms", 1e6) if longest >= 1e9 else ("ns", 1)
+    unit, scale = ("ms", 1e6) if unit == "ns" and longest >= 1e9 else (unit, 1)
     head = ["case", f"{unit} ours", f"{unit} peer", "ratio", "95 % interval", "goal", "verdict", "pairs"]
     rows = []
     for case in cases:
         rows.append(
             [
                 case.name,
-                time_text(statistics.median(case.ours) / nanoseconds),
-                time_text(statistics.median(case.peer) / nanoseconds),
+                time_text(statistics.median(case.ours) / scale),
+                time_text(statistics.median(case.peer) / scale),
                 ratio_text(case.ratio()),
                 interval_text(case.interval()),
                 goal_text(case.goal),
@@ -428,7 +430,7 @@ def run(options):
     pin_to_cores(cores)
     with (
         Server(options.ours or find_executable(options.build, f"bench_{description.get('ours', options.name)}")) as ours,
-        Server(options.peer or find_peer(options.build, options.name)) as peer,
+        Server(options.peer or find_peer(options.build, options.name, description.get("against"))) as peer,
     ):
         check_names({case.name for case in cases}, ours, peer, "ours" in description)
         cases = choose(cases, options.case)
@@ -437,7 +439,7 @@ def run(options):
         measure(cases, side(ours), side(peer), pairs, limit, random.Random(options.seed), progress)
     result = summary(options.name, cases, mean)
     if not options.json:
-        print(table(options.name, description["peer"], cases, mean), end="\n\n")
+        print(table(options.name, description["peer"], cases, mean, description.get("unit", "ns")), end="\n\n")
         if hints := advice(options.name, cases):
             print(hints, end="\n\n")
     print(json.dumps(result), flush=True)

@@ -271,6 +271,14 @@ class Command(unittest.TestCase):
         self.assertEqual(result["ratios"]["small"], 0.001667)
         self.assertLessEqual(max(map(len, text.splitlines()[:-1])), 100)
 
+    def test_what_is_no_time_has_its_own_unit(self):
+        cases = {"small": {"goal": 1.0}, "free": {"goal": None}}
+        description = {"peer": "a fake", "unit": "bytes", "cases": cases}
+        (self.folder / "fake.json").write_text(json.dumps(description))
+        _, text, _ = self.bench("2000000000.0", peer="4000000000.0")
+        self.assertRegex(text, r"(?m)^case +bytes ours +bytes peer ")
+        self.assertRegex(text, r"(?m)^small +2,000,000,000 +4,000,000,000 +0\.500 ")
+
     def test_a_server_that_dies_is_named(self):
         code, _, _ = self.bench("sys.exit(3)")
         self.assertEqual(code, 2)
@@ -313,6 +321,10 @@ class Command(unittest.TestCase):
         self.assertEqual(command[1], str(run.ROOT / "bench" / "peer_torch" / "compile.py"))
         with self.assertRaisesRegex(run.CannotRun, "no executable peer_fake"):
             run.find_peer(self.folder, "fake")
+
+    def test_another_of_our_benchmarks_may_be_the_peer(self):
+        with self.assertRaisesRegex(run.CannotRun, "no executable bench_other"):
+            run.find_peer(self.folder, "compile", "other")
 
 
 class Descriptions(unittest.TestCase):

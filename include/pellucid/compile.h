@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,6 +14,8 @@
 
 #include "pellucid/api.h"
 #include "pellucid/array_view.h"
+#include "pellucid/compile_explanation.h"
+#include "pellucid/outside_capture.h"  // IWYU pragma: export
 #include "pellucid/tensor.h"
 
 namespace pel {
@@ -21,6 +24,9 @@ struct CompileOptions {
   // Captures again at each call, and throws a CaptureError that names the first op that is called otherwise
   // than at the first time: where the host code of a function is not the same for all calls.
   bool verifies_host_code = false;
+  // Bytes that a call should stay below, at the sizes of the first one: values that are cheap to make again
+  // are not kept for late readers. 0: only where that costs no kernel more.
+  std::int64_t memory_budget_bytes = 0;
 };
 
 namespace compiler {
@@ -37,8 +43,10 @@ class PEL_API CompiledTensors {
   std::size_t compiles() const;
   std::size_t plans() const;
   std::vector<std::string> kernels(ArrayView<Tensor> inputs) const;
+  std::int64_t peak_bytes(ArrayView<Tensor> inputs) const;
   std::string graph() const;
-  std::string explain() const;
+  CompileExplanation explain() const;
+  CompileExplanation explain(ArrayView<Tensor> inputs) const;
 
  private:
   std::shared_ptr<compiler::CompiledFunction> function_;
@@ -128,10 +136,24 @@ class Compiled {
     const Tensor inputs[] = {tensors...};
     return function_.kernels({inputs, sizeof...(T)});
   }
+  // The memory that a call with tensors like these takes, its results among it, before it is made: what it
+  // adds to MemoryStats::data_bytes at its peak.
+  template <class... T>
+  std::int64_t peak_bytes(const T&... tensors) const {
+    const Tensor inputs[] = {tensors...};
+    return function_.peak_bytes({inputs, sizeof...(T)});
+  }
   // Its graphs, after all passes.
   std::string graph() const { return function_.graph(); }
-  // What was decided about them, and why: one line a decision.
-  std::string explain() const { return function_.explain(); }
+  // What it made of the function, and why: .text() for people, .json() for programs. Bytes are those of each
+  // graph's first call; with tensors, those of a call with them, and of the graph that serves it alone.
+  CompileExplanation explain() const { return function_.explain(); }
+  template <class... T>
+    requires(sizeof...(T) > 0)
+  CompileExplanation explain(const T&... tensors) const {
+    const Tensor inputs[] = {tensors...};
+    return function_.explain({inputs, sizeof...(T)});
+  }
 
  private:
   detail::CompiledTensors function_;
@@ -141,7 +163,8 @@ class Compiled {
 //
 // A function over one to eight tensors, which gives a tensor or several. Sizes may change from call to call.
 // What it computes on the host is frozen at the first call. Tensors that it holds, such as weights, are read
-// anew by each call. Gradients are not there yet: call it under NoGrad.
+// anew by each call. A whole training step is such a function: backward and the optimiser are called inside,
+// and what it gives has no history.
 template <class F>
   requires std::is_copy_constructible_v<F>
 Compiled<F> compile(F f, const CompileOptions& options = {}) {

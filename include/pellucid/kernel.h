@@ -51,6 +51,9 @@ struct Kernel {
   // What runs for this call, where that is more than the name says: by dtypes, sizes, strides and numbers
   // alone. For records and logs.
   std::string (*describe)(const KernelArgs& args) = nullptr;
+  // Bytes of args.scratch that it has use for. Where that is null, it takes as much from the memory of
+  // tensors.
+  std::uint64_t (*scratch_bytes)(const KernelArgs& args) = nullptr;
   // The ways in which it could run this call, the one that it takes first. For explanations.
   std::vector<KernelVariant> (*variants)(const KernelArgs& args) = nullptr;
   // Calls among which one choice serves all. For tuning.

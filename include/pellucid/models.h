@@ -68,7 +68,11 @@ class PEL_API Llama : public Module {
   Tensor features(const Tensor& tokens, KvCaches* caches = nullptr, ArrayView<std::int64_t> counts = {},
                   Site site = Site::current()) const;
   Tensor logits(const Tensor& features, Site site = Site::current()) const;
+  // Logits [batch, vocabulary] of what follows the last token that counts of each sequence.
+  Tensor next_logits(const Tensor& tokens, KvCaches& caches, ArrayView<std::int64_t> counts = {},
+                     Site site = Site::current()) const;
   KvCaches make_caches() const;
+  const LlamaConfig& config() const { return config_; }
 
   class PEL_API Block : public Module {
    public:

@@ -184,6 +184,11 @@ struct PEL_API SwigluMlp : GatedMlp {
       : GatedMlp(width, hidden, Gate::Silu, bias) {}
 };
 
+// Memory for keys and values of one layer: [batch, heads, room, width].
+struct KvSlots {
+  Tensor keys, values;
+};
+
 // Keys and values of tokens that were seen before, for one layer: [batch, heads, tokens, width]. Each
 // sequence of the batch has its own number of them.
 class PEL_API KvCache {
@@ -197,11 +202,16 @@ class PEL_API KvCache {
   // counts[i] of the new tokens of sequence i count, and what stands behind them is overwritten by the next.
   std::pair<Tensor, Tensor> append(const Tensor& keys, const Tensor& values,
                                    ArrayView<std::int64_t> counts = {}, Site site = Site::current());
+  // The same in two parts, for a function that writes new ones to their slots itself: room for keys and
+  // values of `sizes`, and that they are there.
+  const KvSlots& reserve(Dims sizes, const TensorOptions& options, ArrayView<std::int64_t> counts = {},
+                         Site site = Site::current());
+  void advance(std::int64_t tokens, ArrayView<std::int64_t> counts = {});
 
  private:
   std::int64_t capacity_;
   std::vector<std::int64_t> lengths_;
-  Tensor keys_, values_;
+  KvSlots slots_;
 };
 
 // Where the tokens of one call stand in their sequences. The same for all layers, so a model asks for it
@@ -209,6 +219,7 @@ class PEL_API KvCache {
 struct Places {
   Tensor cos, sin;             // of the rotary embedding; undefined without one
   std::optional<Tensor> seen;  // bool [batch, 1, tokens, keys]: where sequences of the batch differ in length
+  Tensor place;                // i64 [batch, 1, tokens]; undefined where all are known to the host
 };
 
 // What attention may be given beside its input.
@@ -217,6 +228,9 @@ struct AttentionContext {
   KvCache* cache = nullptr;
   ArrayView<std::int64_t> counts{};  // of the tokens that count, by sequence; empty: all do
   const Places* places = nullptr;    // null: asked for here
+  // In the place of a cache, for a compiled function: new keys and values are written to the slots that
+  // places->place names, or to the first ones, and those that places->seen is for are read.
+  const KvSlots* slots = nullptr;
 };
 
 struct AttentionConfig {
@@ -235,9 +249,12 @@ class PEL_API MultiheadAttention : public Module {
   Tensor operator()(const Tensor& x, const AttentionContext& context = {}, Site site = Site::current()) const;
   // For tokens as many as those of `x`, behind those in the cache.
   Places places_of(const Tensor& x, const KvCache* cache) const;
+  // The same where the places are data: i64 [batch, 1, tokens], among so many keys.
+  Places places_at(const Tensor& place, const Tensor& x, const Tensor& keys) const;
   Linear qkv, out;
 
  private:
+  void turn(Places& places, const Tensor& place, DType dtype) const;
   AttentionConfig config_;
   std::int64_t head_width_;
   Dropout dropout_;

@@ -46,6 +46,7 @@ struct OpDef {
   std::vector<ArgType> arg_types;  // of the body's parameters, held against the schema at registration
   DTypeSet dtype_set = kAllDTypes;
   bool repeats_writes = false;
+  bool is_one_call = false;
   CastRule cast_rule = CastRule::None;
   std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
   std::shared_ptr<const Pointwise> pointwise;  // null for other ops
@@ -83,6 +84,12 @@ struct OpDef {
   }
   OpDef autocast(CastRule rule) && {
     cast_rule = rule;
+    return std::move(*this);
+  }
+  // A composite op whose parts depend on the values of sizes: a graph holds the op itself. Where sizes are
+  // symbols, its body gives results without computing them.
+  OpDef one_call() && {
+    is_one_call = true;
     return std::move(*this);
   }
   // For tests of gradients.
@@ -130,6 +137,7 @@ class PEL_API Op {
   // Null where no gradient is known, and for composite ops, whose parts have theirs.
   const Gradient* gradient() const { return gradient_; }
   CastRule cast_rule() const { return cast_rule_; }
+  bool is_one_call() const { return is_one_call_; }  // in a graph, though it is composite
   bool is_recorded() const { return is_recorded_; }  // a call whose arguments require a gradient
   KernelList kernels(DeviceType device) const { return kernels_[static_cast<int>(device)]; }
 
@@ -145,6 +153,7 @@ class PEL_API Op {
   OpKind kind_ = OpKind::Kernel;
   CastRule cast_rule_ = CastRule::None;
   bool is_recorded_ = false;
+  bool is_one_call_ = false;
   bool repeats_writes_ = false;
   DTypeSet dtypes_{};
   std::array<KernelList, kDeviceTypeCount> kernels_{};

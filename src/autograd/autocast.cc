@@ -5,6 +5,7 @@
 #include "pellucid/op.h"
 #include "pellucid/ops.h"
 
+#include "autograd/leaf_watch.h"
 #include "autograd/register.h"
 #include "base/check.h"
 #include "dispatch/registry.h"
@@ -72,6 +73,14 @@ Autocast::~Autocast() {
   casts().lower = saved_;
   if (--casts().depth == 0) casts().leaves.clear();
 }
+
+struct autograd::SeparateCasts::Saved {
+  std::unordered_map<const detail::TensorHeader*, Cast> leaves;
+};
+autograd::SeparateCasts::SeparateCasts() : saved_(std::make_unique<Saved>()) {
+  saved_->leaves.swap(casts().leaves);
+}
+autograd::SeparateCasts::~SeparateCasts() { saved_->leaves.swap(casts().leaves); }
 
 void autograd::register_autocast() { Registry::set_fallback(Key::Autocast, handle); }
 

@@ -4,6 +4,7 @@
 #include "pellucid/pointwise.h"
 
 #include "autograd/engine.h"
+#include "autograd/leaf_watch.h"
 #include "autograd/node.h"
 #include "base/check.h"
 #include "tensor/make.h"
@@ -12,6 +13,7 @@ namespace pel {
 
 using autograd::History;
 using autograd::LeafNode;
+using autograd::thread_leaf_watch;
 
 namespace {
 
@@ -64,6 +66,7 @@ const Tensor& Tensor::requires_grad_(RequiresGrad on, Site site) const {
     if (does == (on == RequiresGrad::Yes)) return *this;
     PEL_CHECK(is_leaf(), ValueError,
               "{} is the result of a call and has its gradient from there; detach it first", describe(*this));
+    if (thread_leaf_watch()) thread_leaf_watch()->check_is_inside(*this, "asks for a gradient of");
     if (on == RequiresGrad::No) {
       detail::release_autograd(p_);
       p_->keys &= static_cast<std::uint16_t>(~autograd::kAutogradBit);
@@ -71,7 +74,9 @@ const Tensor& Tensor::requires_grad_(RequiresGrad on, Site site) const {
     }
     PEL_CHECK(is_floating(dtype()), DTypeError, "{} has no gradient: only floating dtypes have",
               name(dtype()));
-    autograd::set_edge(*this, {autograd::NodePtr(new LeafNode(*this)), 0});
+    auto* const leaf = new LeafNode(*this);
+    autograd::set_edge(*this, {autograd::NodePtr(leaf), 0});
+    if (thread_leaf_watch()) thread_leaf_watch()->add_leaf(*this, *leaf);
     return *this;
   });
 }
@@ -81,7 +86,8 @@ Tensor Tensor::grad() const {
   if (history == nullptr) return Tensor();
   if (history->retained) return *history->retained;
   if (!history->edge.node || !history->edge.node->is_leaf()) return Tensor();
-  return static_cast<LeafNode&>(*history->edge.node).grad;
+  auto& leaf = static_cast<LeafNode&>(*history->edge.node);
+  return thread_leaf_watch() ? thread_leaf_watch()->gradient(leaf) : leaf.grad;
 }
 
 void Tensor::set_grad(const Tensor& grad, Site site) const {
@@ -89,7 +95,12 @@ void Tensor::set_grad(const Tensor& grad, Site site) const {
     const History* history = autograd::history_of(*this);
     PEL_CHECK(history && history->edge.node && history->edge.node->is_leaf(), ValueError,
               "{} is no leaf that requires a gradient", describe(*this));
-    static_cast<LeafNode&>(*history->edge.node).grad = grad;
+    auto& leaf = static_cast<LeafNode&>(*history->edge.node);
+    if (thread_leaf_watch()) {
+      thread_leaf_watch()->set_gradient(leaf, grad);
+    } else {
+      leaf.grad = grad;
+    }
   });
 }
 
@@ -115,6 +126,7 @@ std::uint64_t register_hook(const Tensor& t, GradHook hook, Site site) {
   return as_call("register_hook", site, [&] {
     const History* history = autograd::current_history(t);
     PEL_CHECK(history, ValueError, "{} requires no gradient", describe(t));
+    if (thread_leaf_watch()) thread_leaf_watch()->check_is_inside(t, "registers a hook on");
     const std::uint64_t id = autograd::next_hook_id();
     history->edge.node->hooks().push_back({history->edge.output, id, std::move(hook)});
     return id;

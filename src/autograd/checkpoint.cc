@@ -3,6 +3,7 @@
 #include "pellucid/autograd.h"
 #include "pellucid/generator.h"
 
+#include "autograd/leaf_watch.h"
 #include "autograd/node.h"
 #include "autograd/saved.h"
 #include "base/check.h"
@@ -110,6 +111,8 @@ class Numbering final : public Keeper {
 
 Tensor checkpoint(const Region& region, ArrayView<Tensor> inputs, Site site) {
   return as_call("checkpoint", site, [&] {
+    // A captured region is computed once: a graph shares equal calls, and random ones would draw again.
+    if (autograd::thread_leaf_watch() != nullptr) return region(inputs);
     Numbering numbering(std::make_shared<Frame>(region, inputs, site));
     const KeeperScope scope(is_grad_enabled() ? &numbering : nullptr);
     return region(inputs);

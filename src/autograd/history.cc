@@ -76,7 +76,10 @@ class WindowWriteNode final : public Node {
     for (std::size_t i = 1; i < inner.size(); ++i) result.push_back(std::move(inner[i]));
     return result;
   }
-  void release_kept() override { write_->release_kept(); }
+  void release_kept() override {
+    write_->release_kept();
+    Node::release_kept();
+  }
 
  private:
   Window base_, view_;

@@ -3,6 +3,7 @@
 #include "pellucid/ops.h"
 #include "pellucid/pointwise.h"
 
+#include "autograd/leaf_watch.h"
 #include "base/check.h"
 #include "tensor/make.h"
 
@@ -92,21 +93,37 @@ Tensor shaped_as(const Tensor& grad, const ResultInfo& info, std::string_view op
   return shaped.dtype() == info.dtype ? shaped : shaped.to(info.dtype);
 }
 
+// As an expanded tensor does.
+static bool repeats_elements(const Tensor& t) {
+  for (std::size_t i = 0; i < t.sizes().size(); ++i)
+    if (is_literally(t.strides()[i], 0) && !is_literally(t.sizes()[i], 1)) return true;
+  return false;
+}
+
+LeafWatch*& thread_leaf_watch() {
+  static constinit thread_local LeafWatch* watch = nullptr;
+  return watch;
+}
+
 std::vector<Tensor> LeafNode::run(std::vector<Tensor> grads) {
   Tensor& arrived = grads[0];
   if (!arrived.defined()) return {};
-  if (grad.defined()) {
-    if (history_of(arrived) || history_of(grad)) {
-      grad = add(grad, arrived);  // the sum has a gradient itself
+  LeafWatch* const watch = thread_leaf_watch();
+  Tensor& mine = watch != nullptr ? watch->gradient(*this) : grad;
+  if (mine.defined()) {
+    if (history_of(arrived) || history_of(mine)) {
+      mine = add(mine, arrived);  // the sum has a gradient itself
     } else {
-      add_(grad, arrived);
+      add_(mine, arrived);
     }
     return {};
   }
-  // Kept as it is if nobody else can see it; otherwise a write to one gradient would show in another.
-  const bool is_own = arrived.header()->refs.load(std::memory_order_relaxed) == 1 &&
-                      arrived.header()->storage->refs.load(std::memory_order_relaxed) == 1;
-  grad = is_own || history_of(arrived) ? std::move(arrived) : arrived.clone();
+  // Kept as it is if nobody else can see it, and each element stands once; otherwise a write to one gradient
+  // would show in another.
+  const auto refs = [](const auto& counted) { return counted->refs.load(std::memory_order_relaxed); };
+  const bool is_own = watch != nullptr ? watch->is_own(arrived)
+                                       : refs(arrived.header()) == 1 && refs(arrived.header()->storage) == 1;
+  mine = (is_own && !repeats_elements(arrived)) || history_of(arrived) ? std::move(arrived) : arrived.clone();
   return {};
 }
 

@@ -78,6 +78,7 @@ class Node : public Pooled {
   virtual std::vector<Tensor> run(std::vector<Tensor> grads) = 0;
   virtual void release_kept() { is_released_ = true; }  // the graph will not be walked again
   virtual bool is_leaf() const { return false; }
+  bool is_released() const { return is_released_; }
 
   const Site& site() const { return site_; }
   std::uint64_t sequence() const { return sequence_; }

@@ -4,6 +4,7 @@
 #include "pellucid/op.h"
 #include "pellucid/ops.h"
 
+#include "autograd/leaf_watch.h"
 #include "autograd/node.h"
 #include "autograd/register.h"
 #include "autograd/saved.h"
@@ -257,6 +258,10 @@ Recording::Recording(const Op& op, const Site& site, ArrayView<ArgRef> args)
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (!schema.args[i].alias.is_written) continue;
     for (const Tensor& t : args[i].tensors) {
+      PEL_CHECK(autograd::thread_leaf_watch() == nullptr || !t.has_data(), CaptureError,
+                "a value with a gradient is written into {}, which the captured function holds: its gradient "
+                "would be lost; write what detach() gives, or inside NoGrad",
+                describe(t));
       const autograd::History* history = autograd::current_history(t);
       const Tensor base = history && history->base.defined() ? history->base : t;
       const autograd::History* root = autograd::history_of(base);

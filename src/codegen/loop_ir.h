@@ -42,6 +42,8 @@ struct LoopKernel {
   // Whether there is a second function, of type PelRunsFn. To call a loop for each run of 49 elements takes
   // longer than the loop.
   bool has_runs = false;
+  // Inputs whose stride is always 0, and always 1, a bit each: such a loop is spared the choice.
+  std::uint64_t repeated = 0, dense = 0;
   std::string runs_name() const { return name + "_runs"; }
 };
 

@@ -1,12 +1,14 @@
 #include "compile/capture.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "pellucid/autograd.h"
 
+#include "autograd/leaf_watch.h"
 #include "base/check.h"
 #include "compile/effects.h"
 #include "dispatch/registry.h"
@@ -17,16 +19,191 @@
 namespace pel::compiler {
 namespace {
 
-class Recorder {
+// What an input came from that is the result of calls outside of the function.
+class OutsideNode final : public autograd::Node {
+ public:
+  OutsideNode(const Tensor& result, std::uint32_t input)
+      : Node(Site{}, autograd::next_sequence()), input_(input) {
+    add_result(result);
+  }
+  std::string_view name() const override { return "input"; }
+  std::vector<Tensor> run(std::vector<Tensor>) override {
+    throw CaptureError(
+        fmt::format("a gradient flows out of the captured function through its input {}, which is a result "
+                    "of calls before "
+                    "it; make them inside, or give what detach().requires_grad_() gives",
+                    input_));
+  }
+
+ private:
+  std::uint32_t input_;
+};
+
+class Recorder final : public autograd::LeafWatch {
  public:
   Recorder() { graph_.sizes = std::make_shared<SymbolicSizes>(); }
 
   SymbolicSizes& sizes() { return *graph_.sizes; }
 
-  // A tensor like `given`, with a symbol for each size and no data. Called where Capture is on.
-  Tensor add_input(const Tensor& given, const InputClass& kind, std::uint32_t number) {
+  // A tensor like `given`, with a symbol for each size and no data; a gradient has the sizes of its leaf.
+  Tensor add_input(const Tensor& given, std::optional<Dims> leaf_sizes = std::nullopt) {
+    const NewDataScope without_data(NewData::None);
+    const auto number = static_cast<std::uint32_t>(given_.size());
+    InputClass kind{given.dtype(), given.device(), layout_of(given), std::nullopt, gradient_kind(given)};
+    for (std::uint32_t j = 0; j < number && !kind.same_as; ++j) {
+      if (given.is_same(given_[j])) kind.same_as = j;
+      PEL_CHECK(kind.same_as || !given.shares_storage(given_[j]), CaptureError,
+                "inputs {} and {} are views of one memory; clone one of them", j, number);
+    }
+    given_.push_back(given);
+    Tensor fake = kind.same_as ? fakes_[*kind.same_as] : make_input(given, kind, number, leaf_sizes);
+    graph_.inputs.push_back(kind.same_as ? find(fake) : add(fake, GraphValue::Origin::Input));
+    if (!kind.same_as && kind.gradient == InputGradient::Leaf) {
+      const autograd::NodePtr leaf(new autograd::LeafNode(fake));
+      input_leaves_.emplace(leaf.get(), number);
+      autograd::set_edge(fake, {leaf, 0});
+    }
+    if (!kind.same_as && kind.gradient == InputGradient::Inner)
+      autograd::set_edge(fake, {autograd::NodePtr(new OutsideNode(fake, number)), 0});
+    fakes_.push_back(fake);
+    guards_.inputs.push_back(std::move(kind));
+    return fake;
+  }
+
+  void record(const Op& op, BoxedCall& call) {
+    if (is_inside_) return call.redispatch(op);  // what a recorded op calls is part of it
+    if (goes_through_parts(op, call)) return call.redispatch(op);
+    PEL_CHECK(
+        op.kind() != OpKind::Sync, CaptureError,
+        "it reads data back to the host, and a captured function has none; move it out of the function");
+    GraphNode node;
+    node.op = &op;
+    node.site = call.site;
+    const std::vector<Tensor> held = written_held(op, call);
+    for (Value& arg : call.args) node.args.push_back(argument(arg));
+    if (draws_random(node)) name_stream(op, call.args);  // the first run draws what the function would have
+    is_inside_ = true;
+    try {
+      call.redispatch(op);
+    } catch (...) {
+      is_inside_ = false;
+      throw;
+    }
+    is_inside_ = false;
+    for (Value& result : call.results) node.results.push_back(this->result(result));
+    graph_.nodes.push_back(std::move(node));
+    // Who keeps one of them for a gradient finds the write.
+    for (const Tensor& t : held) {
+      bump_version(t);
+      if (t.header()->storage->is_watched.load(std::memory_order_relaxed))
+        detail::note_write(t, op, call.site);
+    }
+  }
+
+  Tensor& gradient(autograd::LeafNode& leaf) override {
+    const auto [entry, is_new] = entry_of(leaf);
+    if (is_new) begin(*entry, leaf);
+    return entry->current;
+  }
+  void set_gradient(autograd::LeafNode& leaf, const Tensor& grad) override {
+    entry_of(leaf).first->current = grad;
+  }
+  void add_leaf(const Tensor&, autograd::LeafNode& leaf) override {
+    entry_of(leaf).first->is_outside = false;
+  }
+  bool is_own(const Tensor& tensor) const override {
+    const detail::StorageHeader* const storage = tensor.header()->storage;
+    const auto refs = [](const Tensor& t) { return t.header()->refs.load(std::memory_order_relaxed); };
+    std::uint32_t mine = 1, views = storage->refs.load(std::memory_order_relaxed);
+    if (const auto found = memories_.find(storage); found != memories_.end()) {
+      for (const auto& [view, id] : found->second.views) {
+        if (view.is_same(tensor)) {
+          ++mine;
+        } else if (refs(view) == 1) {
+          --views;  // nobody but this has it
+        }
+      }
+    }
+    return refs(tensor) == mine && views == 1;
+  }
+  void check_is_inside(const Tensor& tensor, std::string_view what) const override {
+    const auto found = ids_.find(tensor.header());
+    const bool is_inside =
+        found != ids_.end() ? graph_[found->second].origin == GraphValue::Origin::Node : !tensor.has_data();
+    PEL_CHECK(is_inside, CaptureError,
+              "the captured function {} {}, which is not its own: that would happen once, and not at each "
+              "call; do it before",
+              what, describe(tensor));
+  }
+
+  Captured finish(const std::vector<Tensor>& outputs) {
+    for (std::size_t i = 0; i < fakes_.size(); ++i) {
+      PEL_CHECK(
+          gradient_kind(fakes_[i]) == guards_.inputs[i].gradient, CaptureError,
+          "a value with a gradient is written into input {}: it would be lost behind the function; write "
+          "what detach() gives, or inside NoGrad",
+          i);
+    }
+    for (const Tensor& output : outputs) {
+      PEL_CHECK(output.defined(), CaptureError, "an output is undefined");
+      const bool is_given = output.has_data() || std::ranges::any_of(fakes_, [&](const Tensor& fake) {
+                              return fake.is_same(output);
+                            });
+      PEL_CHECK(is_given || !has_open_gradient(output), CaptureError,
+                "output {} requires a gradient, which does not flow back into a captured function; call "
+                "backward inside of it, or give what detach() gives, or call it under NoGrad",
+                describe(output));
+      Tensor given = output;
+      graph_.outputs.push_back(known(given));
+    }
+    Captured captured;
+    for (Leaf& leaf : leaves_) {
+      if (!leaf.is_outside) continue;
+      const bool was_read = leaf.facts.at_begin != LeafGradient::AtBegin::Unread;
+      if (leaf.current.defined() && !(was_read && leaf.first.defined() && leaf.current.is_same(leaf.first))) {
+        PEL_CHECK(!leaf.current.requires_grad(), CaptureError,
+                  "the gradient {} of a leaf requires a gradient itself, which does not flow back into a "
+                  "captured function; use grad(), or backward without create_graph",
+                  describe(leaf.current));
+        leaf.facts.at_end = LeafGradient::AtEnd::Set;
+        graph_.outputs.push_back(known(leaf.current));
+      } else if (!leaf.current.defined() && (!was_read || leaf.first.defined())) {
+        leaf.facts.at_end = LeafGradient::AtEnd::Cleared;
+      }
+      captured.gradients.list.push_back(leaf.facts);
+    }
+    if (is_grad_enabled() || !leaves_.empty()) {
+      for (const Tensor& t : graph_.constants) {
+        const bool is_leaf = t.requires_grad() && t.is_leaf();
+        captured.gradients.held.emplace_back(
+            t, is_leaf ? autograd::current_history(t)->edge.node.get() : nullptr);
+      }
+    }
+    captured.graph = std::move(graph_);
+    captured.guards = std::move(guards_);
+    return captured;
+  }
+
+ private:
+  struct Leaf {
+    LeafGradient facts;
+    autograd::NodePtr node;
+    bool is_outside = true;  // an input or held by the function, not made by it
+    Tensor first, current;
+  };
+  struct Memory {
+    std::uint32_t number;
+    std::vector<std::pair<Tensor, ValueId>> views;  // kept, so that no header's address is given twice
+  };
+
+  Tensor make_input(const Tensor& given, const InputClass& kind, std::uint32_t number,
+                    const std::optional<Dims>& leaf_sizes) {
     std::vector<Dim> sizes, strides(kind.layout.order.size());
     for (std::uint32_t axis = 0; axis < strides.size(); ++axis) {
+      if (leaf_sizes) {
+        sizes.push_back((*leaf_sizes)[axis]);
+        continue;
+      }
       sizes.push_back(graph_.sizes->symbol(given.sizes()[axis].value()));
       graph_.symbols.push_back({SymbolSource::What::Size, number, axis});
     }
@@ -43,56 +220,95 @@ class Recorder {
         place *= SymbolicSizes::kGenericSize;
       }
     }
-    Tensor fake = make_strided(sizes, strides, kind.dtype, kind.device);
-    graph_.inputs.push_back(add(fake, GraphValue::Origin::Input));
-    return fake;
+    return make_strided(sizes, strides, kind.dtype, kind.device);
   }
-  void repeat_input(const Tensor& fake) { graph_.inputs.push_back(find(fake)); }
 
-  void record(const Op& op, BoxedCall& call) {
-    if (is_inside_) return call.redispatch(op);  // what a recorded op calls is part of it
-    PEL_CHECK(
-        op.kind() != OpKind::Sync, CaptureError,
-        "it reads data back to the host, and a captured function has none; move it out of the function");
-    GraphNode node;
-    node.op = &op;
-    node.site = call.site;
-    for (Value& arg : call.args) node.args.push_back(argument(arg));
-    if (draws_random(node)) name_stream(op, call.args);  // the first run draws what the function would have
-    is_inside_ = true;
-    try {
-      call.redispatch(op);
-    } catch (...) {
-      is_inside_ = false;
-      throw;
+  std::pair<Leaf*, bool> entry_of(autograd::LeafNode& leaf) {
+    const auto [found, is_new] = leaf_numbers_.emplace(&leaf, leaves_.size());
+    if (!is_new) return {&leaves_[found->second], false};
+    Leaf& made = leaves_.emplace_back();
+    made.node = leaf.edge_to(0).node;
+    const auto input = input_leaves_.find(&leaf);
+    if (input != input_leaves_.end()) {
+      made.facts.input = input->second;
+    } else {
+      made.facts.leaf = made.node;
     }
-    is_inside_ = false;
-    for (Value& result : call.results) node.results.push_back(this->result(result));
-    graph_.nodes.push_back(std::move(node));
+    return {&made, true};
+  }
+  void begin(Leaf& entry, autograd::LeafNode& leaf) {
+    const Tensor given = entry.facts.in(given_).grad;
+    entry.facts.at_begin = given.defined() ? LeafGradient::AtBegin::Read : LeafGradient::AtBegin::Undefined;
+    if (!given.defined()) return;
+    PEL_CHECK(!given.requires_grad(), CaptureError,
+              "the gradient {} that a leaf has when the function is called requires a gradient itself; clear "
+              "it, or detach it",
+              describe(given));
+    const Dims real_sizes = entry.facts.in(given_).info(0).sizes;
+    PEL_CHECK(to_string(given.sizes()) == to_string(real_sizes), CaptureError,
+              "the gradient {} of a leaf of sizes {} has other sizes", describe(given),
+              to_string(real_sizes));
+    entry.first = entry.current = add_input(given, Dims(leaf.info(0).sizes));
   }
 
-  Graph finish(const std::vector<Tensor>& outputs) {
-    for (const Tensor& output : outputs) {
-      PEL_CHECK(output.defined(), CaptureError, "an output is undefined");
-      Tensor given = output;
-      graph_.outputs.push_back(known(given));
+  static bool has_open_gradient(const Tensor& output) {
+    if (!output.requires_grad() || output.is_leaf()) return false;
+    return !autograd::current_history(output)->edge.node->is_released();
+  }
+  // A composite op that a graph holds as one call has its gradient from its parts.
+  static bool goes_through_parts(const Op& op, const BoxedCall& call) {
+    return op.kind() == OpKind::Composite && is_grad_enabled() &&
+           std::ranges::any_of(call.args, [](const Value& arg) {
+             const Tensor* t = std::get_if<Tensor>(&arg);
+             return t != nullptr && t->defined() && t->requires_grad();
+           });
+  }
+  static std::vector<Tensor> written_held(const Op& op, const BoxedCall& call) {
+    std::vector<Tensor> held;
+    const auto& schema = op.record().schema.args;
+    const auto look = [&](const Tensor& t) {
+      if (t.defined() && t.has_data()) held.push_back(t);
+    };
+    for (std::size_t i = 0; i < call.args.size(); ++i) {
+      if (!schema[i].alias.is_written) continue;
+      if (const Tensor* t = std::get_if<Tensor>(&call.args[i])) look(*t);
+      if (const auto* list = std::get_if<std::vector<Tensor>>(&call.args[i]))
+        for (const Tensor& t : *list) look(t);
     }
-    return std::move(graph_);
+    return held;
   }
 
- private:
+  // A tensor that shows the same elements of the same memory, and was made by no op.
+  const std::pair<Tensor, ValueId>* find_view(const Tensor& t) const {
+    const auto found = memories_.find(t.header()->storage);
+    if (found == memories_.end()) return nullptr;
+    for (const auto& view : found->second.views) {
+      const Tensor& other = view.first;
+      if (other.dtype() == t.dtype() && identical(other.sizes(), t.sizes()) &&
+          identical(other.strides(), t.strides()) &&
+          Dim::identical(other.storage_offset(), t.storage_offset()))
+        return &view;
+    }
+    return nullptr;
+  }
   // The value of a tensor; one that was not made here is a constant, and its stand-in takes its place.
   ValueId known(Tensor& tensor) {
     if (const auto found = ids_.find(tensor.header()); found != ids_.end()) return found->second;
+    if (const auto* view = find_view(tensor)) {
+      const ValueId id = view->second;
+      ids_.emplace(tensor.header(), id);
+      memories_.at(tensor.header()->storage).views.emplace_back(tensor, id);
+      return id;
+    }
     PEL_CHECK(tensor.has_data(), CaptureError, "{} is of another capture", describe(tensor));
-    PEL_CHECK(!(is_grad_enabled() && tensor.requires_grad()), CaptureError,
-              "{} requires a gradient, which a captured function has none of yet; call it under NoGrad",
-              describe(tensor));
     graph_.constants.push_back(tensor);
     const Tensor real = tensor;
+    Memory& memory = memory_of(real);
     tensor = make_strided(real.sizes(), real.strides(), real.dtype(), real.device());
+    memories_.emplace(tensor.header()->storage, Memory{memory.number, {}});
     const ValueId id = add(tensor, GraphValue::Origin::Constant);
     ids_.emplace(real.header(), id);
+    memories_.at(real.header()->storage).views.emplace_back(real, id);
     stand_ins_.emplace(id.number, tensor);
     graph_.constant_values.push_back(id);
     return id;
@@ -106,13 +322,17 @@ class Recorder {
 
   ValueId add(const Tensor& tensor, GraphValue::Origin origin) {
     const ValueId id{static_cast<std::uint32_t>(graph_.values.size())};
-    const auto storage = storages_.emplace(tensor.header()->storage, storages_.size()).first->second;
+    Memory& memory = memory_of(tensor);
     graph_.values.push_back({origin, tensor.dtype(), tensor.device(), tensor.sizes().vec(),
-                             tensor.strides().vec(), tensor.is_contiguous(),
-                             static_cast<std::uint32_t>(storage)});
+                             tensor.strides().vec(), tensor.is_contiguous(), memory.number});
     ids_.emplace(tensor.header(), id);
-    kept_.push_back(tensor);
+    memory.views.emplace_back(tensor, id);
     return id;
+  }
+  Memory& memory_of(const Tensor& tensor) {
+    const auto [found, is_new] = memories_.emplace(tensor.header()->storage, Memory{memory_count_, {}});
+    memory_count_ += is_new;
+    return found->second;
   }
 
   GraphArg argument(Value& arg) {
@@ -155,11 +375,16 @@ class Recorder {
   }
 
   Graph graph_;
+  Guards guards_;
+  std::vector<Tensor> given_, fakes_;  // inputs, and gradients behind them: as given, and without data
   bool is_inside_ = false;
   std::unordered_map<const detail::TensorHeader*, ValueId> ids_;
   std::unordered_map<std::uint32_t, Tensor> stand_ins_;  // of constants
-  std::unordered_map<const detail::StorageHeader*, std::size_t> storages_;
-  std::vector<Tensor> kept_;  // so that no header's address is given twice
+  std::unordered_map<const detail::StorageHeader*, Memory> memories_;
+  std::uint32_t memory_count_ = 0;
+  std::deque<Leaf> leaves_;
+  std::unordered_map<const autograd::Node*, std::size_t> leaf_numbers_;
+  std::unordered_map<const autograd::Node*, std::uint32_t> input_leaves_;
 };
 
 constinit thread_local Recorder* recorder = nullptr;
@@ -173,8 +398,12 @@ struct RecorderScope {
   explicit RecorderScope(Recorder& current) {
     PEL_CHECK(recorder == nullptr, CaptureError, "a capture is under way on this thread already");
     recorder = &current;
+    autograd::thread_leaf_watch() = &current;
   }
-  ~RecorderScope() { recorder = nullptr; }
+  ~RecorderScope() {
+    recorder = nullptr;
+    autograd::thread_leaf_watch() = nullptr;
+  }
   RecorderScope(const RecorderScope&) = delete;
   RecorderScope& operator=(const RecorderScope&) = delete;
 };
@@ -192,29 +421,13 @@ Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
   const DimContextScope dims(current.sizes());
   const KeyScope on(Key::Capture, Key::Profile);  // what is recorded of a call is its run
   const NewDataScope without_data(NewData::None);
-  Captured captured;
+  const autograd::SeparateCasts casts;
   std::vector<Tensor> fakes;
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& given = inputs[i];
-    PEL_CHECK(given.defined() && given.has_data(), CaptureError, "input {} has no data", i);
-    PEL_CHECK(!(is_grad_enabled() && given.requires_grad()), CaptureError,
-              "input {} requires a gradient, which a captured function has none of yet; call it under NoGrad",
-              i);
-    InputClass kind{given.dtype(), given.device(), layout_of(given), std::nullopt};
-    for (std::uint32_t j = 0; j < i && !kind.same_as; ++j) {
-      if (given.is_same(inputs[j])) kind.same_as = j;
-      PEL_CHECK(kind.same_as || !given.shares_storage(inputs[j]), CaptureError,
-                "inputs {} and {} are views of one memory; clone one of them", j, i);
-    }
-    if (kind.same_as) {
-      fakes.push_back(fakes[*kind.same_as]);
-      current.repeat_input(fakes.back());
-    } else {
-      fakes.push_back(current.add_input(given, kind, i));
-    }
-    captured.guards.inputs.push_back(std::move(kind));
+    PEL_CHECK(inputs[i].defined() && inputs[i].has_data(), CaptureError, "input {} has no data", i);
+    fakes.push_back(current.add_input(inputs[i]));
   }
-  captured.graph = current.finish(f(fakes));
+  Captured captured = current.finish(f(fakes));
   verify(captured.graph);
   return captured;
 }

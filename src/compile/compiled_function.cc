@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "base/environment.h"
 #include "base/place.h"
-#include "compile/loops.h"
 #include "compile/pipeline.h"
+#include "compile/row_loops.h"
 #include "profile/recorder.h"
 
 namespace pel::compiler {
@@ -24,7 +24,8 @@ constexpr std::size_t kMostPlans = 256;  // then the oldest goes
 // What a plan is for: modes, then for each input which earlier one it is, dtype and rank, sizes and strides.
 std::int64_t modes() {
   const std::optional<DType> casts = autocast_dtype();
-  return static_cast<std::int64_t>(determinism()) << 8 | (casts ? 1 + static_cast<std::int64_t>(*casts) : 0);
+  return static_cast<std::int64_t>(is_grad_enabled()) << 16 | static_cast<std::int64_t>(determinism()) << 8 |
+         (casts ? 1 + static_cast<std::int64_t>(*casts) : 0);
 }
 std::int64_t same_as(ArrayView<Tensor> inputs, std::size_t i) {
   for (std::size_t j = 0; j < i; ++j)
@@ -34,6 +35,7 @@ std::int64_t same_as(ArrayView<Tensor> inputs, std::size_t i) {
 std::int64_t kind_of(ArrayView<Tensor> inputs, std::size_t i) {
   const detail::TensorHeader& header = *inputs[i].header();
   return same_as(inputs, i) << 32 | static_cast<std::int64_t>(header.dtype) << 16 |
+         static_cast<std::int64_t>(gradient_kind(inputs[i])) << 24 |
          static_cast<std::int64_t>(header.device.type) << 8 | header.rank;
 }
 std::vector<std::int64_t> signature_of(ArrayView<Tensor> inputs) {
@@ -69,22 +71,38 @@ CompiledLoops compile_loops(const Graph& graph) {
       run.call(node);
       continue;
     }
-    std::vector<LoopCall> calls;
+    std::vector<FusedCall> calls;
     std::vector<RecordedLaunch> all;
     for (const GraphNode& inner : node.body) {
       const std::vector<RecordedLaunch> launches = run.call(inner);
       all.insert(all.end(), launches.begin(), launches.end());
-      std::optional<LoopCall> call = loop_of(inner, launches, run);
+      std::optional<FusedCall> call = fused_call_of(inner, launches, run);
       PEL_CHECK(call, InternalError, "{}: {} is no loop", node.name, inner.label());
       calls.push_back(std::move(*call));
     }
-    sources.push_back({node.name, fused_expression(graph, node, calls)});
+    sources.push_back(source_of(graph, node, calls));
     parts.push_back(loop_parts(all));
   }
   if (sources.empty()) return {};
+  std::vector<std::uint64_t> overwritten;
+  for (const LoopSource& source : sources) {
+    // Rows of a stage are written before all is read.
+    const bool writes_early =
+        source.rows && std::ranges::any_of(source.rows->stages,
+                                           [](const RowLoops::Stage& stage) { return stage.output >= 0; });
+    overwritten.push_back(!source.rows ? kAnyOutput : writes_early ? 0 : overwrites(source.rows->outputs));
+  }
   CompiledLoops loops = loop_compiler(DeviceType::Cpu)(sources);
   loops.parts = std::move(parts);
+  loops.overwrites = std::move(overwritten);
   return loops;
+}
+
+std::vector<Tensor> with_gradients(const LeafGradients& gradients, ArrayView<Tensor> inputs) {
+  std::vector<Tensor> all = inputs.vec();
+  const std::vector<Tensor> read = gradients.read(inputs);
+  all.insert(all.end(), read.begin(), read.end());
+  return all;
 }
 
 }  // namespace
@@ -99,7 +117,8 @@ std::size_t CompiledFunction::plans() const {
 }
 
 void CompiledFunction::check_again(const CompiledGraph& captured, ArrayView<Tensor> inputs) const {
-  const Graph now = capture(f_, inputs).graph;
+  const Captured again = capture(f_, inputs);
+  const Graph& now = again.graph;
   std::istringstream before(captured.as_captured), after(to_string(now));
   for (std::string was, is; true;) {
     const bool more_before = static_cast<bool>(std::getline(before, was));
@@ -113,12 +132,16 @@ void CompiledFunction::check_again(const CompiledGraph& captured, ArrayView<Tens
               "the function reads another tensor than when it was captured, for %{}",
               now.constant_values[i].number);
   }
+  PEL_CHECK(again.gradients == captured.gradients, CaptureError,
+            "the function reads, sets or clears gradients of other leaves than when it was captured");
 }
 
 std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::find(ArrayView<Tensor> inputs) {
   const std::shared_lock lock(mutex_);
   for (auto ready = ready_.rbegin(); ready != ready_.rend(); ++ready)
-    if (has_signature(inputs, (*ready)->signature)) return *ready;
+    if (has_signature(inputs, (*ready)->signature) && (*ready)->graph->gradients.fit(inputs) &&
+        has_signature((*ready)->graph->gradients.read(inputs), (*ready)->of_gradients))
+      return *ready;
   return nullptr;
 }
 
@@ -128,9 +151,10 @@ std::shared_ptr<const CompiledGraph> CompiledFunction::compile_for(ArrayView<Ten
   Captured as_called = capture(f_, inputs);
   auto made = std::make_shared<CompiledGraph>();
   made->guards = std::move(as_called.guards);
+  made->gradients = std::move(as_called.gradients);
   made->modes = modes();
   if (replays_ == Replays::Verified) made->as_captured = to_string(as_called.graph);
-  made->graph = run_passes(std::move(as_called.graph), made->why);
+  made->graph = run_passes(std::move(as_called.graph), made->why, options_);
   made->loops = compile_loops(made->graph);
   if (logs) log_line("recompiles", fmt::format("captured:\n{}", to_string(made->graph)));
   if (log_wants("guards")) {
@@ -150,10 +174,22 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
   std::shared_ptr<const CompiledGraph> serving;
   std::optional<std::vector<std::int64_t>> symbols;
   std::string reason;
+  const auto match = [&](const CompiledGraph& captured, std::string* why) {
+    std::optional<std::vector<std::int64_t>> none;
+    if (inputs.size() > captured.guards.inputs.size()) return none;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (captured.guards.inputs[i].gradient != gradient_kind(inputs[i])) {
+        if (why != nullptr) *why = fmt::format("input {} requires a gradient otherwise than at capture", i);
+        return none;
+      }
+    return captured.gradients.fit(inputs, why)
+               ? captured.guards.match(captured.graph, with_gradients(captured.gradients, inputs), why)
+               : none;
+  };
   for (const auto& captured : graphs()) {
     if (captured->modes != modes()) {
-      reason = "autocast or determinism is set otherwise than at capture";
-    } else if ((symbols = captured->guards.match(captured->graph, inputs, logs ? &reason : nullptr))) {
+      reason = "autocast, determinism or whether gradients are recorded is set otherwise than at capture";
+    } else if ((symbols = match(*captured, logs ? &reason : nullptr))) {
       serving = captured;
       break;
     }
@@ -162,12 +198,13 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
   const bool is_new = serving == nullptr;
   if (is_new) {
     serving = compile_for(inputs);
-    symbols = serving->guards.match(serving->graph, inputs, &reason);
+    symbols = match(*serving, &reason);
     if (!symbols) throw InternalError("a graph does not fit the call that it was captured from: " + reason);
   }
   auto ready = std::make_shared<Ready>();
   ready->graph = serving;
   ready->signature = signature_of(inputs);
+  ready->of_gradients = signature_of(serving->gradients.read(inputs));
   ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, *symbols);
   const std::lock_guard lock(mutex_);
   if (is_new) graphs_.push_back(serving);
@@ -182,18 +219,24 @@ std::shared_ptr<const Plan> CompiledFunction::plan_for(ArrayView<Tensor> inputs)
   return ready->plan;
 }
 
+std::shared_ptr<const CompiledGraph> CompiledFunction::graph_for(ArrayView<Tensor> inputs) {
+  std::shared_ptr<const Ready> ready = find(inputs);
+  if (ready == nullptr) ready = make(inputs);
+  return ready->graph;
+}
+
 std::vector<Tensor> CompiledFunction::operator()(ArrayView<Tensor> inputs) {
   if (is_capturing()) return f_(inputs);
-  if (is_grad_enabled()) {
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      PEL_CHECK(
-          !inputs[i].requires_grad(), CaptureError,
-          "input {} requires a gradient, which a compiled function has none of yet; call it under NoGrad", i);
-  }
   std::shared_ptr<const Ready> ready = find(inputs);
   if (ready == nullptr) ready = make(inputs);
   if (replays_ == Replays::Verified) check_again(*ready->graph, inputs);
-  return ready->plan->run(inputs);
+  const LeafGradients& gradients = ready->graph->gradients;
+  if (gradients.list.empty()) return ready->plan->run(inputs);
+  const std::vector<Tensor> given = with_gradients(gradients, inputs);
+  gradients.release(inputs);
+  std::vector<Tensor> outputs = ready->plan->run(given);
+  gradients.store(inputs, outputs);
+  return outputs;
 }
 
 }  // namespace pel::compiler

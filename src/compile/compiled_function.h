@@ -10,6 +10,7 @@
 
 #include "compile/capture.h"
 #include "compile/explanation.h"
+#include "compile/pipeline.h"
 #include "compile/plan.h"
 
 namespace pel::compiler {
@@ -22,6 +23,7 @@ enum class Replays : bool { Trusted, Verified };
 struct CompiledGraph {
   Graph graph;  // after the passes
   Guards guards;
+  LeafGradients gradients;
   std::int64_t modes = 0;  // of the thread and the process when it was captured, as one number
   Explanation why;
   CompiledLoops loops;      // kernels of its fused loops
@@ -30,8 +32,9 @@ struct CompiledGraph {
 
 class CompiledFunction {
  public:
-  explicit CompiledFunction(TensorFunction f, Replays replays = Replays::Trusted)
-      : f_(std::move(f)), replays_(replays) {}
+  explicit CompiledFunction(TensorFunction f, Replays replays = Replays::Trusted,
+                            const PassOptions& options = {})
+      : f_(std::move(f)), replays_(replays), options_(options) {}
 
   // Several threads may call it. The first call of a class captures; PELLUCID_LOG=recompiles says why the
   // graphs that are there do not serve. Where another capture is under way it is part of that.
@@ -42,13 +45,14 @@ class CompiledFunction {
   std::vector<std::shared_ptr<const CompiledGraph>> graphs() const;
   // The plan that serves these inputs, made where it is not there yet.
   std::shared_ptr<const Plan> plan_for(ArrayView<Tensor> inputs);
+  std::shared_ptr<const CompiledGraph> graph_for(ArrayView<Tensor> inputs);
 
  private:
   // A plan, and the inputs that it is for to the last stride.
   struct Ready {
     std::shared_ptr<const CompiledGraph> graph;
     std::shared_ptr<const Plan> plan;
-    std::vector<std::int64_t> signature;
+    std::vector<std::int64_t> signature, of_gradients;  // of inputs, and of gradients that the graph reads
   };
   std::shared_ptr<const Ready> find(ArrayView<Tensor> inputs);
   std::shared_ptr<const Ready> make(ArrayView<Tensor> inputs);
@@ -57,6 +61,7 @@ class CompiledFunction {
 
   TensorFunction f_;
   Replays replays_;
+  PassOptions options_;
   std::mutex making_;                // one thread captures and plans; others that need the same find it
   mutable std::shared_mutex mutex_;  // of the lists alone: what is in them does not change
   std::vector<std::shared_ptr<const CompiledGraph>> graphs_;

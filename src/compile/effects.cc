@@ -20,7 +20,13 @@ bool draws_random(const GraphNode& node) {
 
 std::vector<ValueId> written_values(const GraphNode& node) {
   std::vector<ValueId> written;
-  if (node.is_fused()) return written;
+  if (node.is_fused()) {
+    for (const GraphNode& inner : node.body) {
+      for (const ValueId id : written_values(inner))
+        if (has_value(node.args, id)) written.push_back(id);
+    }
+    return written;
+  }
   const auto& schema = node.op->record().schema.args;
   for (std::size_t i = 0; i < node.args.size(); ++i) {
     if (schema[i].alias.is_written) for_values(node.args[i], [&](ValueId id) { written.push_back(id); });

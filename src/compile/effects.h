@@ -21,6 +21,7 @@ void name_stream(const Op& op, Args& args) {
       args[i] = Scalar(0);
   }
 }
+// Of a fused loop, those of its arguments that its calls write to.
 std::vector<ValueId> written_values(const GraphNode& node);
 // Whether what the call writes to `written` is a value of its own, which later calls read (name_versions).
 bool is_named(const Graph& graph, const GraphNode& node, ValueId written);

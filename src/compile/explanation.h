@@ -12,6 +12,8 @@ namespace pel::compiler {
 struct Decision {
   std::string pass, what, reason;
   Site site{};  // of the call that it is about
+  // Refused: two calls that could have been one kernel are not.
+  enum class Kind : bool { Done, Refused } kind = Kind::Done;
 };
 
 struct Explanation {

@@ -81,13 +81,6 @@ bool fits(const GraphArg& arg, const ArgType& type) {
   return false;
 }
 
-// What an op may give back without making it: an argument that it writes to or shows.
-bool is_argument(const GraphNode& node, ValueId id) {
-  bool found = false;
-  for (const GraphArg& arg : node.args) for_values(arg, [&](ValueId given) { found = found || given == id; });
-  return found;
-}
-
 }  // namespace
 
 namespace {
@@ -142,7 +135,8 @@ class Verifier {
     for (const GraphArg& result : node.results) {
       for_values(result, [&](ValueId id) {
         if (is_made(id)) {
-          PEL_CHECK(is_argument(node, id), InternalError, "{}: %{} is made a second time", where, id.number);
+          PEL_CHECK(has_value(node.args, id), InternalError, "{}: %{} is made a second time", where,
+                    id.number);
         } else {
           make(id, GraphValue::Origin::Node, where);
         }
@@ -151,8 +145,8 @@ class Verifier {
   }
 
   void fused(const GraphNode& node, const std::string& where) {
-    PEL_CHECK(node.name.starts_with(kFusedPrefix) && !node.body.empty() && !node.results.empty(),
-              InternalError, "{}: a fused loop has a name, calls and results", where);
+    PEL_CHECK(is_fused_name(node.name) && !node.body.empty() && !node.results.empty(), InternalError,
+              "{}: a fused loop has a name, calls and results", where);
     const std::vector<bool> before = is_made_;
     for (const GraphArg& arg : node.args) {
       PEL_CHECK(std::holds_alternative<ValueId>(arg), InternalError, "{}: its arguments are values", where);
@@ -162,7 +156,7 @@ class Verifier {
       PEL_CHECK(!inner.is_fused(), InternalError, "{}: {} is no call for a loop", where, inner.label());
       for (const GraphArg& arg : inner.args) {
         for_values(arg, [&](ValueId id) {
-          PEL_CHECK(!is_made(id) || !before[id.number] || is_argument(node, id), InternalError,
+          PEL_CHECK(!is_made(id) || !before[id.number] || has_value(node.args, id), InternalError,
                     "{}: {} reads %{}, which is no argument of the loop", where, inner.label(), id.number);
         });
       }
@@ -184,6 +178,12 @@ class Verifier {
 }  // namespace
 
 void verify(const Graph& graph) { Verifier(graph).run(); }
+
+bool has_value(const std::vector<GraphArg>& args, ValueId id) {
+  bool has = false;
+  for (const GraphArg& arg : args) for_values(arg, [&](ValueId other) { has = has || other == id; });
+  return has;
+}
 
 std::string to_string(const GraphArg& arg, const SymbolicSizes& sizes) {
   return std::visit(ArgText{sizes}, arg);

@@ -35,6 +35,12 @@ struct GraphValue {
 using GraphArg = std::variant<std::monostate, ValueId, std::vector<ValueId>, Dim, double, bool, Scalar, DType,
                               Device, std::vector<Dim>, std::string>;
 
+// How names of fused nodes begin: of loops over elements, and of kernels that fold rows.
+inline constexpr std::string_view kLoopPrefix = "poi_fused_", kRowsPrefix = "red_fused_";
+inline bool is_fused_name(std::string_view name) {
+  return name.starts_with(kLoopPrefix) || name.starts_with(kRowsPrefix);
+}
+
 // One call. An op that writes to an argument has that argument's value as its result too.
 struct GraphNode {
   const Op* op = nullptr;
@@ -42,14 +48,14 @@ struct GraphNode {
   std::vector<GraphArg> results;  // values and lists of them
   Site site{};
 
-  // A fused loop has no op but a name, and the calls that it computes.
+  // A fused node has no op but a name, and the calls that it computes.
   // Its arguments and results are values; what else its body makes is seen by the body alone.
   std::string name{};
   std::vector<GraphNode> body{};
   bool is_fused() const { return op == nullptr; }
+  bool folds_rows() const { return is_fused() && name.starts_with(kRowsPrefix); }
   std::string_view label() const { return is_fused() ? std::string_view(name) : op->name(); }
 };
-inline constexpr std::string_view kFusedPrefix = "poi_fused_";  // of their names
 
 // Where the value of a symbol is read from when a graph runs.
 struct SymbolSource {
@@ -78,6 +84,8 @@ void for_values(const GraphArg& arg, F&& f) {
   if (const auto* ids = std::get_if<std::vector<ValueId>>(&arg))
     for (const ValueId id : *ids) f(id);
 }
+
+bool has_value(const std::vector<GraphArg>& args, ValueId id);
 
 // As it stands in the text of a graph. Numbers are exact and 1, 1.0 and true differ: equal texts are equal
 // arguments.

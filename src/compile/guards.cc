@@ -97,6 +97,11 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
       if (!is_same && t.shares_storage(given[j]))
         return fail([&] { return fmt::format("inputs {} and {} are views of one memory", j, i); });
     }
+    if (gradient_kind(t) != wanted.gradient)
+      return fail([&] {
+        return fmt::format("input {} requires a gradient otherwise than at capture, or has it from elsewhere",
+                           i);
+      });
     if (!fits_layout(t, wanted.layout))
       return fail([&] {
         return fmt::format("input {} has sizes {} and strides {}, another layout than captured", i,
@@ -109,6 +114,19 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
     const Tensor& t = given[source.input];
     symbols.push_back(
         (source.what == SymbolSource::What::Size ? t.sizes() : t.strides())[source.axis].value());
+  }
+  // A gradient has the sizes of its leaf, which are no symbols of its own.
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const GraphValue& value = graph[graph.inputs[i]];
+    for (std::size_t axis = 0; axis < value.sizes.size(); ++axis) {
+      const std::int64_t wanted = value.sizes[axis].is_symbolic()
+                                      ? graph.sizes->evaluate(value.sizes[axis], symbols)
+                                      : value.sizes[axis].value();
+      if (given[i].sizes()[axis].value() != wanted)
+        return fail([&] {
+          return fmt::format("gradient {} has sizes {}, other than its leaf", i, to_string(given[i].sizes()));
+        });
+    }
   }
   // A guard that divides by a size does not hold where that size is 0.
   const auto is_met = [&](const SizeGuard& guard) {

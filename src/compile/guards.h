@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compile/graph.h"
+#include "compile/leaf_gradients.h"
 
 namespace pel::compiler {
 
@@ -26,10 +27,11 @@ struct InputClass {
   Device device;
   InputLayout layout;
   std::optional<std::uint32_t> same_as;  // an earlier input that is the same tensor
+  InputGradient gradient = InputGradient::None;
 };
 
 struct Guards {
-  std::vector<InputClass> inputs;
+  std::vector<InputClass> inputs;  // and behind them gradients that the graph reads
 
   // The values of the graph's symbols for this call, or none and, where asked for, the guard that fails in
   // words.

@@ -6,6 +6,7 @@
 #include "compile/effects.h"
 #include "dispatch/op_table.h"
 #include "dispatch/pointwise.h"
+#include "dispatch/rows.h"
 #include "tensor/element.h"
 
 namespace pel::compiler {
@@ -45,6 +46,25 @@ std::optional<LoopCall> loop_of(const GraphNode& node, const std::vector<Recorde
   return call;
 }
 
+scalar::Term loop_term(const LoopCall& call, DType output,
+                       const std::function<scalar::Term(const LoopInput&)>& read,
+                       const std::function<scalar::Term(DType)>& number) {
+  const auto given = [&](const LoopInput& input) { return input.value ? read(input) : number(input.dtype); };
+  if (call.facts == nullptr) return cast(given(call.inputs[0]), output);
+  // As a kernel of its own would: operands are converted to what it computes in, as they are stored.
+  const Pointwise& facts = *call.facts;
+  const DType compute = call.computation.dtype, type = value_type(compute);
+  std::vector<scalar::Term> inputs, params;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const scalar::Term read_now = given(call.inputs[i]);
+    const bool is_condition = i == 0 && facts.takes_condition;
+    inputs.push_back(is_condition ? cast(read_now, kBool) : cast(cast(read_now, compute), type));
+  }
+  for (int i = 0; i < facts.param_count; ++i) params.push_back(number(type));
+  const scalar::Term made = facts.formulas[call.computation.formula].build(inputs, params);
+  return cast(cast(made, facts.result_dtype(compute)), output);
+}
+
 scalar::ScalarExpr fused_expression(const Graph& graph, const GraphNode& fused,
                                     const std::vector<LoopCall>& calls) {
   scalar::ScalarBuilder builder;
@@ -54,26 +74,10 @@ scalar::ScalarExpr fused_expression(const Graph& graph, const GraphNode& fused,
     terms.emplace(id.number, builder.input(graph[id].dtype));
   }
   for (const LoopCall& call : calls) {
-    const DType output = graph[call.output].dtype;
-    const auto read = [&](const LoopInput& input) {
-      return input.value ? terms.at(input.value->number) : builder.param(input.dtype);
-    };
-    if (call.facts == nullptr) {
-      terms.insert_or_assign(call.output.number, cast(read(call.inputs[0]), output));
-      continue;
-    }
-    // As a kernel of its own would: operands are converted to what it computes in, as they are stored.
-    const Pointwise& facts = *call.facts;
-    const DType compute = call.computation.dtype, type = value_type(compute);
-    std::vector<scalar::Term> inputs, params;
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      const scalar::Term given = read(call.inputs[i]);
-      const bool is_condition = i == 0 && facts.takes_condition;
-      inputs.push_back(is_condition ? cast(given, kBool) : cast(cast(given, compute), type));
-    }
-    for (int i = 0; i < facts.param_count; ++i) params.push_back(builder.param(type));
-    const scalar::Term made = facts.formulas[call.computation.formula].build(inputs, params);
-    terms.insert_or_assign(call.output.number, cast(cast(made, facts.result_dtype(compute)), output));
+    const scalar::Term made = loop_term(
+        call, graph[call.output].dtype, [&](const LoopInput& input) { return terms.at(input.value->number); },
+        [&](DType dtype) { return builder.param(dtype); });
+    terms.insert_or_assign(call.output.number, made);
   }
   std::vector<scalar::Term> results;
   for (const GraphArg& result : fused.results) results.push_back(terms.at(std::get<ValueId>(result).number));
@@ -95,6 +99,12 @@ std::vector<LoopPart> loop_parts(const std::vector<RecordedLaunch>& launches) {
 
 std::vector<PelScalar> loop_numbers(const RecordedLaunch& launch) {
   std::vector<PelScalar> numbers;
+  if (const Rows* rows = launch.op->rows(); rows != nullptr && launch.computation) {
+    numbers.assign(launch.numbers.begin() + 1,
+                   launch.numbers.end());  // the first says which axes are reduced
+    numbers.resize(static_cast<std::size_t>(rows->programs[launch.computation->formula].param_count));
+    return numbers;
+  }
   for (const Tensor& input : launch.inputs)
     if (is_number(input)) numbers.push_back(number_argument(load_element(input.dtype(), input.raw_data())));
   const std::size_t operands = numbers.size();

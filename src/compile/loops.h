@@ -1,6 +1,7 @@
 // Calls that are one loop over elements: what each computes, and the expression of several in one loop.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct LoopCall {
 // What a call computes, from what it launched in `run`; none where it is no loop over elements.
 std::optional<LoopCall> loop_of(const GraphNode& node, const std::vector<RecordedLaunch>& launches,
                                 FakeRun& run);
+
+// What it computes for an element: `read` gives its inputs, `number` the numbers, in the order in which
+// `loop_numbers` gives them.
+scalar::Term loop_term(const LoopCall& call, DType output,
+                       const std::function<scalar::Term(const LoopInput&)>& read,
+                       const std::function<scalar::Term(DType)>& number);
 
 // The expression of a fused loop: its arguments are the inputs, numbers the params, in the order in which
 // `loop_numbers` gives them.

@@ -63,7 +63,7 @@ class GraphParser {
       return;
     }
     const std::string name = word();
-    if (name.starts_with(kFusedPrefix)) {
+    if (is_fused_name(name)) {
       node.name = name;
       return fused(std::move(node), made, nodes);
     }

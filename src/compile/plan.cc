@@ -1,21 +1,25 @@
 #include "compile/plan.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/readable.h"
 #include "base/small_vector.h"
+#include "compile/arena.h"
 #include "compile/effects.h"
 #include "compile/fake_run.h"
-#include "compile/loops.h"
+#include "compile/row_loops.h"
+#include "dispatch/choice.h"
 #include "dispatch/op_table.h"
+#include "dispatch/rows.h"
+#include "profile/records.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
 namespace {
-
-constexpr std::int64_t kAlignment = 64;
 
 // Bytes from the beginning of its storage to the end of its last element.
 std::int64_t end_of(const Tensor& t) {
@@ -26,6 +30,32 @@ std::int64_t end_of(const Tensor& t) {
     last += (size - 1) * t.strides()[axis].value();
   }
   return (last + 1) * size_bytes(t.dtype());
+}
+
+// Why a kernel was taken from the list of an op, without asking what tuning would measure.
+std::string reason_for(const Op& op, const Kernel& taken, KernelArgs args,
+                       const std::optional<Computation>& computation) {
+  std::string refusals;
+  std::size_t candidates = 0;
+  for (const Kernel& kernel : op.kernels(DeviceType::Cpu)) {
+    if (!is_candidate(kernel, computation)) continue;
+    ++candidates;
+    args.context = kernel.context;
+    if (const Support support = takes(kernel, args); !support)
+      refusals += fmt::format("; {} does not: {}", kernel.name, support.reason());
+  }
+  args.context = taken.context;
+  if (taken.predict != nullptr)
+    return fmt::format("the least predicted time, {}{}", readable_ns(taken.predict(args)), refusals);
+  return candidates == 1 ? "the only one of its kind" : "the first that takes the call" + refusals;
+}
+
+// Outputs that a kernel may write where it reads them.
+std::uint64_t overwrites(const RecordedLaunch& launch) {
+  if (!launch.computation) return 0;
+  if (launch.op->pointwise() != nullptr) return kAnyOutput;
+  const Rows* rows = launch.op->rows();
+  return rows == nullptr ? 0 : overwrites(rows->programs[launch.computation->formula].outputs);
 }
 
 }  // namespace
@@ -43,7 +73,8 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
   for (std::size_t i = 0; i < graph.constants.size(); ++i)
     add_base(run[graph.constant_values[i]], Buffer::Home::Constant, i);
   std::size_t loop = 0;
-  for (const GraphNode& node : graph.nodes) {
+  for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
     if (draws_random(node))
       draws_.push_back({&node, run.arguments(node), static_cast<std::uint32_t>(numbers_.size())});
     const std::vector<RecordedLaunch> launches = run.call(node);
@@ -61,9 +92,24 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
         add_step({.kernel = *launch.kernel,
                   .op_name = zero_ended_name(*launch.op),
                   .site = node.site,
-                  .is_loop = launch.op->pointwise() != nullptr && launch.computation.has_value()},
+                  .overwrites = overwrites(launch),
+                  .node = n,
+                  .op = launch.op,
+                  .computation = launch.computation},
                  launch.outputs, launch.inputs, launch.numbers);
       }
+      continue;
+    }
+    if (node.folds_rows()) {
+      for (const RecordedLaunch& launch : launches)
+        kept_.insert(kept_.end(), launch.outputs.begin(), launch.outputs.end());
+      const RowOperands rows = row_operands(node, launches, run);
+      const bool gives =
+          std::ranges::any_of(rows.outputs, [](const Tensor& t) { return t.numel().value() != 0; });
+      if (gives)
+        add_step(
+            {.kernel = loops.kernels[loop - 1], .op_name = node.name.c_str(), .site = node.site, .node = n},
+            rows.outputs, rows.inputs, rows.numbers);
       continue;
     }
     std::vector<PelScalar> numbers;
@@ -79,12 +125,15 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
       add_step({.kernel = loops.kernels[loop - 1],
                 .op_name = node.name.c_str(),
                 .site = node.site,
-                .is_loop = true},
+                .overwrites = loops.overwrites[loop - 1],
+                .node = n},
                outputs, inputs, numbers);
   }
   for (const ValueId id : graph.outputs) add_output(run[id]);
-  write_in_place();
-  plan_arena();
+  for (const Tensor& constant : constants_) held_memory_.insert(constant.header()->storage);
+  for (const std::uint32_t written : written_constants_)
+    written_memory_.insert(constants_[written].header()->storage);
+  lay_out();
   buffer_numbers_.clear();
   bases_.clear();
 }
@@ -127,7 +176,36 @@ void Plan::add_step(Step step, ArrayView<Tensor> outputs, ArrayView<Tensor> inpu
     if (buffer.home == Buffer::Home::Constant) written_constants_.push_back(buffer.number);
   }
   for (const Tensor& t : inputs) add(t);
+  if (step.kernel.scratch_bytes != nullptr) add_scratch(step);
   steps_.push_back(step);
+}
+
+// Operands where they lie, as far as that is known before a run.
+std::vector<Operand> Plan::known_operands(const Step& step) const {
+  // Only places within one storage are compared: as if all others began here.
+  constexpr std::int64_t kBegin = 1 << 20;
+  std::vector<Operand> operands;
+  for (std::size_t i = step.operand; i < step.operand + step.outputs + std::size_t{step.inputs}; ++i) {
+    const Buffer& buffer = buffers_[places_[i].buffer];
+    auto* base = reinterpret_cast<std::byte*>(kBegin);
+    if (buffer.home == Buffer::Home::Constant)
+      base = static_cast<std::byte*>(constants_[buffer.number].raw_data());
+    if (buffer.home == Buffer::Home::Number) base = static_cast<std::byte*>(buffer.data);
+    operands.push_back(operands_[i]);
+    operands.back().data = base + places_[i].offset;
+  }
+  return operands;
+}
+
+// What a kernel would take for itself while it runs has its place in the arena.
+void Plan::add_scratch(Step& step) {
+  const std::vector<Operand> operands = known_operands(step);
+  KernelArgs args = arguments_of(step, operands.data(), numbers_.data());
+  args.context = step.kernel.context;
+  const auto bytes = static_cast<std::int64_t>(step.kernel.scratch_bytes(args));
+  if (bytes == 0) return;
+  step.scratch = static_cast<std::uint32_t>(buffers_.size());
+  buffers_.push_back({.bytes = bytes, .first = steps_.size(), .last = steps_.size()});
 }
 
 void Plan::add_output(const Tensor& like) {
@@ -155,8 +233,27 @@ bool Plan::same_place(std::size_t operand, std::size_t other) const {
          std::equal(a.strides, a.strides + a.rank, b.strides);
 }
 
+// A result that begins early, in the place of what becomes it, is no room for what comes before it: both ways
+// are tried where that could matter.
+void Plan::lay_out() {
+  const std::vector<Buffer> buffers = buffers_;
+  const std::vector<Place> places = places_;
+  const std::vector<Output> outputs = outputs_;
+  write_in_place(InResults::Yes);
+  plan_arena();
+  if (arena_bytes_ == 0 || result_bytes() == 0) return;
+  const std::int64_t least = arena_bytes_;
+  auto other = std::tuple(std::exchange(buffers_, buffers), std::exchange(places_, places),
+                          std::exchange(outputs_, outputs));
+  write_in_place(InResults::No);
+  plan_arena();
+  if (arena_bytes_ < least) return;
+  std::tie(buffers_, places_, outputs_) = std::move(other);
+  arena_bytes_ = least;
+}
+
 // A loop over elements writes over what it reads where nothing reads that later.
-void Plan::write_in_place() {
+void Plan::write_in_place(InResults in_results) {
   std::vector<std::uint32_t> root(buffers_.size());
   for (std::uint32_t i = 0; i < root.size(); ++i) root[i] = i;
   const auto find = [&](std::uint32_t buffer) {
@@ -166,10 +263,13 @@ void Plan::write_in_place() {
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     const std::size_t inputs = step.operand + step.outputs, end = inputs + step.inputs;
-    for (std::size_t o = step.operand; step.is_loop && o < inputs; ++o) {
+    constexpr std::size_t kMostOverwritten = 64;  // a bit each; optimisers have more outputs
+    for (std::size_t o = step.operand; o < inputs; ++o) {
+      if (o - step.operand >= kMostOverwritten || (step.overwrites >> (o - step.operand) & 1) == 0) continue;
       const std::uint32_t written = places_[o].buffer;
-      const bool begins = buffers_[written].first == s && (buffers_[written].home == Buffer::Home::Arena ||
-                                                           buffers_[written].home == Buffer::Home::Result);
+      const bool may_move = buffers_[written].home == Buffer::Home::Arena ||
+                            (buffers_[written].home == Buffer::Home::Result && in_results == InResults::Yes);
+      const bool begins = buffers_[written].first == s && may_move;
       for (std::size_t i = inputs; begins && root[written] == written && i < end; ++i) {
         const std::uint32_t read = find(places_[i].buffer);
         Buffer& source = buffers_[read];
@@ -196,31 +296,55 @@ void Plan::write_in_place() {
     if (root[i] != i) buffers_[i] = {};  // nothing lies there
 }
 
+// A result's memory is free until it is written; what is not needed longer may lie there.
 void Plan::plan_arena() {
-  std::vector<Buffer*> arena;
-  for (Buffer& buffer : buffers_)
-    if (buffer.home == Buffer::Home::Arena) arena.push_back(&buffer);
-  std::sort(arena.begin(), arena.end(), [](const Buffer* a, const Buffer* b) {
-    return a->bytes != b->bytes ? a->bytes > b->bytes : a->first < b->first;
-  });
-  // The largest first, each at the lowest place that is free while it is used.
-  std::vector<const Buffer*> placed;
-  for (Buffer* buffer : arena) {
-    std::vector<const Buffer*> beside;
-    for (const Buffer* other : placed)
-      if (other->first <= buffer->last && buffer->first <= other->last) beside.push_back(other);
-    std::sort(beside.begin(), beside.end(),
-              [](const Buffer* a, const Buffer* b) { return a->offset < b->offset; });
-    std::int64_t offset = 0;
-    for (const Buffer* other : beside) {
-      if (offset + buffer->bytes <= other->offset) break;
-      const std::int64_t end = other->offset + other->bytes;
-      offset = std::max(offset, (end + kAlignment - 1) / kAlignment * kAlignment);
+  std::vector<ArenaPiece> pieces;
+  std::vector<ArenaHost> hosts;
+  std::vector<std::uint32_t> piece_buffers, host_buffers;
+  for (std::uint32_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    if (buffer.home == Buffer::Home::Arena && buffer.bytes != 0) {
+      pieces.push_back({.bytes = buffer.bytes, .first = buffer.first, .last = buffer.last});
+      piece_buffers.push_back(i);
     }
-    buffer->offset = offset;
-    arena_bytes_ = std::max(arena_bytes_, offset + buffer->bytes);
-    placed.push_back(buffer);
+    if (buffer.home == Buffer::Home::Result) {
+      hosts.push_back({buffer.bytes, buffer.first});
+      host_buffers.push_back(i);
+    }
   }
+  arena_bytes_ = place_pieces(pieces, hosts);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    Buffer& buffer = buffers_[piece_buffers[i]];
+    buffer.offset = pieces[i].offset;
+    if (pieces[i].host) buffer.host = host_buffers[*pieces[i].host];
+  }
+}
+
+std::int64_t Plan::result_bytes() const {
+  std::int64_t total = 0;
+  for (const Buffer& buffer : buffers_)
+    if (buffer.home == Buffer::Home::Result) total += buffer.bytes;
+  return total;
+}
+
+std::int64_t Plan::live_bytes() const {
+  std::vector<ArenaPiece> pieces;
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.home == Buffer::Home::Arena && !buffer.host)
+      pieces.push_back({.bytes = buffer.bytes, .first = buffer.first, .last = buffer.last});
+  }
+  return most_in_use(pieces);
+}
+
+std::int64_t Plan::peak_bytes() const {
+  std::int64_t total = counted_bytes(arena_bytes_, 1);
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.home != Buffer::Home::Result) continue;
+    const Tensor& like = outputs_[buffer.number].like;
+    const bool is_whole = end_of(like) == buffer.bytes && like.storage_offset().value() == 0;
+    total += counted_bytes(buffer.bytes, is_whole ? static_cast<std::size_t>(like.dim()) : 1);
+  }
+  return total;
 }
 
 void Plan::draw(std::vector<PelScalar>& numbers) const {
@@ -243,7 +367,7 @@ KernelArgs Plan::arguments_of(const Step& step, const Operand* operands, const P
   return {PEL_KERNEL_ARGS_VERSION,
           step.outputs,
           step.inputs,
-          operands + step.operand,
+          operands,
           numbers + step.number,
           step.numbers,
           0,
@@ -256,6 +380,15 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
   for (const std::uint32_t input : written_inputs_)
     PEL_CHECK(!inputs[input].is_read_only(), AliasError,
               "input {}, {}, is written to and in read-only memory; give a clone", input,
+              describe(inputs[input]));
+  // What the function holds and writes to is in no input: a graph does not know that they are one.
+  for (std::size_t i = 0; i < inputs.size() && !written_constants_.empty(); ++i)
+    PEL_CHECK(!written_memory_.contains(inputs[i].header()->storage), AliasError,
+              "input {}, {}, is memory that the function holds and writes to; give a clone", i,
+              describe(inputs[i]));
+  for (const std::uint32_t input : written_inputs_)
+    PEL_CHECK(!held_memory_.contains(inputs[input].header()->storage), AliasError,
+              "input {}, {}, is written to, and memory that the function holds; give a clone", input,
               describe(inputs[input]));
   // A plan knows an input from its first element on.
   for (const std::uint32_t input : inputs_from_storage_)
@@ -283,7 +416,7 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
         break;
       case Buffer::Home::Arena:
         bases[i] = arena.defined() ? static_cast<std::byte*>(arena.raw_data()) + buffer.offset : nullptr;
-        break;
+        break;  // in the arena; those in results have to wait for them
       case Buffer::Home::Constant:
         bases[i] = static_cast<std::byte*>(constants_[buffer.number].raw_data());
         break;
@@ -308,6 +441,8 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
       }
     }
   }
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (const auto host = buffers_[i].host) bases[i] = bases[*host] + buffers_[i].offset;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
     const Buffer& buffer = buffers_[output.buffer];
@@ -338,7 +473,11 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
   const PlannedLaunches launches(steps_.empty() ? Site{} : steps_.back().site, inputs);
   Stream stream(kCpu);
   for (const Step& step : steps_) {
-    KernelArgs args = arguments_of(step, operands.data(), numbers);
+    KernelArgs args = arguments_of(step, operands.data() + step.operand, numbers);
+    if (step.scratch) {
+      args.scratch = bases[*step.scratch];
+      args.scratch_bytes = static_cast<std::uint64_t>(buffers_[*step.scratch].bytes);
+    }
     launch_planned(step.op_name, step.site, step.kernel, stream, args);
   }
   for (const std::uint32_t input : written_inputs_) bump_version(inputs[input]);
@@ -349,11 +488,33 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
 std::vector<std::string> Plan::kernels() const {
   std::vector<std::string> names;
   for (const Step& step : steps_) {
-    KernelArgs args = arguments_of(step, operands_.data(), numbers_.data());
+    KernelArgs args = arguments_of(step, operands_.data() + step.operand, numbers_.data());
     args.context = step.kernel.context;
     names.push_back(step.kernel.describe == nullptr ? step.kernel.name : step.kernel.describe(args));
   }
   return names;
+}
+
+std::vector<PlannedKernel> Plan::planned_kernels() const {
+  std::vector<PlannedKernel> kernels;
+  for (const Step& step : steps_) {
+    const std::vector<Operand> operands = known_operands(step);
+    KernelArgs args = arguments_of(step, operands.data(), numbers_.data());
+    args.context = step.kernel.context;
+    PlannedKernel& made = kernels.emplace_back();
+    made.name = step.kernel.describe == nullptr ? step.kernel.name : step.kernel.describe(args);
+    made.node = step.node;
+    made.is_whole_node = step.op == nullptr;
+    for (int i = 0; i < args.output_count + args.input_count; ++i) {
+      const Operand& o = args.operands[i];
+      (i < args.output_count ? made.bytes_written : made.bytes_read) +=
+          profile::elements_addressed(static_cast<std::size_t>(o.rank), o.sizes, o.strides) *
+          static_cast<std::uint64_t>(size_bytes(static_cast<DType>(o.dtype)));
+    }
+    made.reason = step.op == nullptr ? "compiled for this graph"
+                                     : reason_for(*step.op, step.kernel, args, step.computation);
+  }
+  return kernels;
 }
 
 std::string Plan::text() const {
@@ -364,7 +525,9 @@ std::string Plan::text() const {
       case Buffer::Home::Input:
         return fmt::format("input {}", buffer.number);
       case Buffer::Home::Arena:
-        return fmt::format("arena {}", buffer.offset + places_[operand].offset);
+        return buffer.host ? fmt::format("result {} at {}", buffers_[*buffer.host].number,
+                                         buffer.offset + places_[operand].offset)
+                           : fmt::format("arena {}", buffer.offset + places_[operand].offset);
       case Buffer::Home::Result:
         return fmt::format("result {}", buffer.number);
       case Buffer::Home::Constant:

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "compile/graph.h"
@@ -12,6 +14,15 @@
 #include "dispatch/loop_compiler.h"
 
 namespace pel::compiler {
+
+// One launch of a plan.
+struct PlannedKernel {
+  std::string name;           // as the profiler has it
+  std::uint32_t node = 0;     // of the graph
+  bool is_whole_node = true;  // else one of several launches of a call, or of the calls of a fused loop
+  std::uint64_t bytes_read = 0, bytes_written = 0;
+  std::string reason;  // why this kernel
+};
 
 class Plan {
  public:
@@ -22,7 +33,13 @@ class Plan {
   std::vector<Tensor> run(ArrayView<Tensor> inputs) const;
 
   std::vector<std::string> kernels() const;  // their names, as the profiler has them
+  std::vector<PlannedKernel> planned_kernels() const;
   std::int64_t arena_bytes() const { return arena_bytes_; }
+  std::int64_t result_bytes() const;  // of memory that is made for results
+  // The most bytes of the arena that are in use at one step, which no arrangement stays below.
+  std::int64_t live_bytes() const;
+  // What a run adds to MemoryStats::data_bytes at its peak.
+  std::int64_t peak_bytes() const;
   std::string text() const;  // one line a kernel, with the places of its operands
 
  private:
@@ -34,6 +51,8 @@ class Plan {
     std::int64_t bytes = 0, offset = 0;
     std::size_t first = 0, last = 0;  // steps that use it
     void* data = nullptr;             // of a number
+    // What it lies in: the arena, or the memory of a result that is written later.
+    std::optional<std::uint32_t> host{};
   };
   struct Place {
     std::uint32_t buffer;
@@ -46,7 +65,11 @@ class Plan {
     std::uint32_t operand = 0, number = 0;  // its first ones
     std::uint16_t outputs = 0, inputs = 0;
     std::uint32_t numbers = 0;
-    bool is_loop = false;  // over elements: it may write where it reads
+    std::uint64_t overwrites = 0;  // outputs that may lie where an input does, element by element, a bit each
+    std::uint32_t node = 0;        // of the graph
+    const Op* op = nullptr;        // whose list the kernel is of; null: compiled for the graph
+    std::optional<Computation> computation{};
+    std::optional<std::uint32_t> scratch{};  // a buffer
   };
   // A tensor to give back: an input or a constant itself, or a look at it or at what has been made.
   struct Output {
@@ -66,10 +89,14 @@ class Plan {
                 const std::vector<PelScalar>& numbers);
   std::uint32_t buffer_of(const Tensor& tensor);
   void add_output(const Tensor& like);
-  void write_in_place();
+  void lay_out();
+  enum class InResults : bool { No, Yes };  // whether what becomes a result may lie in its place before
+  void write_in_place(InResults in_results);
   bool same_place(std::size_t operand, std::size_t other) const;
+  void add_scratch(Step& step);
   void plan_arena();
   static KernelArgs arguments_of(const Step& step, const Operand* operands, const PelScalar* numbers);
+  std::vector<Operand> known_operands(const Step& step) const;
   void draw(std::vector<PelScalar>& numbers) const;
 
   std::vector<Step> steps_;
@@ -82,6 +109,7 @@ class Plan {
   std::vector<Tensor> kept_;  // operands' sizes and strides are theirs
   std::vector<Tensor> constants_;
   std::vector<std::uint32_t> written_inputs_, written_constants_;
+  std::unordered_set<const void*> held_memory_, written_memory_;   // storages of constants
   std::vector<std::uint32_t> inputs_from_storage_;                 // must begin where their storage does
   std::unordered_map<const void*, std::uint32_t> buffer_numbers_;  // by storage, while it is made
   std::vector<Tensor> bases_;  // stand-ins of inputs and constants, while it is made

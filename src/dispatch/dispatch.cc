@@ -48,7 +48,8 @@ void BoxedCall::redispatch(const Op& op) {
     keys = keys.without(key);
     Handler handler = Registry::handler(op, key);
     const bool has_rule = (key == Key::Autograd && op.gradient() != nullptr) ||
-                          (key == Key::Autocast && op.cast_rule() != CastRule::None);
+                          (key == Key::Autocast && op.cast_rule() != CastRule::None) ||
+                          (key == Key::Capture && op.is_one_call());
     const bool through_parts = op.kind() == OpKind::Composite && kThroughParts.contains(key) && !has_rule;
     if (!handler && !through_parts) handler = Registry::fallback(key);
     if (handler) {

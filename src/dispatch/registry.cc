@@ -69,6 +69,7 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   op.dtypes_ = def.dtype_set;
   op.repeats_writes_ = def.repeats_writes;
   op.cast_rule_ = def.cast_rule;
+  op.is_one_call_ = def.is_one_call;
   for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
   op.pointwise_ = record->pointwise.get();
   op.rows_ = record->rows.get();

@@ -48,6 +48,22 @@ struct RowOutput {
   std::function<DType(DType)> dtype{};  // by the dtype computed in; empty: the same
 };
 
+// Outputs that may lie where an input does, a bit each: the rows, where there are no others that would still
+// read it.
+inline constexpr std::uint64_t kAnyOutput = ~std::uint64_t{0};
+template <class Outputs>
+std::uint64_t overwrites(const Outputs& outputs) {
+  std::uint64_t found = 0;
+  int rows = 0;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (outputs[o].kind == RowOutput::Kind::Index) return 0;
+    if (outputs[o].kind != RowOutput::Kind::Row) continue;
+    found = std::uint64_t{1} << o;
+    ++rows;
+  }
+  return rows == 1 ? found : 0;
+}
+
 struct RowProgram {
   std::string suffix;  // of the kernel's name: "" or, say, "max"
   int input_count = 1;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json_writer.h"
 #include "inspect/budget.h"
-#include "inspect/json_writer.h"
 
 namespace pel::inspect {
 namespace {

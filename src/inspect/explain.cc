@@ -7,7 +7,7 @@
 #include "pellucid/ops.h"
 #include "pellucid/random.h"
 
-#include "inspect/json_writer.h"
+#include "base/json_writer.h"
 #include "inspect/wrapped.h"
 
 namespace pel::inspect {

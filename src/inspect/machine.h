@@ -5,7 +5,7 @@
 
 #include "pellucid/machine.h"
 
-#include "inspect/json_writer.h"
+#include "base/json_writer.h"
 #include "inspect/terminal.h"
 
 namespace pel::inspect {

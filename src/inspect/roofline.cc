@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "inspect/json_writer.h"
+#include "base/json_writer.h"
 #include "inspect/machine.h"
 #include "inspect/wrapped.h"
 

@@ -87,9 +87,12 @@ std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::i
   });
 }
 
-std::vector<std::vector<std::int64_t>> generate(const Llama& model,
-                                                ArrayView<std::vector<std::int64_t>> prompts,
-                                                const GenerateOptions& options, Site site) {
+namespace {
+
+template <class Model>
+std::vector<std::vector<std::int64_t>> generate_by(const Model& model,
+                                                   ArrayView<std::vector<std::int64_t>> prompts,
+                                                   const GenerateOptions& options, Site site) {
   return as_call("generate", site, [&] {
     const std::size_t batch = prompts.size();
     std::vector<std::vector<std::int64_t>> texts(batch), fed = {prompts.begin(), prompts.end()};
@@ -104,12 +107,7 @@ std::vector<std::vector<std::int64_t>> generate(const Llama& model,
     KvCaches caches = model.make_caches();
     std::size_t going = batch;
     for (std::int64_t step = 0; step < options.most_tokens && going > 0; ++step) {
-      const Tensor features = model.features(padded(fed, step == 0 ? longest : 1), &caches, counts);
-      std::vector<Tensor> last;
-      for (std::size_t i = 0; i < batch; ++i)
-        last.push_back(features.select(0, static_cast<std::int64_t>(i))
-                           .select(0, std::max<std::int64_t>(counts[i], 1) - 1));
-      const Tensor logits = model.logits(stack(last));
+      const Tensor logits = model.next_logits(padded(fed, step == 0 ? longest : 1), caches, counts);
       for (std::size_t i = 0; i < batch; ++i) {
         if (counts[i] == 0) continue;  // its text has ended
         const Tensor row = logits.select(0, static_cast<std::int64_t>(i));
@@ -126,6 +124,19 @@ std::vector<std::vector<std::int64_t>> generate(const Llama& model,
     }
     return texts;
   });
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int64_t>> generate(const Llama& model,
+                                                ArrayView<std::vector<std::int64_t>> prompts,
+                                                const GenerateOptions& options, Site site) {
+  return generate_by(model, prompts, options, site);
+}
+std::vector<std::vector<std::int64_t>> generate(const CompiledLlama& model,
+                                                ArrayView<std::vector<std::int64_t>> prompts,
+                                                const GenerateOptions& options, Site site) {
+  return generate_by(model, prompts, options, site);
 }
 
 }  // namespace pel::nn

@@ -15,21 +15,24 @@ void KvCache::truncate(std::int64_t length) {
 }
 
 namespace {
+
 // What a shorter sequence has not filled yet is hidden from its queries, but must be numbers: 0 times NaN is
 // NaN.
-Tensor grown(const Tensor& old, const Tensor& like, std::int64_t room) {
-  std::vector<Dim> sizes = like.sizes().vec();
+Tensor grown(const Tensor& old, Dims like, std::int64_t room, const TensorOptions& options) {
+  std::vector<Dim> sizes = like.vec();
   sizes[2] = room;
-  Tensor wider = zeros(sizes, {like.dtype(), like.device()});
+  Tensor wider = zeros(sizes, options);
   if (old.defined()) wider.narrow(2, 0, old.size(2)).copy_(old);
   return wider;
 }
+
 }  // namespace
 
-std::pair<Tensor, Tensor> KvCache::append(const Tensor& keys, const Tensor& values,
-                                          ArrayView<std::int64_t> counts, Site site) {
-  return as_call("KvCache", site, [&] {
-    const std::int64_t batch = keys.size(0).value(), tokens = keys.size(2).value();
+const KvSlots& KvCache::reserve(Dims sizes, const TensorOptions& options, ArrayView<std::int64_t> counts,
+                                Site site) {
+  return as_call("KvCache", site, [&]() -> const KvSlots& {
+    Tensor& keys = slots_.keys;
+    const std::int64_t batch = sizes[0].value(), tokens = sizes[2].value();
     PEL_CHECK(length() + tokens <= capacity_, ValueError,
               "{} tokens are there and {} come, but the cache holds {}", length(), tokens, capacity_);
     PEL_CHECK(counts.empty() || counts.size() == static_cast<std::size_t>(batch), ShapeError,
@@ -37,31 +40,44 @@ std::pair<Tensor, Tensor> KvCache::append(const Tensor& keys, const Tensor& valu
     for (const std::int64_t count : counts)
       PEL_CHECK(count >= 0 && count <= tokens, ValueError, "a count of {} is not among {} tokens", count,
                 tokens);
-    if (keys_.defined() && (keys_.size(0) != keys.size(0) || keys_.dtype() != keys.dtype())) {
-      PEL_CHECK(length() == 0, ShapeError, "the cache holds {}, and {} come", to_string(keys_.sizes()),
-                to_string(keys.sizes()));
-      keys_ = values_ = Tensor();
+    if (keys.defined() && (keys.size(0) != sizes[0] || keys.dtype() != options.dtype)) {
+      PEL_CHECK(length() == 0, ShapeError, "the cache holds {}, and {} come", to_string(keys.sizes()),
+                to_string(sizes));
+      slots_ = {};
     }
-    const std::int64_t room = keys_.defined() ? keys_.size(2).value() : 0;
+    const std::int64_t room = keys.defined() ? keys.size(2).value() : 0;
     if (const std::int64_t needed = length() + tokens; needed > room) {
       const std::int64_t wanted = std::min(capacity_, std::max(needed, 2 * room));
-      keys_ = grown(keys_, keys, wanted);
-      values_ = grown(values_, values, wanted);
+      keys = grown(keys, sizes, wanted, options);
+      slots_.values = grown(slots_.values, sizes, wanted, options);
     }
     if (lengths_.empty()) lengths_.assign(static_cast<std::size_t>(batch), 0);
+    return slots_;
+  });
+}
+
+void KvCache::advance(std::int64_t tokens, ArrayView<std::int64_t> counts) {
+  for (std::size_t i = 0; i < lengths_.size(); ++i) lengths_[i] += counts.empty() ? tokens : counts[i];
+}
+
+std::pair<Tensor, Tensor> KvCache::append(const Tensor& keys, const Tensor& values,
+                                          ArrayView<std::int64_t> counts, Site site) {
+  return as_call("KvCache", site, [&] {
+    const std::int64_t batch = keys.size(0).value(), tokens = keys.size(2).value();
+    const KvSlots& slots = reserve(keys.sizes(), {keys.dtype(), keys.device()}, counts, site);
     const std::int64_t longest = length();
     if (std::ranges::all_of(lengths_, [&](std::int64_t each) { return each == longest; })) {
-      keys_.narrow(2, longest, tokens).copy_(keys);
-      values_.narrow(2, longest, tokens).copy_(values);
+      slots.keys.narrow(2, longest, tokens).copy_(keys);
+      slots.values.narrow(2, longest, tokens).copy_(values);
     } else {
       for (std::int64_t i = 0; i < batch; ++i) {
         const std::int64_t behind = lengths_[static_cast<std::size_t>(i)];
-        keys_.select(0, i).narrow(1, behind, tokens).copy_(keys.select(0, i));
-        values_.select(0, i).narrow(1, behind, tokens).copy_(values.select(0, i));
+        slots.keys.select(0, i).narrow(1, behind, tokens).copy_(keys.select(0, i));
+        slots.values.select(0, i).narrow(1, behind, tokens).copy_(values.select(0, i));
       }
     }
-    for (std::size_t i = 0; i < lengths_.size(); ++i) lengths_[i] += counts.empty() ? tokens : counts[i];
-    return std::pair(keys_.narrow(2, 0, longest + tokens), values_.narrow(2, 0, longest + tokens));
+    advance(tokens, counts);
+    return std::pair(slots.keys.narrow(2, 0, longest + tokens), slots.values.narrow(2, 0, longest + tokens));
   });
 }
 

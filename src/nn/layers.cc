@@ -25,6 +25,17 @@ void init_product(const Tensor& weight, const Tensor& bias) {
   if (bias.defined()) init_uniform_(bias, -bound, bound);
 }
 
+// New keys or values written to their slots; gives those that queries may see.
+Tensor in_slots(const Tensor& slots, const Tensor& fresh, const Places& places) {
+  if (!places.place.defined()) {
+    slots.narrow(2, 0, fresh.size(2)).copy_(fresh);
+    return fresh;
+  }
+  const Dim batch = fresh.size(0), heads = fresh.size(1);
+  index_put_(slots, {arange(batch).view({batch, 1, 1}), arange(heads).view({heads, 1}), places.place}, fresh);
+  return slots.narrow(2, 0, places.seen->size(3));
+}
+
 }  // namespace
 
 Linear::Linear(std::int64_t in, std::int64_t out, Bias has_bias) {
@@ -124,13 +135,24 @@ Places MultiheadAttention::places_of(const Tensor& x, const KvCache* cache) cons
     place = from_data(lengths, {static_cast<std::int64_t>(lengths.size()), 1, 1}) + arange(tokens);
     if (config_.causal) places.seen = le(arange(before + tokens), place.unsqueeze(3));
   }
-  if (config_.rotary_base != 0) {
-    const Tensor axis = arange(0, head_width_, 2, kF32) / static_cast<double>(head_width_);
-    const Tensor angle = place.to(kF32).unsqueeze(-1) * reciprocal(pow(config_.rotary_base, axis));
-    places.cos = cos(angle).to(x.dtype());
-    places.sin = sin(angle).to(x.dtype());
-  }
+  turn(places, place, x.dtype());
   return places;
+}
+
+Places MultiheadAttention::places_at(const Tensor& place, const Tensor& x, const Tensor& keys) const {
+  Places places;
+  places.place = place;
+  places.seen = le(keys, place.unsqueeze(3));
+  turn(places, place, x.dtype());
+  return places;
+}
+
+void MultiheadAttention::turn(Places& places, const Tensor& place, DType dtype) const {
+  if (config_.rotary_base == 0) return;
+  const Tensor axis = arange(0, head_width_, 2, kF32) / static_cast<double>(head_width_);
+  const Tensor angle = place.to(kF32).unsqueeze(-1) * reciprocal(pow(config_.rotary_base, axis));
+  places.cos = cos(angle).to(dtype);
+  places.sin = sin(angle).to(dtype);
 }
 
 Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& context, Site site) const {
@@ -152,6 +174,10 @@ Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& c
   }
   const bool is_first = !cache || cache->length() == 0;
   if (cache) std::tie(key, value) = cache->append(key, value, context.counts, site);
+  if (const KvSlots* slots = context.slots) {
+    key = in_slots(slots->keys, key, places);
+    value = in_slots(slots->values, value, places);
+  }
   AttentionOptions options;
   options.grouped = config_.kv_heads != config_.heads ? GroupedHeads::Yes : GroupedHeads::No;
   std::optional<Tensor> mask = context.mask;

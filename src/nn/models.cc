@@ -1,13 +1,16 @@
 #include "pellucid/models.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "pellucid/indexing.h"
 #include "pellucid/init.h"
 #include "pellucid/linalg.h"
 #include "pellucid/ops.h"
 #include "pellucid/pointwise.h"
 
 #include "base/check.h"
+#include "nn/tokens_before.h"
 
 namespace pel::nn {
 namespace {
@@ -29,19 +32,6 @@ KvCaches caches_for(std::int64_t layers, std::int64_t context) {
   return KvCaches(static_cast<std::size_t>(layers), KvCache(context));
 }
 
-// How many tokens the caches hold, and that there is room.
-std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Tensor& tokens,
-                           std::int64_t context) {
-  PEL_CHECK(tokens.dim() == 2 && tokens.dtype() == kI64, ShapeError,
-            "tokens are i64[batch, tokens], not {}{}", name(tokens.dtype()), to_string(tokens.sizes()));
-  PEL_CHECK(!caches || caches->size() == static_cast<std::size_t>(layers), ValueError,
-            "{} caches are given for {} layers; make_caches() makes them", caches->size(), layers);
-  const std::int64_t before = caches ? caches->front().length() : 0;
-  PEL_CHECK(tokens.size(1) <= context - before, ValueError,
-            "{} tokens after {} are more than the context of {}", to_string(tokens.size(1)), before, context);
-  return before;
-}
-
 AttentionConfig attention_of(const GptConfig& c) {
   return {.width = c.width, .heads = c.heads, .causal = true, .dropout = c.dropout};
 }
@@ -58,6 +48,18 @@ AttentionConfig attention_of(const LlamaConfig& c) {
 AttentionConfig attention_of(const BertConfig& c) { return {.width = c.width, .heads = c.heads}; }
 
 }  // namespace
+
+std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Tensor& tokens,
+                           std::int64_t context) {
+  PEL_CHECK(tokens.dim() == 2 && tokens.dtype() == kI64, ShapeError,
+            "tokens are i64[batch, tokens], not {}{}", name(tokens.dtype()), to_string(tokens.sizes()));
+  PEL_CHECK(!caches || caches->size() == static_cast<std::size_t>(layers), ValueError,
+            "{} caches are given for {} layers; make_caches() makes them", caches->size(), layers);
+  const std::int64_t before = caches ? caches->front().length() : 0;
+  PEL_CHECK(tokens.size(1) <= context - before, ValueError,
+            "{} tokens after {} are more than the context of {}", to_string(tokens.size(1)), before, context);
+  return before;
+}
 
 Mlp::Mlp(std::int64_t width, std::int64_t hidden, std::string approximate, double dropout)
     : fc(width, hidden), proj(hidden, width), approximate_(std::move(approximate)), dropout_(dropout) {
@@ -147,6 +149,18 @@ Tensor Llama::logits(const Tensor& features, Site site) const {
   return as_call("Llama", site, [&] {
     const Tensor x = norm(features);
     return head ? (*head)(x) : linear(x, embed.weight);
+  });
+}
+Tensor Llama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayView<std::int64_t> counts,
+                          Site site) const {
+  return as_call("Llama", site, [&] {
+    const Tensor x = features(tokens, &caches, counts);
+    std::vector<Tensor> last;
+    for (std::int64_t i = 0; i < x.size(0).value(); ++i) {
+      const std::int64_t count = counts.empty() ? x.size(1).value() : counts[static_cast<std::size_t>(i)];
+      last.push_back(x.select(0, i).select(0, std::max<std::int64_t>(count, 1) - 1));
+    }
+    return logits(stack(last));
   });
 }
 KvCaches Llama::make_caches() const { return caches_for(config_.layers, config_.context); }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "pellucid/autograd.h"
 #include "pellucid/indexing.h"
 #include "pellucid/linalg.h"
 
@@ -151,6 +152,24 @@ class Backward {
   Tensor grad_, query_, key_, value_, logs_, taken_away_, mask_;
 };
 
+bool has_symbols(const Tensor& t) {
+  return std::ranges::any_of(t.sizes(), [](Dim size) { return size.is_symbolic(); });
+}
+bool has_gradient(const Tensor& t) { return is_grad_enabled() && t.requires_grad(); }
+// How many blocks there are depends on the sizes; what comes out of them does not.
+std::vector<Tensor> results_alone(const Tensor& query, const Tensor& key, const Tensor& value, Axes wanted) {
+  const Dim sizes[][4] = {
+      {query.sizes()[0], query.sizes()[1], query.sizes()[2], query.sizes()[3]},
+      {key.sizes()[0], key.sizes()[1], key.sizes()[2], key.sizes()[3]},
+      {value.sizes()[0], value.sizes()[1], value.sizes()[2], value.sizes()[3]},
+      {query.sizes()[0], query.sizes()[1], query.sizes()[2], key.sizes()[2]},
+  };
+  std::vector<Tensor> results(4);
+  for (const std::size_t i : {kQuery, kKey, kValue, kMask})
+    if (wanted[i] != 0) results[i] = make_dense(Dims(sizes[i], 4), query.dtype(), query.device());
+  return results;
+}
+
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward_body(
     const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& result,
     const Tensor& logsumexp, const std::optional<Tensor>& attn_mask, Causal causal,
@@ -163,6 +182,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward_body(
               describe(*t));
   PEL_CHECK(output_mask[kMask] == 0 || (attn_mask && is_floating(attn_mask->dtype())), ValueError,
             "nothing flows back to a mask that is not added");
+  // Where the parts are recorded for a gradient they are computed one by one, for these sizes.
+  const bool is_recorded = has_gradient(grad) || has_gradient(query) || has_gradient(key) ||
+                           has_gradient(value) || has_gradient(result) || has_gradient(logsumexp) ||
+                           (attn_mask && has_gradient(*attn_mask)) ||
+                           (grad_logsumexp && has_gradient(*grad_logsumexp));
+  if (!is_recorded && (has_symbols(query) || has_symbols(key) || has_symbols(value))) {
+    const std::vector<Tensor> made = results_alone(query, key, value, output_mask);
+    return {made[kQuery], made[kKey], made[kValue], made[kMask]};
+  }
   Backward backward(grad, query, key, value, result, logsumexp, causal, scale, window);
   if (grad_logsumexp) backward.take_away(*grad_logsumexp);
   if (attn_mask) backward.add_mask(*attn_mask);
@@ -184,6 +212,7 @@ OpDef define_attention_backward() {
              "Tensor? grad_logsumexp=None, int[] output_mask=[1, 1, 1, 0]) -> (Tensor, Tensor, Tensor, "
              "Tensor)")
       .dtypes(kFloating | DTypeSet{kBool})
+      .one_call()
       .samples([](Sampler& s) {
         return SampleCalls{{s({1, 2, 2, 2}), s({1, 2, 2, 2}), s({1, 1, 3, 2}), s({1, 1, 3, 2}),
                             s({1, 2, 2, 2}), s({1, 2, 2}), s({2, 3}), true, 0.5, Value(), s({1, 2, 2}),

@@ -2,6 +2,7 @@
 // the loss against a distribution over the classes.
 #include "pellucid/indexing.h"
 
+#include "base/check.h"
 #include "ops/family_loss.h"
 #include "ops/family_softmax.h"
 #include "ops/family_vjp.h"
@@ -14,6 +15,7 @@ enum Program : std::size_t { kPlain, kEven, kTarget, kWeightedTarget };
 std::vector<Tensor> cross_entropy_rows_body(const Op& op, const Tensor& self, std::int64_t axis,
                                             const std::optional<Tensor>& target,
                                             const std::optional<Tensor>& weight, double label_smoothing) {
+  PEL_CHECK(target || !weight, ValueError, "a weight of classes is given without a target; give both");
   RowsCall call{check_floating(self), axis_set(self, axis), KeepDims::No, kPlain};
   if (!target && label_smoothing == 0) return run_rows(op, {self}, call);
   if (!target) {

@@ -148,7 +148,8 @@ void check_gather_sizes(const Tensor& self, const Tensor& index, std::size_t axi
   PEL_CHECK(self.dim() == index.dim(), ShapeError, "the index has {} axes and the tensor {}: {} for {}",
             index.dim(), self.dim(), describe(index), describe(self));
   for (std::size_t i = 0; i < index.sizes().size(); ++i) {
-    PEL_CHECK(i == axis || fits(index.sizes()[i], self.sizes()[i]), ShapeError,
+    // Of an empty index nothing is asked; where its sizes are symbols, only one that does not fit tells.
+    PEL_CHECK(i == axis || fits(index.sizes()[i], self.sizes()[i]) || index.numel() == 0, ShapeError,
               "the index has size {} at axis {}, more than the tensor's {}: {} for {}",
               to_string(index.sizes()[i]), i, to_string(self.sizes()[i]), describe(index), describe(self));
   }
@@ -185,7 +186,7 @@ void launch_scatter(const Op& op, const Tensor& self, std::int64_t axis, const T
   PEL_CHECK(values.dim() == picks.dim(), ShapeError, "the index has {} axes and src {}: {} for {}",
             picks.dim(), values.dim(), describe(index), describe(src));
   for (std::size_t i = 0; i < picks.sizes().size(); ++i) {
-    PEL_CHECK(fits(picks.sizes()[i], values.sizes()[i]), ShapeError,
+    PEL_CHECK(fits(picks.sizes()[i], values.sizes()[i]) || picks.numel() == 0, ShapeError,
               "the index has size {} at axis {}, more than src's {}: {} for {}", to_string(picks.sizes()[i]),
               i, to_string(values.sizes()[i]), describe(index), describe(src));
   }

@@ -87,7 +87,7 @@ Tensor run_adaptive_avg_pool(const Op& op, const Tensor& self, std::size_t axes,
   return as_batched(result, self);
 }
 
-Tensor stand_in_for_self(const Vjp& v) { return make_spatial(v.sizes("self"), v.grad(), v.dtype("self")); }
+Tensor stand_in_for_self(const Vjp& v) { return empty_spatial(v.sizes("self"), v.grad(), v.dtype("self")); }
 
 Tensor spread_by_indices(const Vjp& v, const Tensor& indices, std::size_t axes) {
   const Dims sizes = v.sizes("self");

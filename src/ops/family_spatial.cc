@@ -33,9 +33,14 @@ DimVector channels_last_strides(Dims sizes) {
 bool is_channels_last(const Tensor& t) {
   if (t.dim() < 4 || t.is_contiguous()) return false;
   const DimVector wanted = channels_last_strides(t.sizes());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!is_literally(t.sizes()[i], 1) && !Dim::identical(wanted[i], t.strides()[i])) return false;
-  }
+  // To the last stride, also where a size is 1: a graph, which is for all sizes, answers as its sizes do.
+  // Channels come first: the stride of theirs tells most tensors apart.
+  const auto fits = [&](std::size_t i) {
+    return Dim::identical(wanted[i], t.strides()[i]) || wanted[i] == t.strides()[i];
+  };
+  if (!fits(1)) return false;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (i != 1 && !fits(i)) return false;
   return true;
 }
 
@@ -43,6 +48,12 @@ Tensor make_spatial(Dims sizes, const Tensor& like, DType dtype) {
   if (sizes.size() >= 4 && is_channels_last(like))
     return make_strided(sizes, channels_last_strides(sizes), dtype, like.device());
   return make_dense(sizes, dtype, like.device());
+}
+
+Tensor empty_spatial(Dims sizes, const Tensor& like, DType dtype) {
+  if (sizes.size() >= 4 && is_channels_last(like))
+    return empty_strided(sizes, channels_last_strides(sizes), {dtype, like.device()});
+  return empty(sizes, {dtype, like.device()});
 }
 
 Tensor with_batch(const Tensor& t, std::size_t axes) {

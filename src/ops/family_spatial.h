@@ -20,6 +20,7 @@ SpatialNumbers per_axis(std::string_view what, Axes given, std::size_t axes, std
 // An uninitialised result that lies as `like` does: channels last, or row-major.
 bool is_channels_last(const Tensor& t);
 Tensor make_spatial(Dims sizes, const Tensor& like, DType dtype);
+Tensor empty_spatial(Dims sizes, const Tensor& like, DType dtype);  // by an op, where no body runs
 
 // [batch, channels, `axes` spatial ones]: a tensor without a batch gets one of 1. Anything else is refused.
 Tensor with_batch(const Tensor& t, std::size_t axes);

@@ -21,10 +21,15 @@ inline RowsDef variance_folds(RowsDef def) {
 inline Tensor variance_gradient(const Vjp& v, const Tensor& grad) {
   const Tensor& self = v["self"];
   const auto axes = v.get<Axes>("dim");
-  const auto count = static_cast<double>(count_along(self.sizes(), axes).value());
-  const double over = std::max(count - v.get<Scalar>("correction").to_double(), 0.0);
+  const auto correction = v.get<Scalar>("correction");
+  const Dim count = count_along(self.sizes(), axes);
+  // Less than nothing is left over only where there is no element.
+  const bool is_plain = !correction.is_float() && correction.to_int() <= 1;
+  const Scalar over =
+      is_plain ? Scalar(count - correction.to_int())
+               : Scalar(std::max(static_cast<double>(count.value()) - correction.to_double(), 0.0));
   const Tensor differences = self - mean(self, axes, KeepDims::Yes);
-  return with_axes_kept(grad, self.sizes(), axes, v.get<KeepDims>("keepdim")) * (2 / over) * differences;
+  return with_axes_kept(grad, self.sizes(), axes, v.get<KeepDims>("keepdim")) * 2 / over * differences;
 }
 inline SampleCalls variance_samples(Sampler& s) {
   return {{s({2, 3})},

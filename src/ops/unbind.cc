@@ -13,6 +13,7 @@ std::vector<Tensor> unbind_body(const Tensor& self, std::int64_t axis) {
   PEL_CHECK(self.dim() > 0, IndexError, "a tensor without axes cannot be unbound");
   const auto at = static_cast<std::size_t>(wrap_axis(axis, self.dim()));
   const std::int64_t count = self.sizes()[at].value();
+  PEL_CHECK(count >= 0, ShapeError, "axis {} of {} has a size below 0", axis, describe(self));
   DimVector sizes(self.sizes()), strides(self.strides());
   const Dim stride = strides[at];
   sizes.erase(at);

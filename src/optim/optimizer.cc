@@ -4,6 +4,7 @@
 #include "pellucid/op.h"
 #include "pellucid/ops.h"
 #include "pellucid/optim.h"
+#include "pellucid/outside_capture.h"
 #include "pellucid/pointwise.h"
 
 #include "base/check.h"
@@ -34,8 +35,10 @@ void Optimizer::step(Site site) {
       std::size_t at = 0;
       while (groups_[at].settings.takes && !groups_[at].settings.takes(each.path)) ++at;
       State& state = states_[each.path];
-      for (std::size_t s = state.tensors.size(); s < names.size(); ++s)
+      for (std::size_t s = state.tensors.size(); s < names.size(); ++s) {
+        const OutsideCapture kept;
         state.tensors.push_back(zeros_like(each.tensor, state_type(each.tensor)));
+      }
       Members& group = members[at];
       group.states.resize(names.size());
       group.params.push_back(each.tensor);

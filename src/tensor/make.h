@@ -18,6 +18,9 @@ Tensor make_view(const Tensor& base, Dims sizes, Dims strides, Dim offset);
 inline Tensor make_view(const Tensor& base, Dims sizes, Dims strides) {
   return make_view(base, sizes, strides, base.storage_offset());
 }
+// What a tensor with so many bytes of data adds to MemoryStats::data_bytes: none where they lie behind its
+// header.
+std::int64_t counted_bytes(std::int64_t bytes, std::size_t rank);
 // "f32[2, 3]"
 std::string describe(const Tensor& tensor);
 

@@ -30,6 +30,9 @@ constexpr int kHighRankClass = block_class_for(header_bytes(kMaxRank) + sizeof(S
 static_assert(kHighRankClass < kBlockClasses);
 // Data up to this size lies behind the header, in the same block.
 constexpr std::int64_t kSmallBytes = kBlockStep * (kBlockClasses - 1);
+constexpr bool is_small(std::int64_t bytes, std::size_t rank) {
+  return bytes <= kSmallBytes && rank <= kInlineRank;
+}
 
 TensorHeader* new_header(std::size_t rank, DType dtype, Device device, int small_class) {
   const bool high = rank > kInlineRank;
@@ -87,7 +90,7 @@ TensorHeader* new_tensor(std::size_t rank, Dim elements, DType dtype, Device dev
   check_device(device);
   const bool no_data = elements.is_symbolic() || device.type != DeviceType::Cpu || new_data == NewData::None;
   const std::int64_t bytes = no_data ? 0 : (elements * size_bytes(dtype)).value();
-  const bool small = bytes <= kSmallBytes && rank <= kInlineRank;
+  const bool small = is_small(bytes, rank);
   const int small_class =
       small ? static_cast<int>((static_cast<std::size_t>(bytes) + kBlockStep - 1) / kBlockStep) : 0;
   TensorHeader* header = new_header(rank, dtype, device, small_class);
@@ -110,6 +113,8 @@ TensorHeader* new_tensor(std::size_t rank, Dim elements, DType dtype, Device dev
 }
 
 }  // namespace
+
+std::int64_t counted_bytes(std::int64_t bytes, std::size_t rank) { return is_small(bytes, rank) ? 0 : bytes; }
 
 namespace detail {
 

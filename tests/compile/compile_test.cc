@@ -50,7 +50,7 @@ TEST(Compile, ALinearHasTheKernelThatItHasWithout) {
   }
 }
 
-TEST(Compile, ATransformerBlockIsElevenKernelsAndOneCompileForAllBatchesAndLengths) {
+TEST(Compile, ATransformerBlockIsTenKernelsAndOneCompileForAllBatchesAndLengths) {
   const NoGrad no_grad;
   const nn::TransformerBlock<nn::RmsNorm, nn::GegluMlp> block({.width = 32, .heads = 4}, 64);
   const auto fast = compile([&](const Tensor& x) { return block(x); });
@@ -59,7 +59,7 @@ TEST(Compile, ATransformerBlockIsElevenKernelsAndOneCompileForAllBatchesAndLengt
       const Tensor x = randn({batch, tokens, 32});
       EXPECT_TRUE(equal_bits(fast(x), block(x))) << batch << " by " << tokens;
       EXPECT_EQ(kernels_that_run([&] { block(x); }).size(), 12u);
-      EXPECT_EQ(fast.kernels(x).size(), 11u);
+      EXPECT_EQ(fast.kernels(x).size(), 10u);
     }
   }
   EXPECT_EQ(fast.compiles(), 1u);
@@ -192,7 +192,7 @@ TEST(Compile, ASmallerOperandIsComputedInTheLoopThatReadsIt) {
   EXPECT_TRUE(equal_bits(fast(x, gain), scaled(x, gain)));
   EXPECT_EQ(fast.kernels(x, gain).size(), 1u);
   EXPECT_EQ(dear.kernels(x, gain).size(), 2u);
-  EXPECT_NE(dear.explain().find("costs much"), std::string::npos) << dear.explain();
+  EXPECT_NE(dear.explain().text().find("costs much"), std::string::npos) << dear.explain();
 }
 
 TEST(Compile, ZeroByAConditionIsNoZero) {
@@ -220,12 +220,20 @@ TEST(Compile, WhatDependsOnNoInputIsComputedOnce) {
 }
 
 // Pages that could be written and executed would let a broken write become code.
+// Other code generators of the process may have some.
+std::size_t pages_to_write_and_run() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find("wx") != std::string::npos ? 1 : 0;
+  return count;
+}
+
 TEST(Compile, NoPageIsWritableAndExecutable) {
+  const std::size_t before = pages_to_write_and_run();
   for (int i = 1; i < 4; ++i) {
     const auto fast = compile([i](const Tensor& x) { return relu(add(mul(x, i), i)); });
     fast(randn({8}));
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) EXPECT_EQ(line.find("wx"), std::string::npos) << line;
+    EXPECT_EQ(pages_to_write_and_run(), before);
   }
 }
 

@@ -74,6 +74,7 @@ class Drawing {
         static_cast<int>(random_.one_in(10) ? random_.between(10, 40) : random_.between(1, 12));
     for (int s = 0; s < steps; ++s) draw_step();
     draw_outputs();
+    draw_gradients();
     return std::move(program_);
   }
 
@@ -410,6 +411,22 @@ class Drawing {
     }
     program_.outputs.push_back(live_.back());
     for (std::int64_t more = random_.between(0, 3); more > 0; --more) program_.outputs.push_back(any_ref());
+  }
+
+  // Some have none: what is kept is written to, or an input is, which has a gradient from then on.
+  void draw_gradients() {
+    const bool wants = random_.one_in(3);
+    program_.accumulates = random_.one_in(3);
+    program_.has_gradients = true;
+    try {
+      const Inputs inputs = make_inputs(program_, 0);
+      if (wants) fuzz::run(program_, inputs.tensors);
+      program_.has_gradients =
+          std::ranges::all_of(inputs.tensors, [](const Tensor& t) { return t.is_leaf(); });
+    } catch (const Error&) {
+      program_.has_gradients = false;
+    }
+    program_.has_gradients = program_.has_gradients && wants;
   }
 
   test::Random& random_;

@@ -73,6 +73,9 @@ struct Program {
   std::vector<Step> steps;
   std::vector<Ref> outputs;
   std::vector<Extents> turns;  // the first is captured
+  // Floating inputs require a gradient, of a sum of all outputs; then they move against it. Some have one
+  // before.
+  bool has_gradients = false, accumulates = false;
 };
 
 // Tensors as a caller has them, and the memory that they are views of.
@@ -110,6 +113,10 @@ inline Inputs make_inputs(const Program& program, std::size_t turn) {
     if (layout == InputLayoutKind::Gaps)
       t = base.slice(static_cast<std::int64_t>(rank) - 1, 1, std::nullopt, 2);
     if (layout == InputLayoutKind::Expanded) t = base.expand(sizes);
+    if (program.has_gradients && is_floating(input.dtype) && layout != InputLayoutKind::Expanded) {
+      t.requires_grad_();
+      if (program.accumulates) t.set_grad(full_like(t.detach(), 0.5));
+    }
     made.tensors.push_back(t);
   }
   return made;
@@ -175,6 +182,12 @@ class Run {
       if (const auto* list = std::get_if<std::vector<Tensor>>(&result); list != nullptr && !list->empty())
         made.insert(made.end(), {list->front(), list->back()});
     }
+    // A size of -1 may stand for 1.
+    is_open_ = is_open_ || (may_be_view(*step.op) && std::ranges::any_of(made, [](const Tensor& t) {
+                              return std::ranges::any_of(t.sizes(), [](Dim size) {
+                                return !size.is_symbolic() && size.value() <= 1;
+                              });
+                            }));
     if (gives_raw_memory(*step.op)) made.at(0).fill_(1);
     return results_.emplace_back(std::move(made));
   }
@@ -279,7 +292,32 @@ struct RunFacts {
   int at = -1;  // the step that failed
   bool is_open = false;
 };
+// The gradients of a sum of the outputs, as further outputs; and a step against them.
+inline void descend(ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) {
+  Tensor loss;
+  double weight = 1;
+  for (const Tensor& output : outputs) {
+    if (!output.requires_grad()) continue;
+    const Tensor part = sum(output.to(kF32)) * weight;
+    loss = loss.defined() ? loss + part : part;
+    weight *= -0.75;
+  }
+  if (!loss.defined()) return;
+  loss.backward();
+  const NoGrad no_grad;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_new = std::none_of(inputs.begin(), inputs.begin() + i,
+                                     [&](const Tensor& earlier) { return earlier.is_same(inputs[i]); });
+    const Tensor grad = is_new ? inputs[i].grad() : Tensor();
+    if (!grad.defined()) continue;
+    outputs.push_back(grad);
+    sub_(inputs[i], grad * 0.125);
+  }
+}
+
 inline std::vector<Tensor> run(const Program& program, ArrayView<Tensor> inputs, RunFacts* facts = nullptr) {
+  std::optional<EnableGrad> records;
+  if (program.has_gradients) records.emplace();
   Run state(inputs);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     if (facts != nullptr) *facts = {static_cast<int>(s), state.is_open()};
@@ -288,6 +326,7 @@ inline std::vector<Tensor> run(const Program& program, ArrayView<Tensor> inputs,
   if (facts != nullptr) *facts = {-1, state.is_open()};
   std::vector<Tensor> outputs;
   for (const Ref ref : program.outputs) outputs.push_back(state[ref]);
+  if (program.has_gradients) descend(inputs, outputs);
   return outputs;
 }
 
@@ -344,7 +383,10 @@ inline std::string to_string(const Program& program) {
   }
   std::vector<std::string> outputs;
   for (const Ref ref : program.outputs) outputs.push_back(to_string(ref));
-  text += fmt::format("return {}\n", fmt::join(outputs, ", "));
+  text += fmt::format("return {}{}\n", fmt::join(outputs, ", "),
+                      !program.has_gradients ? ""
+                      : program.accumulates  ? ", and gradients, added to those there are"
+                                             : ", and gradients");
   for (const Extents& turn : program.turns)
     text += fmt::format("a, b, c = {}, {}, {}\n", turn[0], turn[1], turn[2]);
   return text;

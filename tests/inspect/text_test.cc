@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "inspect/json_writer.h"
+#include "base/json_writer.h"
 #include "inspect/nearest.h"
 #include "inspect/terminal.h"
 #include "inspect/wrapped.h"

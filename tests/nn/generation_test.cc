@@ -22,8 +22,8 @@ struct Written {
   std::vector<Tokens> texts;
   std::vector<std::vector<std::vector<char>>> logits;  // bytes, by prompt and token
 };
-Written write_on(const nn::Llama& model, const std::vector<Tokens>& prompts,
-                 nn::GenerateOptions options = {}) {
+template <class Model>
+Written write_on(const Model& model, const std::vector<Tokens>& prompts, nn::GenerateOptions options = {}) {
   Written written;
   written.logits.resize(prompts.size());
   options.on_logits = [&](std::size_t prompt, const Tensor& logits) {
@@ -142,6 +142,81 @@ TEST(SampleToken, RefusesWhatIsNoSampling) {
   EXPECT_NE(
       test::thrown_by<ShapeError>([&] { nn::sample_token(zeros({2, 4}), {}, 0); }).message().find("one axis"),
       std::string::npos);
+}
+
+TEST(CompiledLlama, GivesTheBitsOfTheModelWithTwoGraphs) {
+  manual_seed(6);
+  nn::LlamaConfig config = small();
+  config.context = 300;  // so that caches grow, and more keys are looked at on the way
+  nn::Llama model(config);
+  for (const DType dtype : {kF32, kBF16}) {
+    model.to(dtype);
+    const nn::CompiledLlama fast(model);
+    for (const std::vector<Tokens>& prompts : {kPrompts, {kPrompts[1]}, {kPrompts[2], kPrompts[0]}}) {
+      nn::GenerateOptions options;
+      options.most_tokens = prompts.size() == 1 ? 200 : 30;
+      options.sampling = {.temperature = 1.5, .seed = 8};
+      options.stops = {3};
+      const Written wanted = write_on(model, prompts, options), given = write_on(fast, prompts, options);
+      EXPECT_EQ(given.texts, wanted.texts);
+      EXPECT_EQ(given.logits, wanted.logits);
+    }
+    EXPECT_EQ(fast.compiles(), 2u);
+  }
+}
+
+TEST(CompiledLlama, GoesOnWithSeveralTokensToTheEndOfTheContext) {
+  manual_seed(7);
+  nn::LlamaConfig config = small();
+  config.context = 200;
+  const nn::Llama model(config);
+  const nn::CompiledLlama fast(model, {.verifies_host_code = true});
+  const InferenceMode inference;
+  nn::KvCaches caches = model.make_caches(), fast_caches = fast.make_caches();
+  for (const std::int64_t tokens : {3, 1, 1, 60, 7, 1, 55, 1, 71}) {
+    // A part of a longer text has other strides.
+    const Tensor text = randint(0, config.vocabulary, {2, tokens + 1}).narrow(1, tokens % 2, tokens);
+    EXPECT_EQ(test::bytes_of(fast.next_logits(text, fast_caches)),
+              test::bytes_of(model.next_logits(text, caches)))
+        << tokens << " tokens";
+  }
+  EXPECT_EQ(fast_caches.front().length(), config.context);
+  EXPECT_EQ(fast.compiles(), 2u);
+  EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fast_caches), ValueError);
+  const std::int64_t counts[] = {1, 1, 1};
+  nn::KvCaches fresh = fast.make_caches();
+  EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fresh, {counts, 3}), ShapeError);
+  fast_caches.pop_back();
+  EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fast_caches), ValueError);
+}
+
+TEST(CompiledLlama, CastsAsTheModelDoes) {
+  manual_seed(9);
+  const nn::Llama model(small());
+  const nn::CompiledLlama fast(model);
+  const Autocast autocast(kBF16);
+  const Written wanted = write_on(model, kPrompts, {.most_tokens = 5});
+  const Written given = write_on(fast, kPrompts, {.most_tokens = 5});
+  EXPECT_EQ(given.texts, wanted.texts);
+  EXPECT_EQ(given.logits, wanted.logits);
+}
+
+// The caches of a model and of its compiled form are the same.
+TEST(CompiledLlama, TakesTurnsWithTheModel) {
+  manual_seed(8);
+  const nn::Llama model(small());
+  const nn::CompiledLlama fast(model);
+  const InferenceMode inference;
+  nn::KvCaches mixed = model.make_caches(), alone = model.make_caches();
+  for (int turn = 0; turn < 8; ++turn) {
+    const Tensor text = randint(0, 100, {2, turn == 0 ? 4 : 1});
+    const std::int64_t first[] = {4, 2}, next[] = {1, 1};
+    const ArrayView<std::int64_t> counts(turn == 0 ? first : next, 2);
+    const Tensor wanted = model.next_logits(text, alone, counts);
+    const Tensor given =
+        turn % 2 == 0 ? model.next_logits(text, mixed, counts) : fast.next_logits(text, mixed, counts);
+    EXPECT_EQ(test::bytes_of(given), test::bytes_of(wanted)) << turn;
+  }
 }
 
 }  // namespace

@@ -169,6 +169,18 @@ TEST(Models, BertDoesNotSeeWhatIsMasked) {
   EXPECT_TRUE(same_bits(model(padded, mask).narrow(1, 0, 8), model(tokens)));
 }
 
+TEST(Models, BertIsOneCompileForAllBatchesLengthsAndMasks) {
+  const InferenceMode inference;
+  nn::Bert model({.vocabulary = 100, .context = 16, .layers = 2, .heads = 2, .width = 32, .hidden = 64});
+  const auto fast = compile(model);
+  for (const auto& [batch, count] : {std::pair(2, 7), std::pair(1, 1), std::pair(5, 16), std::pair(3, 1)}) {
+    const Tensor tokens = randint(0, 100, {batch, count});
+    const Tensor mask = lt(arange(count), randint(1, count + 1, {batch, 1}));
+    EXPECT_TRUE(same_bits(fast(tokens, mask), model(tokens, mask))) << batch << " by " << count;
+  }
+  EXPECT_EQ(fast.compiles(), 1u);
+}
+
 TEST(Modules, ABlockIsWhatItsPartsAre) {
   nn::TransformerBlock<nn::LayerNorm, nn::GegluMlp> block({.width = 32, .heads = 2, .causal = true}, 64);
   const Tensor x = randn({2, 5, 32});

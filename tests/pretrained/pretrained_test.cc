@@ -48,6 +48,44 @@ TEST(MiniLm, EmbeddingsAreThoseOfPyTorch) {
   std::printf("worst difference of 100 embeddings: %.2g\n", worst);
 }
 
+// Sentences padded to the longest, and which tokens are theirs.
+std::pair<Tensor, Tensor> batch_of(const io::Tokenizer& words, ArrayView<std::string> sentences) {
+  std::vector<Tokens> rows;
+  std::size_t longest = 0;
+  for (const std::string& sentence : sentences) {
+    rows.push_back(words.encode(sentence));
+    longest = std::max(longest, rows.back().size());
+  }
+  Tokens flat, counts;
+  for (const Tokens& row : rows) {
+    flat.insert(flat.end(), row.begin(), row.end());
+    flat.insert(flat.end(), longest - row.size(), 0);
+    counts.push_back(static_cast<std::int64_t>(row.size()));
+  }
+  const auto batch = static_cast<std::int64_t>(rows.size()), width = static_cast<std::int64_t>(longest);
+  return {from_data(flat, {batch, width}), lt(arange(width), from_data(counts, {batch, 1}))};
+}
+
+TEST(MiniLm, CompiledOnceItGivesTheSameBitsForAllLengthsAndBatches) {
+  const std::vector<std::string> sentences = lines_of(test::answer_file("sentences.txt"));
+  if (sentences.empty()) GTEST_SKIP() << test::kNoAnswers;
+  const std::string folder = lines_of(test::answer_file("minilm.path")).at(0);
+  const auto words = io::Tokenizer::wordpiece(folder + "/vocab.txt");
+  const auto model = io::load_bert(io::SafetensorsFile(folder + "/model.safetensors"));
+  const auto fast = compile(*model);
+  const auto fast_masked = compile(*model);
+  const InferenceMode inference;
+  std::size_t next = 0;
+  for (const std::size_t batch : {3, 1, 8, 2, 5, 1, 16, 4}) {
+    const auto [tokens, mask] = batch_of(words, {sentences.data() + next, batch});
+    next += batch;
+    EXPECT_EQ(test::bytes_of(fast(tokens)), test::bytes_of((*model)(tokens))) << batch;
+    EXPECT_EQ(test::bytes_of(fast_masked(tokens, mask)), test::bytes_of((*model)(tokens, mask))) << batch;
+  }
+  EXPECT_EQ(fast.compiles(), 1u);
+  EXPECT_EQ(fast_masked.compiles(), 1u);
+}
+
 bool has_smollm2() { return test::has_answers("greedy.safetensors"); }
 std::string smollm2_path() { return lines_of(test::answer_file("smollm2.path")).at(0); }
 
@@ -92,6 +130,36 @@ TEST(SmolLm2, APromptAloneAndInABatchOfSevenGivesTheSameBits) {
     EXPECT_EQ(alone_logits, batch_logits);
     EXPECT_EQ(alone_tokens.size(), 64u);
   }
+}
+
+// Alone and in a batch, from the first token of the prompt to the last of the answer.
+TEST(SmolLm2, CompiledItGivesTheSameBitsWithOneGraphForPromptsAndOneForTokens) {
+  if (!has_smollm2()) GTEST_SKIP() << test::kNoAnswers;
+  const auto model = io::load_llama(io::GgufFile(smollm2_path()));
+  const nn::CompiledLlama fast(*model);
+  const io::SafetensorsFile answers(test::answer_file("greedy.safetensors"));
+  std::vector<Tokens> prompts, expected;
+  for (int i = 0; i < 3; ++i) {
+    prompts.push_back(tokens_of(answers.tensor("prompt." + std::to_string(i))));
+    expected.push_back(tokens_of(answers.tensor("answer." + std::to_string(i))));
+  }
+  using Logits = std::vector<std::vector<std::vector<char>>>;
+  const auto run = [&](const auto& by, const std::vector<Tokens>& batch) {
+    Logits logits(batch.size());
+    nn::GenerateOptions options;
+    options.on_logits = [&](std::size_t prompt, const Tensor& row) {
+      logits[prompt].push_back(test::bytes_of(row));
+    };
+    return std::pair(nn::generate(by, batch, options), logits);
+  };
+  for (const std::vector<Tokens>& batch : {prompts, {prompts[1]}}) {
+    const auto [wanted, wanted_logits] = run(*model, batch);
+    const auto [given, given_logits] = run(fast, batch);
+    EXPECT_EQ(given, wanted);
+    EXPECT_EQ(given_logits, wanted_logits);
+    EXPECT_EQ(given.back(), expected[batch.size() == 1 ? 1 : 2]);
+  }
+  EXPECT_EQ(fast.compiles(), 2u);
 }
 
 }  // namespace

@@ -103,20 +103,31 @@ class Attention {
     key_panel_ = f_.panel_bytes(width_);
   }
 
-  void run() {
+  // Of keys and values packed once, where several blocks of queries read them.
+  std::int64_t scratch_bytes() const {
+    if (rows_ <= kMostRows) return 0;
+    return batch_ * key_heads_ * pieces(keys_, kKeys) *
+           (panels_bytes(f_, width_, kKeys) + panels_bytes(f_, kKeys, value_width_));
+  }
+
+  void run(char* scratch) {
     const std::int64_t blocks = pieces(rows_, kMostRows), tiles = pieces(keys_, kKeys);
     const std::int64_t heads = batch_ * key_heads_;
     const std::int64_t key_bytes = panels_bytes(f_, width_, kKeys),
                        value_bytes = panels_bytes(f_, kKeys, value_width_);
-    std::optional<Tensor> packed;
-    if (blocks > 1) {
-      packed = make_dense({heads * tiles * (key_bytes + value_bytes)}, kU8, kCpu);
+    std::optional<Tensor> taken;
+    const char* packed = nullptr;
+    if (const std::int64_t bytes = scratch_bytes(); bytes != 0) {
+      if (scratch == nullptr) {
+        taken = make_dense({bytes}, kU8, kCpu);
+        scratch = static_cast<char*>(taken->raw_data());
+      }
+      packed = scratch;
       parallel_for(heads * tiles, std::max<std::int64_t>(1, (1 << 17) / (key_bytes + value_bytes)),
                    [&](std::int64_t begin, std::int64_t end) {
                      const DefaultFloatMode mode;
                      for (std::int64_t i = begin; i < end; ++i) {
-                       char* const to =
-                           static_cast<char*>(packed->raw_data()) + i * (key_bytes + value_bytes);
+                       char* const to = scratch + i * (key_bytes + value_bytes);
                        const std::int64_t first = i % tiles * kKeys, count = std::min(kKeys, keys_ - first);
                        const std::int64_t b = i / tiles / key_heads_, h = i / tiles % key_heads_;
                        pack_keys(b, h, first, count, to);
@@ -129,9 +140,8 @@ class Attention {
                    const TileMode mode(f_);
                    for (std::int64_t i = begin; i < end; ++i) {
                      const std::int64_t head = i / blocks, first = i % blocks * kMostRows;
-                     const char* const panels = packed ? static_cast<const char*>(packed->raw_data()) +
-                                                             head * tiles * (key_bytes + value_bytes)
-                                                       : nullptr;
+                     const char* const panels =
+                         packed != nullptr ? packed + head * tiles * (key_bytes + value_bytes) : nullptr;
                      Block block(*this, mode, head / key_heads_, head % key_heads_, first,
                                  std::min(kMostRows, rows_ - first));
                      block.run(panels, key_bytes, key_bytes + value_bytes);
@@ -560,11 +570,17 @@ class Attention {
 };
 
 void run_attention(Stream&, const KernelArgs& args) {
+  char* const scratch = static_cast<char*>(args.scratch);
   if (static_cast<DType>(input(args, 0).dtype) == kF64) {
-    Attention<double>(args).run();
+    Attention<double>(args).run(scratch);
   } else {
-    Attention<float>(args).run();
+    Attention<float>(args).run(scratch);
   }
+}
+std::uint64_t scratch_of_attention(const KernelArgs& args) {
+  const bool is_double = static_cast<DType>(input(args, 0).dtype) == kF64;
+  return static_cast<std::uint64_t>(is_double ? Attention<double>(args).scratch_bytes()
+                                              : Attention<float>(args).scratch_bytes());
 }
 
 std::string describe(const KernelArgs& args) {
@@ -587,6 +603,7 @@ KernelLists attention_kernels() {
     Kernel tiles{"cpu_attention_tiles", supports_any, run_attention};
     tiles.describe = describe;
     tiles.flops = flops;
+    tiles.scratch_bytes = scratch_of_attention;
     return std::vector{tiles};
   }();
   static const auto kLists = std::to_array<BackendKernels>({{"attention", kList}});

@@ -134,6 +134,7 @@ KernelLists convolution_kernels() {
     Kernel product{"cpu_convolution_product", supports_convolution_product, run_convolution_product};
     product.predict = predict_convolution_product;
     product.describe = describe_product;
+    product.scratch_bytes = scratch_of_convolution_product;
     list.push_back(product);
     if (const std::optional<Kernel> engine = onednn::convolution_kernel()) list.push_back(*engine);
     Kernel tiles{"cpu_convolution_tiles", supports_any, run_convolution_tiles};

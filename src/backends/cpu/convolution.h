@@ -77,6 +77,7 @@ double predict_convolution_depthwise(const KernelArgs& args);
 // As one product, for windows of one element where channels lie side by side.
 Support supports_convolution_product(const KernelArgs& args);
 void run_convolution_product(Stream& stream, const KernelArgs& args);
+std::uint64_t scratch_of_convolution_product(const KernelArgs& args);
 double predict_convolution_product(const KernelArgs& args);
 
 // By products of matrices over the windows, written out. Serves every call.

@@ -21,6 +21,15 @@ std::int64_t position_step(const ConvCall& c, const Image& image, bool is_input)
   return c.batch == 1 || image.batch == step * positions ? step : 0;
 }
 
+// Positions are the rows, channels the columns.
+TileProduct product_of(const ConvCall& c) {
+  const Matrix src{c.src.data, 0, position_step(c, c.src, true), 1},
+      dst{c.dst.data, 0, position_step(c, c.dst, false), 1},
+      weights{c.weight.data, 0, c.weight_in, c.weight.channel};
+  return {1, c.batch * c.positions(), c.out_channels, c.in_channels, c.dtype, src, weights, dst, c.dtype, {},
+          {}};
+}
+
 }  // namespace
 
 Support supports_convolution_product(const KernelArgs& args) {
@@ -39,14 +48,16 @@ Support supports_convolution_product(const KernelArgs& args) {
   return Support::yes();
 }
 
+std::uint64_t scratch_of_convolution_product(const KernelArgs& args) {
+  const ConvCall c(args);
+  return static_cast<std::uint64_t>(scratch_bytes(product_of(c), tiles_for(c.dtype)));
+}
+
 void run_convolution_product(Stream&, const KernelArgs& args) {
   static constexpr PelScalar kOnes[2] = {{1, 1, PEL_SCALAR_FLOAT, {}}, {1, 1, PEL_SCALAR_FLOAT, {}}};
   const ConvCall c(args);
-  const Matrix src{c.src.data, 0, position_step(c, c.src, true), 1},
-      dst{c.dst.data, 0, position_step(c, c.dst, false), 1},
-      weights{c.weight.data, 0, c.weight_in, c.weight.channel};
-  TileProduct product{
-      1, c.batch * c.positions(), c.out_channels, c.in_channels, c.dtype, src, weights, dst, c.dtype, {}, {}};
+  TileProduct product = product_of(c);
+  product.scratch = static_cast<char*>(args.scratch);
   if (c.bias != nullptr) {
     product.epilogue.loop = gemm_finish_loop(c.dtype);
     product.epilogue.inputs.push_back({{const_cast<char*>(c.bias), 0, 0, c.bias_step}, c.dtype});

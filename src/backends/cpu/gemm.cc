@@ -230,9 +230,17 @@ std::shared_ptr<const PackedForm> packed_form(const GemmCall& c) {
   return find_packed({c.b.data, c.k, c.n, c.b.row, c.b.column}, c.dtype);
 }
 
+std::uint64_t scratch_of_tiles(const KernelArgs& args) {
+  const GemmCall c(args);
+  if (packed_form(c)) return 0;
+  const TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  return static_cast<std::uint64_t>(scratch_bytes(product, tiles_for(c.dtype)));
+}
+
 void run_gemm_tiles(Stream&, const KernelArgs& args) {
   const GemmCall c(args);
   TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  product.scratch = static_cast<char*>(args.scratch);
   const PelScalar numbers[2] = {c.beta, c.alpha};
   // Where only a factor is given, a zero is added.
   std::uint64_t zero = 0;
@@ -276,6 +284,7 @@ KernelLists gemm_kernels() {
     Kernel tiles{"cpu_gemm_tiles", supports_tiles, run_gemm_tiles};
     tiles.predict = predict_tiles;
     tiles.describe = describe_tiles;
+    tiles.scratch_bytes = scratch_of_tiles;
     list.push_back(tiny);
     list.push_back(tiles);
     if (const std::optional<Kernel> engine = onednn::gemm_kernel()) list.push_back(*engine);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "pellucid/threads.h"
 
@@ -24,7 +25,7 @@ using codegen::PelTileCall;
 using codegen::TileOrder;
 
 struct Room {
-  Scratch rows, panel, sums, chains, line;
+  Scratch rows, panel, panels, sums, chains, line;
   static Room& of_thread() {
     thread_local Room room;
     return room;
@@ -49,14 +50,15 @@ class Product {
     out_.data += batch * product.out.batch * size_bytes(product.out_type);
   }
 
-  void run() {
+  // `panels` has room for all panels, where they are needed.
+  void run(char* panels) {
     if (p_.packed.data != nullptr) return run_blocks(p_.packed.data);
     if (f_.is_amx() && p_.m <= kFewRows && p_.k > 0 && b_.matrix.row == 1) return run_turned();
     if (p_.m <= kFewRows) return run_streamed();
-    const Tensor panels = make_dense({panels_bytes(f_, p_.k, p_.n)}, kU8, kCpu);
-    pack_matrices(f_, {&b_, 1}, p_.k, p_.n, static_cast<char*>(panels.raw_data()));
-    run_blocks(static_cast<char*>(panels.raw_data()));
+    pack_matrices(f_, {&b_, 1}, p_.k, p_.n, panels);
+    run_blocks(panels);
   }
+  static bool packs_panels(const TileProduct& p) { return p.packed.data == nullptr && p.m > kFewRows; }
 
  private:
   static constexpr std::int64_t kFewRows = 64;  // each panel is read once then
@@ -412,6 +414,19 @@ TileProduct turned(const TileProduct& p) {
   for (TileEpilogue::Input& input : result.epilogue.inputs) input.matrix = input.matrix.turned();
   return result;
 }
+bool is_narrow(const TileProduct& p) {
+  constexpr std::int64_t kNarrow = 4;
+  return p.packed.data == nullptr && p.n <= kNarrow && p.m > 2 * p.n;
+}
+
+double flops_of_one(const TileProduct& p) {
+  return 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
+}
+// The threads share one product after the other; else each has products of its own.
+bool shares_threads(const TileProduct& p) {
+  constexpr double kLarge = 1e7;
+  return p.batch == 1 || flops_of_one(p) >= kLarge;
+}
 
 }  // namespace
 
@@ -424,6 +439,7 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
   const auto count = static_cast<std::int64_t>(matrices.size());
   constexpr std::int64_t kGroup = 4;  // panels that are packed together
   const std::int64_t bytes = family.panel_bytes(k);
+  if (bytes == 0) return;
   const std::int64_t width = kGroup * family.columns;
   parallel_for(pieces(n, width),
                std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, kGroup * bytes)),
@@ -439,20 +455,33 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
                });
 }
 
+std::int64_t scratch_bytes(const TileProduct& product, const TileFamily& family) {
+  if (is_narrow(product)) return scratch_bytes(turned(product), family);
+  return shares_threads(product) && Product::packs_panels(product)
+             ? panels_bytes(family, product.k, product.n)
+             : 0;
+}
+
 void run_tiles(const TileProduct& product, const TileFamily& family) {
-  constexpr std::int64_t kNarrow = 4;
-  if (product.packed.data == nullptr && product.n <= kNarrow && product.m > 2 * product.n)
-    return run_tiles(turned(product), family);
-  const double flops = 2.0 * static_cast<double>(product.m * product.n) * static_cast<double>(product.k);
-  constexpr double kLarge = 1e7;  // then the threads share one product
-  if (product.batch == 1 || flops >= kLarge) {
-    for (std::int64_t b = 0; b < product.batch; ++b) Product(product, family, b).run();
+  if (is_narrow(product)) return run_tiles(turned(product), family);
+  if (shares_threads(product)) {
+    char* panels = product.scratch;
+    std::optional<Tensor> taken;
+    if (const std::int64_t bytes = scratch_bytes(product, family); panels == nullptr && bytes != 0) {
+      taken = make_dense({bytes}, kU8, kCpu);
+      panels = static_cast<char*>(taken->raw_data());
+    }
+    for (std::int64_t b = 0; b < product.batch; ++b) Product(product, family, b).run(panels);
     return;
   }
+  const double flops = flops_of_one(product);
   parallel_for(product.batch,
                std::max<std::int64_t>(1, static_cast<std::int64_t>(1e6 / std::max(flops, 1.0))),
                [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t b = begin; b < end; ++b) Product(product, family, b).run();
+                 char* panels = nullptr;
+                 if (Product::packs_panels(product))
+                   panels = Room::of_thread().panels.take(panels_bytes(family, product.k, product.n));
+                 for (std::int64_t b = begin; b < end; ++b) Product(product, family, b).run(panels);
                });
 }
 

@@ -44,8 +44,10 @@ struct TileProduct {
   Matrix a, b, out;
   DType out_type;
   TileEpilogue epilogue;
-  PackedPanels packed;  // in place of b, where given; of one matrix of a batch
+  PackedPanels packed;      // in place of b, where given; of one matrix of a batch
+  char* scratch = nullptr;  // scratch_bytes of it; null: taken from the memory of tensors
 };
+std::int64_t scratch_bytes(const TileProduct& product, const TileFamily& family);
 void run_tiles(const TileProduct& product, const TileFamily& family);
 inline void run_tiles(const TileProduct& product) { run_tiles(product, tiles_for(product.dtype)); }
 

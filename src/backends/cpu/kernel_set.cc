@@ -51,8 +51,9 @@ void add_row_loops(const Op& op, std::size_t program, Add&& add) {
       if (static_cast<int>(f) == rows.keeps) {
         add(row_loop_name(op, program, dtype, kElementLoop, f), element_expr(rows, f, dtype));
       } else {
-        add(row_loop_name(op, program, dtype, kFoldLoop, f), element_expr(rows, f, dtype)).fold =
-            codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)};
+        KernelSpec& fold = add(row_loop_name(op, program, dtype, kFoldLoop, f), element_expr(rows, f, dtype));
+        fold.fold = codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)};
+        fold.repeated = ((std::uint64_t{1} << f) - 1) << rows.input_count;  // values of the row
         add(row_loop_name(op, program, dtype, kAccumulateLoop, f), accumulate_expr(rows, f, dtype));
       }
       add(combine_name(kind, type), combine_expr(kind, type));
@@ -83,11 +84,7 @@ void share_code(std::map<std::string, KernelSpec>& specs) {
   std::map<std::string, std::string> by_content;
   for (auto& [name, spec] : specs) {
     if (spec.code != name) continue;
-    std::string content = content_of(spec.body);
-    if (spec.fold)
-      content += fmt::format("fold {} {}", content_of(spec.fold->combine), spec.fold->initial_bits);
-    if (spec.has_runs) content += "runs";
-    spec.code = by_content.emplace(content, name).first->second;
+    spec.code = by_content.emplace(spec.content(), name).first->second;
   }
   // What ran a code that is shared now runs the same.
   for (auto& [name, spec] : specs) spec.code = specs[spec.code].code;
@@ -103,10 +100,20 @@ std::uint64_t KernelSpec::reads() const {
   return inputs;
 }
 
+std::string KernelSpec::content() const {
+  std::string text = content_of(body);
+  if (fold) text += fmt::format("fold {} {}", content_of(fold->combine), fold->initial_bits);
+  if (has_runs) text += "runs";
+  if ((repeated | dense) != 0) text += fmt::format("repeated {} dense {}", repeated, dense);
+  return text;
+}
+
 codegen::LoopKernel KernelSpec::lower(codegen::Isa isa) const {
   codegen::LoopKernel kernel = fold ? codegen::lower_fold(symbol(name, isa), body, *fold)
                                     : codegen::lower_pointwise(symbol(name, isa), body, isa);
   kernel.has_runs = has_runs;
+  kernel.repeated = repeated;
+  kernel.dense = dense;
   return kernel;
 }
 

@@ -17,13 +17,15 @@ struct KernelSpec {
   std::string name;  // "gelu_tanh_bf16"
   // The spec whose code it runs: its own, or one that computes the same: for integer operations that mean the
   // same for u8 and i8, i8's.
-  std::string code;
-  scalar::ScalarExpr body;
-  std::optional<codegen::Fold> fold;
-  bool has_runs = false;  // a second function goes over runs of elements
+  std::string code{};
+  scalar::ScalarExpr body{};
+  std::optional<codegen::Fold> fold{};
+  bool has_runs = false;                  // a second function goes over runs of elements
+  std::uint64_t repeated = 0, dense = 0;  // inputs that always are, a bit each
 
   std::uint64_t reads() const;  // inputs that the code reads, a bit each
   codegen::LoopKernel lower(codegen::Isa isa) const;
+  std::string content() const;  // of two that compute the same it is the same
 };
 // The name of a kernel's function.
 std::string symbol(std::string_view kernel, codegen::Isa isa);

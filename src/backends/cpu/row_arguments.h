@@ -10,7 +10,7 @@
 
 namespace pel::cpu {
 
-inline constexpr int kMaxOutputs = 4, kMaxFolds = 4;
+inline constexpr int kMaxOutputs = kMostRowOutputs, kMaxFolds = kMostRowFolds, kMaxStages = kMostRowStages;
 inline constexpr int kMaxOperands = kMaxOutputs + kMaxRowInputs;
 
 struct Axis {
@@ -65,8 +65,9 @@ inline void gather_run(char* to, char* from, std::int64_t step, std::int64_t cou
 
 // The arguments of a loop, one by one: the output, then the inputs.
 struct LoopCall {
-  void* data[1 + kMaxRowInputs + 1 + kMaxFolds];
-  std::int64_t strides[1 + kMaxRowInputs + 1 + kMaxFolds];
+  static constexpr int kMost = 2 + kMaxRowInputs + kMaxStages + 1 + kMaxFolds;
+  void* data[kMost];
+  std::int64_t strides[kMost];
   int count = 0;
 
   void add(void* pointer, std::int64_t stride) {

@@ -14,8 +14,46 @@ void cast_elements(char* to, DType to_type, char* from, DType from_type, std::in
 void RowRun::Chunk::run(std::int64_t number) {
   place(number);
   pack_rows();
-  for (std::size_t f = 0; f < run_.code_.folds.size(); ++f) fold(f);
+  for (std::size_t f = 0; f < run_.code_.folds.size(); ++f) {
+    run_stages(f);
+    fold(f);
+  }
+  run_stages(run_.code_.folds.size());
   for (int o = 0; o < run_.outputs_; ++o) write(o);
+}
+
+void RowRun::Chunk::run_stages(std::size_t folds) {
+  for (std::size_t i = 0; i < run_.code_.stages.size(); ++i) {
+    const RowCode::Stage& stage = run_.code_.stages[i];
+    if (stage.after != folds || stage.function == nullptr || run_.length_ == 0) continue;
+    for_rows([&](std::int64_t w, std::int64_t begin, std::int64_t length, std::int64_t) {
+      LoopCall call;
+      call.add(staged_row(i, w, begin), 1);
+      add_row(call, stage.reads, w, begin, length);
+      add_stages(call, stage.reads, w, begin);
+      for (std::size_t v = 0; v < stage.after; ++v) call.add(value(v, w), 0);
+      stage.function(length, call.data, call.strides, numbers());
+      store_staged(i, w, begin, length);
+    });
+  }
+}
+
+char* RowRun::Chunk::staged_row(std::size_t stage, std::int64_t w, std::int64_t begin) {
+  const std::int64_t width = size_bytes(run_.code_.stages[stage].dtype);
+  if (run_.is_staged_in_place(stage)) return row(run_.code_.stages[stage].output, w) + begin * width;
+  return staged_[stage].data() + (w * run_.length_ + begin) * width;
+}
+
+void RowRun::Chunk::store_staged(std::size_t stage, std::int64_t w, std::int64_t begin, std::int64_t length) {
+  const int o = run_.code_.stages[stage].output;
+  if (o >= 0 && !run_.is_staged_in_place(stage)) store_row(o, w, begin, length, staged_row(stage, w, begin));
+}
+
+void RowRun::Chunk::add_stages(LoopCall& call, std::uint64_t reads, std::int64_t w, std::int64_t begin) {
+  for (std::size_t i = 0; i < run_.code_.stages.size(); ++i) {
+    const bool is_read = (reads >> (static_cast<std::size_t>(run_.code_.input_count) + i) & 1) != 0;
+    call.add(is_read ? View{staged_row(i, w, begin), 1} : View{unread, 0});
+  }
 }
 
 void RowRun::Chunk::place(std::int64_t number) {

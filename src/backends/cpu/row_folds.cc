@@ -29,17 +29,20 @@ void RowRun::Chunk::fold(std::size_t f) {
 
 void RowRun::Chunk::fold_row(std::size_t f, std::int64_t w, std::int64_t begin, std::int64_t length,
                              char* to) {
+  const RowCode::Fold& code = run_.code_.folds[f];
   LoopCall call;
-  if (run_.code_.folds[f].element != nullptr) {
-    call.add(to, 1);
+  call.add(to, 1);
+  if (code.element != nullptr) {
     call.add(keep_row(w, begin, length), 1);
-    run_.code_.folds[f].fold_values(length, call.data, call.strides, nullptr);
+    code.fold_values(length, call.data, call.strides, nullptr);
     return;
   }
-  call.add(to, 1);
-  add_row(call, run_.code_.folds[f].reads, w, begin, length);
+  if (code.stage >= 0) call.add(staged_row(static_cast<std::size_t>(code.stage), w, begin), 1);
+  add_row(call, code.reads, w, begin, length);
+  add_stages(call, code.reads, w, begin);
   for (std::size_t v = 0; v < f; ++v) call.add(value(v, w), 0);
-  run_.code_.folds[f].fold(length, call.data, call.strides, numbers());
+  code.fold(length, call.data, call.strides, numbers());
+  if (code.stage >= 0) store_staged(static_cast<std::size_t>(code.stage), w, begin, length);
 }
 
 char* RowRun::Chunk::keep_row(std::int64_t w, std::int64_t begin, std::int64_t length) {

@@ -27,6 +27,8 @@ void RowRun::Chunk::write(int o) {
       return write_values(o);
     case RowOutput::Kind::Row:
       if (run_.length_ == 0) return;  // loops over runs take them to have an element
+      if (run_.code_.outputs[static_cast<std::size_t>(o)].function == nullptr)
+        return;  // a stage has written it
       return run_.by_columns_ ? write_columns(o) : write_rows(o);
     case RowOutput::Kind::Index:
       return write_indices(o);
@@ -78,7 +80,7 @@ void RowRun::Chunk::write_plain(int o) {
     }
     for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.data[moving.size() + v] = value(v, w);
     const std::int64_t runs = is_one_run ? rows : outer.size;
-    if (is_dense_first) {
+    if (is_dense_first && code.runs != nullptr) {
       code.runs(inner.size, call.data, numbers(), runs, steps);
       continue;
     }
@@ -105,28 +107,36 @@ void RowRun::Chunk::write_rows(int o) {
   });
 }
 
-void RowRun::Chunk::write_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length) {
+bool RowRun::Chunk::is_dense_run(int o, std::int64_t begin, std::int64_t length) const {
   const Axes& axes = run_.reduced_;
-  const std::int64_t width = size_bytes(run_.stored_[o]);
-  char* base = row(o, w);
-  const bool is_dense =
-      axes.empty() ||
-      ((axes.size() == 1 || begin % axes[0].size + length <= axes[0].size) && axes[0].step[o] == width);
-  char* const to = base + offset_of(axes, o, begin);
-  const bool is_direct = is_dense && !run_.streams_[o];
+  return axes.empty() || ((axes.size() == 1 || begin % axes[0].size + length <= axes[0].size) &&
+                          axes[0].step[o] == size_bytes(run_.stored_[o]));
+}
+
+void RowRun::Chunk::write_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length) {
+  const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
+  const bool is_direct = is_dense_run(o, begin, length) && !run_.streams_[o];
   LoopCall call;
-  call.add(is_direct ? to : room().packed[o], 1);
-  add_row(call, run_.code_.outputs[static_cast<std::size_t>(o)].reads, w, begin, length);
+  call.add(is_direct ? row(o, w) + offset_of(run_.reduced_, o, begin) : room().packed[o], 1);
+  add_row(call, code.reads, w, begin, length);
+  add_stages(call, code.reads, w, begin);
   if (run_.code_.keeps >= 0) call.add(read_kept_row(w, begin, length));
   for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v, w), 0);
-  run_.code_.outputs[static_cast<std::size_t>(o)].function(length, call.data, call.strides, numbers());
-  if (is_direct) return;
-  if (is_dense) return stream_copy(to, room().packed[o], length * width);
+  code.function(length, call.data, call.strides, numbers());
+  if (!is_direct) store_row(o, w, begin, length, room().packed[o]);
+}
+
+void RowRun::Chunk::store_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length, char* from) {
+  const Axes& axes = run_.reduced_;
+  const std::int64_t width = size_bytes(run_.stored_[o]);
+  char* const base = row(o, w);
+  if (is_dense_run(o, begin, length))
+    return stream_copy(base + offset_of(axes, o, begin), from, length * width);
   for (std::int64_t done = 0; done < length;) {
     const std::int64_t at = begin + done;
     const std::int64_t run = std::min(axes[0].size - at % axes[0].size, length - done);
-    copy_tile({base + offset_of(axes, o, at), 0, axes[0].step[o]},
-              {room().packed[o] + done * width, 0, width}, 1, run, width);
+    copy_tile({base + offset_of(axes, o, at), 0, axes[0].step[o]}, {from + done * width, 0, width}, 1, run,
+              width);
     done += run;
   }
 }

@@ -57,6 +57,12 @@ class RowRun {
   std::int64_t stored_width(int k) const { return size_bytes(stored_[k]); }
   DType wanted(int k) const { return code_.inputs[k - outputs_]; }
 
+  // Whether the elements of a stage are computed where the output is that they are.
+  bool is_staged_in_place(std::size_t stage) const {
+    const int o = code_.stages[stage].output;
+    return o >= 0 && is_dense_[o] && !streams_[o];
+  }
+
   class Chunk;
 
   const RowCode& code_;
@@ -92,6 +98,12 @@ class RowRun::Chunk {
     const std::int64_t kept_bytes = width * run.length_ * bytes;
     if (run.code_.keeps >= 0 && kept_bytes <= kMostKeptBytes)
       kept_.resize(static_cast<std::size_t>(kept_bytes));
+    staged_.resize(run.code_.stages.size());
+    for (std::size_t i = 0; i < staged_.size(); ++i) {
+      if (!run.is_staged_in_place(i))
+        staged_[i].resize(
+            static_cast<std::size_t>(width * run.length_ * size_bytes(run.code_.stages[i].dtype)));
+    }
   }
 
   void run(std::int64_t number);
@@ -152,6 +164,11 @@ class RowRun::Chunk {
     }
   }
 
+  void run_stages(std::size_t folds);
+  char* staged_row(std::size_t stage, std::int64_t w, std::int64_t begin);
+  void store_staged(std::size_t stage, std::int64_t w, std::int64_t begin, std::int64_t length);
+  void add_stages(LoopCall& call, std::uint64_t reads, std::int64_t w, std::int64_t begin);
+
   void fold(std::size_t f);
 
   void fold_row(std::size_t f, std::int64_t w, std::int64_t begin, std::int64_t length, char* to);
@@ -209,6 +226,10 @@ class RowRun::Chunk {
   void write_plain(int o);
   void write_rows(int o);
   void write_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length);
+  // Elements that lie in one run of the inner axis, or dense.
+  bool is_dense_run(int o, std::int64_t begin, std::int64_t length) const;
+  // Dense elements, to where they belong.
+  void store_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length, char* from);
   void write_columns(int o);
 
   // Elements of the first input as values, dense.
@@ -224,6 +245,7 @@ class RowRun::Chunk {
   char* packed_begin_[kMaxOperands];
   SmallVector<View, 8> views_;  // into tiles_: inputs, then values
   std::vector<char> partial_, values_, results_, kept_;
+  std::vector<std::vector<char>> staged_;
 };
 
 // Dense elements as another dtype.

@@ -66,7 +66,11 @@ void RowRun::join(Axes& axes, const Axis& axis) const {
 void RowRun::plan() {
   const int first = outputs_;
   by_columns_ = !kept_.empty() && !reduced_.empty() && kept_[0].size >= kFewestColumns &&
-                kept_[0].step[first] < reduced_[0].step[first] && kept_[0].step[first] != 0;
+                kept_[0].step[first] < reduced_[0].step[first] && kept_[0].step[first] != 0 &&
+                code_.stages.empty();
+  for (const RowCode::Fold& fold : code_.folds)
+    by_columns_ =
+        by_columns_ && (fold.combine == nullptr || fold.element != nullptr || fold.accumulate != nullptr);
   for (int k = 0; k < operand_count(); ++k) {
     repeats_[k] = is_dense_[k] = true;
     std::int64_t dense = size_bytes(stored_[k]);
@@ -113,6 +117,7 @@ void RowRun::plan() {
                     length_ * stored_width(k) * chunk_width_ <= kChunkBytes &&
                     (read_by_folds() >> (k - first) & 1) != 0;
   needs_rows_ = by_columns_ || !code_.folds.empty();
+  needs_rows_ = needs_rows_ || !code_.stages.empty();
   for (int o = 0; o < outputs_; ++o) {
     is_plain_[o] = code_.outputs[static_cast<std::size_t>(o)].kind == RowOutput::Kind::Row && is_plain(o);
     needs_rows_ = needs_rows_ || !is_plain_[o];
@@ -121,8 +126,9 @@ void RowRun::plan() {
 
 bool RowRun::is_plain(int o) const {
   const RowCode::Output& code = code_.outputs[static_cast<std::size_t>(o)];
-  bool is_plain = chunks_ >= kShares && !streams_[o] && code_.keeps < 0 && reduced_.size() >= 1 &&
-                  reduced_.size() <= 2 && reduced_[0].step[o] == size_bytes(stored_[o]);
+  bool is_plain = chunks_ >= kShares && !streams_[o] && code_.keeps < 0 && code_.stages.empty() &&
+                  reduced_.size() >= 1 && reduced_.size() <= 2 &&
+                  reduced_[0].step[o] == size_bytes(stored_[o]);
   for (int k = outputs_; is_plain && k < operand_count(); ++k) {
     const std::int64_t step = reduced_[0].step[k];
     is_plain = (code.reads >> (k - outputs_) & 1) == 0 ||

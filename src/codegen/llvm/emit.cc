@@ -57,11 +57,15 @@ class KernelEmitter {
     count_ = function_->getArg(0);
     // Room is taken in the first block: elsewhere it would move the stack at run time.
     if (form_ == Form::Loop) {
-      for (const DType input : kernel_.body.inputs) copies_.push_back(room(input));
+      for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i)
+        copies_.push_back(
+            is_read(i) && !always_repeats(i) && !is_always_dense(i) ? room(kernel_.body.inputs[i]) : nullptr);
     }
     if (isa_ == Isa::Avx2) {
       for (std::size_t i = 0; i < operand_count(); ++i) {
-        padded_.push_back(room(dtype(i)));
+        padded_.push_back(nullptr);
+        if (!steps(i)) continue;
+        padded_.back() = room(dtype(i));
         b_.CreateStore(llvm::Constant::getNullValue(expr_.vector_in_memory(dtype(i))), padded_.back());
       }
     }
@@ -101,7 +105,7 @@ class KernelEmitter {
 
     std::vector<Value*> inputs;
     for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i) inputs.push_back(load(i + outputs_.size()));
-    if (kernel_.fold && outputs_.size() == 1) fetch_ahead(operands_[outputs_.size()]);
+    if (kernel_.fold && outputs_.size() == 1) fetch_ahead();
     const std::vector<Value*> values = expr_.values(kernel_.body, inputs, params_);
     Value* next_folded = nullptr;
     if (kernel_.fold) {
@@ -134,13 +138,13 @@ class KernelEmitter {
  private:
   struct Operand {
     DType dtype{};
-    bool steps = true;              // the folded output does not
+    bool steps = true;              // the folded output does not, nor what always repeats
     Value* start = nullptr;         // first element
     Value* step = nullptr;          // bytes an iteration
     llvm::PHINode* here = nullptr;  // of this iteration
     Value* place = nullptr;         // where this iteration loads or stores: here, or the padded copy
     Value* padded = nullptr;        // AVX2: room for one iteration
-    Value* copies = nullptr;        // over runs: of an input that repeats
+    Value* copies = nullptr;        // of an input that always repeats
   };
 
   std::size_t operand_count() const { return outputs_.size() + kernel_.body.inputs.size(); }
@@ -151,6 +155,17 @@ class KernelEmitter {
     return std::any_of(kernel_.body.nodes.begin(), kernel_.body.nodes.end(), [&](const ScalarNode& node) {
       return node.op == ScalarOp::Input && node.bits == input;
     });
+  }
+  bool always_repeats(std::size_t input) const {
+    return form_ == Form::Runs ? input > 0 : (kernel_.repeated >> input & 1) != 0;
+  }
+  bool is_always_dense(std::size_t input) const {
+    return form_ == Form::Runs ? input == 0 : (kernel_.dense >> input & 1) != 0;
+  }
+  // Whether the loop moves on in an operand; the folded output stays.
+  bool steps(std::size_t i) const {
+    if (i < outputs_.size()) return !kernel_.fold || i > 0;
+    return is_read(i - outputs_.size()) && !always_repeats(i - outputs_.size());
   }
   llvm::BasicBlock* block(const char* label) {
     return llvm::BasicBlock::Create(b_.getContext(), label, function_);
@@ -197,21 +212,18 @@ class KernelEmitter {
     operand.dtype = dtype(i);
     Value* data = data_[i];
     Value* moves = b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes * size_bytes(operand.dtype)));
-    if (i < outputs_.size()) {
+    operand.steps = steps(i);
+    const std::size_t input = i - outputs_.size();
+    if (i < outputs_.size() || (operand.steps && is_always_dense(input))) {
       operand.start = data;
       operand.step = moves;
-      operand.steps = !kernel_.fold || i > 0;
-    } else if (form_ == Form::Runs && i == outputs_.size()) {
-      operand.start = data;
-      operand.step = moves;
-    } else if (form_ == Form::Runs) {
-      operand.steps = false;
-      if (is_read(i - outputs_.size())) {
+    } else if (!operand.steps) {
+      if (is_read(input)) {
         Value* one = b_.CreateAlignedLoad(expr_.in_memory(operand.dtype), data, llvm::Align(1));
         operand.copies = b_.CreateVectorSplat(static_cast<unsigned>(kernel_.lanes), one);
       }
     } else {
-      Value* copies = copies_[i - outputs_.size()];
+      Value* copies = copies_[input];
       Value* repeats = b_.CreateICmpEQ(element_of(function_->getArg(2), i, b_.getInt64Ty()), b_.getInt64(0));
       llvm::BasicBlock *here = b_.GetInsertBlock(), *copy = block("copy"), *next = block("next");
       b_.CreateCondBr(repeats, copy, next);
@@ -310,8 +322,7 @@ class KernelEmitter {
 
   Value* load(std::size_t i) {
     const Operand& operand = operands_[i];
-    if (form_ == Form::Runs && !operand.steps)
-      return operand.copies ? expr_.from_memory(operand.dtype, operand.copies) : nullptr;
+    if (!operand.steps) return operand.copies ? expr_.from_memory(operand.dtype, operand.copies) : nullptr;
     llvm::Type* type = expr_.vector_in_memory(operand.dtype);
     Value* raw = mask_ ? static_cast<Value*>(b_.CreateMaskedLoad(type, operand.here, llvm::Align(1), mask_,
                                                                  llvm::Constant::getNullValue(type)))
@@ -319,8 +330,10 @@ class KernelEmitter {
     return expr_.from_memory(operand.dtype, raw);
   }
   // A fold is as fast as memory, and the processor's own fetching stops at pages.
-  void fetch_ahead(const Operand& operand) {
+  void fetch_ahead() {
     constexpr std::int64_t kPage = 4096, kLine = 64;
+    const Operand& operand = operands_[outputs_.size()];
+    if (!operand.steps) return;
     for (std::int64_t b = 0; b < kernel_.lanes * size_bytes(operand.dtype); b += kLine) {
       Value* ahead =
           b_.CreateConstGEP1_64(b_.getInt8Ty(), operand.here, static_cast<std::uint64_t>(kPage + b));

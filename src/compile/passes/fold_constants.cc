@@ -1,5 +1,6 @@
 #include "compile/passes/fold_constants.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>

@@ -14,6 +14,7 @@
 #include "backends/cpu/convolution.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/onednn/engine.h"
+#include "backends/cpu/rounding.h"
 #include "backends/cpu/tile.h"
 #include "base/thread_pool.h"
 #include "tensor/make.h"
@@ -391,26 +392,42 @@ void run_piece(const ConvCall& c, const Piece& p, const Rows& src, const Rows& d
   if (!dst.is_dense()) dst.copy<false>(to, p.first_image, p.images, p.first_row, p.rows);
 }
 
+// What the engine wants otherwise than it is given: weights in an order of its own, then a dense bias.
+struct Reordered {
+  Reordered(const ConvCall& c, const Prepared& prepared) {
+    const std::int64_t channels = c.groups * c.out_channels;
+    if (prepared.reorders()) weight_bytes = round_up(static_cast<std::int64_t>(prepared.weight_bytes()), 64);
+    if (c.bias != nullptr && c.bias_step != 1 && channels > 1) bias_bytes = channels * size_bytes(c.dtype);
+  }
+  std::int64_t bytes() const { return weight_bytes + bias_bytes; }
+  std::int64_t weight_bytes = 0, bias_bytes = 0;  // 0: as given
+};
+std::uint64_t scratch_of_convolution(const KernelArgs& args) {
+  const ConvCall c(args);
+  return static_cast<std::uint64_t>(Reordered(c, Cache::of_thread().get(c)).bytes());
+}
+
 void run(Stream&, const KernelArgs& args) {
   const ConvCall c(args);
   Cache& cache = Cache::of_thread();
   Prepared& prepared = cache.get(c);
-  char* weights = weights_begin(c);
-  Tensor ordered, dense_bias;
-  if (prepared.reorders()) {
-    ordered = make_dense({static_cast<std::int64_t>(prepared.weight_bytes())}, kU8, kCpu);
-    char* const from = weights;
-    weights = static_cast<char*>(ordered.raw_data());
+  const Reordered needs(c, prepared);
+  char *weights = weights_begin(c), *bias = const_cast<char*>(c.bias),
+       *scratch = static_cast<char*>(args.scratch);
+  Tensor taken;
+  if (scratch == nullptr && needs.bytes() != 0) {
+    taken = make_dense({needs.bytes()}, kU8, kCpu);
+    scratch = static_cast<char*>(taken.raw_data());
+  }
+  if (needs.weight_bytes != 0) {
+    char* const from = std::exchange(weights, scratch);
     const OneOmpThread one;
     prepared.reorder(from, weights, cache.stream, cache.scratch);
   }
-  char* bias = const_cast<char*>(c.bias);
-  const std::int64_t channels = c.groups * c.out_channels, size = size_bytes(c.dtype);
-  if (bias != nullptr && c.bias_step != 1 && channels > 1) {
-    dense_bias = make_dense({channels}, c.dtype, kCpu);
-    char* const to = static_cast<char*>(dense_bias.raw_data());
-    copy_tile({to, 0, size}, {bias, 0, c.bias_step * size}, 1, channels, size);
-    bias = to;
+  if (needs.bias_bytes != 0) {
+    const std::int64_t channels = c.groups * c.out_channels, size = size_bytes(c.dtype);
+    char* const from = std::exchange(bias, scratch + needs.weight_bytes);
+    copy_tile({bias, 0, size}, {from, 0, c.bias_step * size}, 1, channels, size);
   }
   const Rows src(c, true), dst(c, false);
   const Split split(c, prepared.by_rows());
@@ -463,6 +480,7 @@ std::optional<Kernel> convolution_kernel() {
   Kernel kernel{"onednn_convolution", supports, run};
   kernel.predict = predict;
   kernel.describe = describe_call;
+  kernel.scratch_bytes = scratch_of_convolution;
   return kernel;
 }
 

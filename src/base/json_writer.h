@@ -1,0 +1,131 @@
+// Writes JSON piece by piece, and knows where commas stand.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace pel {
+
+class JsonWriter {
+ public:
+  // Every document has a schema with its version, such as "pellucid.ops/1": it changes where a reader would
+  // break.
+  explicit JsonWriter(std::string_view schema) {
+    begin('{');
+    field("schema", schema);
+  }
+
+  JsonWriter& key(std::string_view name);
+  JsonWriter& begin_object() { return begin('{'); }
+  JsonWriter& end_object() { return end('}'); }
+  JsonWriter& begin_array() { return begin('['); }
+  JsonWriter& end_array() { return end(']'); }
+  JsonWriter& value(std::string_view text);
+  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+  JsonWriter& value(double number);  // not finite: null
+  JsonWriter& value(bool fact);
+  template <std::integral T>
+  JsonWriter& value(T number) {
+    return raw(std::to_string(number));
+  }
+  JsonWriter& null() { return raw("null"); }
+  JsonWriter& raw(std::string_view json);  // a value that is JSON already
+
+  template <class T>
+  JsonWriter& field(std::string_view name, const T& v) {
+    return key(name).value(v);
+  }
+
+  std::string finish();  // closes the document, and ends the line
+
+ private:
+  JsonWriter& begin(char bracket);
+  JsonWriter& end(char bracket);
+  void separate();
+  std::string text_;
+  std::vector<char> open_;
+  bool is_first_ = true, follows_key_ = false;
+};
+
+namespace detail {
+inline void append_quoted(std::string& to, std::string_view text) {
+  to += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      to += '\\';
+      to += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      to += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      to += c;
+    }
+  }
+  to += '"';
+}
+}  // namespace detail
+
+inline void JsonWriter::separate() {
+  if (follows_key_) {
+    follows_key_ = false;
+    return;
+  }
+  if (!is_first_) text_ += ',';
+  if (!open_.empty()) text_ += '\n' + std::string(2 * open_.size(), ' ');
+  is_first_ = false;
+}
+
+inline JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  detail::append_quoted(text_, name);
+  text_ += ": ";
+  follows_key_ = true;
+  return *this;
+}
+
+inline JsonWriter& JsonWriter::value(std::string_view text) {
+  separate();
+  detail::append_quoted(text_, text);
+  return *this;
+}
+inline JsonWriter& JsonWriter::value(double number) {
+  return std::isfinite(number) ? raw(fmt::format("{}", number)) : null();
+}
+inline JsonWriter& JsonWriter::value(bool fact) { return raw(fact ? "true" : "false"); }
+
+inline JsonWriter& JsonWriter::raw(std::string_view json) {
+  separate();
+  text_ += json;
+  return *this;
+}
+
+inline JsonWriter& JsonWriter::begin(char bracket) {
+  separate();
+  text_ += bracket;
+  open_.push_back(bracket);
+  is_first_ = true;
+  return *this;
+}
+
+inline JsonWriter& JsonWriter::end(char bracket) {
+  open_.pop_back();
+  if (!is_first_) {
+    text_ += '\n';
+    text_.append(2 * open_.size(), ' ');
+  }
+  text_ += bracket;
+  is_first_ = false;
+  return *this;
+}
+
+inline std::string JsonWriter::finish() {
+  while (!open_.empty()) end(open_.back() == '{' ? '}' : ']');
+  return text_ + '\n';
+}
+
+}  // namespace pel

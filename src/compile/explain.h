@@ -1,0 +1,14 @@
+// A compiled graph as a CompileExplanation has it.
+#pragma once
+
+#include "pellucid/compile_explanation.h"
+
+#include "compile/compiled_function.h"
+
+namespace pel::compiler {
+
+// With the kernels and bytes of a plan of it, which was made for these values of its symbols.
+CompileExplanation::Graph explain(const CompiledGraph& compiled, const Plan& plan,
+                                  const std::vector<std::int64_t>& symbols);
+
+}  // namespace pel::compiler

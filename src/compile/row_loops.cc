@@ -1,0 +1,647 @@
+#include "compile/row_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "compile/effects.h"
+#include "dispatch/pointwise.h"
+#include "dispatch/rows.h"
+#include "ops/family_operands.h"
+#include "tensor/make.h"
+
+namespace pel::compiler {
+namespace {
+
+using scalar::ScalarBuilder;
+using scalar::ScalarExpr;
+using scalar::ScalarNode;
+using scalar::ScalarOp;
+using scalar::Term;
+
+// Operations of elements that loops compute each for itself; what costs more is computed once and kept.
+constexpr std::size_t kMostInLoops = 12;
+
+// Whether `shown` is `t` repeated to its sizes.
+bool repeats(const Tensor& t, const Tensor& shown) {
+  const std::size_t rank = shown.sizes().size(), own = t.sizes().size();
+  if (own > rank || !t.shares_storage(shown) || t.storage_offset() != shown.storage_offset() ||
+      t.dtype() != shown.dtype())
+    return false;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const bool is_new = axis + own < rank;
+    const Dim size = is_new ? Dim(1) : t.sizes()[axis + own - rank];
+    const Dim stride = is_new ? Dim(0) : t.strides()[axis + own - rank];
+    if (size == shown.sizes()[axis] ? size != 1 && stride != shown.strides()[axis]
+                                    : size != 1 || shown.strides()[axis] != 0)
+      return false;
+  }
+  return true;
+}
+
+bool has_sizes(const Tensor& t, const std::vector<Dim>& sizes) {
+  return std::ranges::equal(t.sizes(), sizes);
+}
+
+bool are_neighbours_of_different_rows(const Tensor& first, std::uint64_t reduced) {
+  constexpr std::int64_t kFewest = 8;
+  std::optional<std::int64_t> inside, across;
+  for (std::size_t axis = first.sizes().size(); axis-- > 0;) {
+    const std::int64_t size = first.sizes()[axis].value(), stride = first.strides()[axis].value();
+    if (size == 1 || stride == 0) continue;
+    if (reduced >> axis & 1) {
+      if (!inside) inside = stride;
+    } else if (size >= kFewest) {
+      across = std::min(across.value_or(stride), stride);
+    }
+  }
+  return inside && across && *across < *inside;
+}
+
+}  // namespace
+
+std::optional<RowCall> row_call_of(const GraphNode& node, const std::vector<RecordedLaunch>& launches,
+                                   FakeRun& run) {
+  if (node.is_fused() || draws_random(node) || writes(node) || launches.size() != 1) return std::nullopt;
+  const RecordedLaunch& launch = launches[0];
+  if (launch.op->rows() == nullptr || !launch.computation || launch.numbers.empty()) return std::nullopt;
+  RowCall call;
+  call.program = &launch.op->rows()->programs[launch.computation->formula];
+  call.compute = launch.computation->dtype;
+  call.reduced = static_cast<std::uint64_t>(launch.numbers[0].as_int);
+  call.is_by_columns = are_neighbours_of_different_rows(launch.inputs[0], call.reduced);
+  const std::vector<Dim> sizes = launch.inputs[0].sizes().vec();
+  std::vector<Dim> with_ones, without;
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const bool is_reduced = call.reduced >> axis & 1;
+    with_ones.push_back(is_reduced ? Dim(1) : sizes[axis]);
+    if (!is_reduced) without.push_back(sizes[axis]);
+  }
+  for (const Tensor& input : launch.inputs) {
+    std::optional<ValueId> value;
+    for (const GraphArg& arg : node.args) {
+      for_values(arg, [&](ValueId id) {
+        if (!value && repeats(run[id], input)) value = id;
+      });
+    }
+    if (!value) return std::nullopt;
+    call.inputs.push_back(*value);
+  }
+  for (std::size_t o = 0; o < launch.outputs.size(); ++o) {
+    const Tensor& output = launch.outputs[o];
+    const bool is_row = call.program->outputs[o].kind == RowOutput::Kind::Row;
+    std::optional<ValueId>& value = call.outputs.emplace_back();
+    for (const GraphArg& result : node.results) {
+      for_values(result, [&](ValueId id) {
+        const Tensor& t = run[id];
+        const bool is_it = is_row
+                               ? t.is_same(output)
+                               : t.shares_storage(output) && t.storage_offset() == output.storage_offset() &&
+                                     (has_sizes(t, with_ones) || has_sizes(t, without));
+        if (is_it) value = id;
+      });
+    }
+  }
+  // What else the call gives is nothing that the kernel writes.
+  for (const GraphArg& result : node.results) {
+    bool is_written = true;
+    for_values(result, [&](ValueId id) {
+      is_written = is_written && std::ranges::find(call.outputs, std::optional(id)) != call.outputs.end();
+    });
+    if (!is_written) return std::nullopt;
+  }
+  return call;
+}
+
+std::optional<FusedCall> fused_call_of(const GraphNode& node, const std::vector<RecordedLaunch>& launches,
+                                       FakeRun& run) {
+  if (std::optional<LoopCall> loop = loop_of(node, launches, run)) return *std::move(loop);
+  if (std::optional<RowCall> rows = row_call_of(node, launches, run)) return *std::move(rows);
+  return std::nullopt;
+}
+
+namespace {
+
+// Whether each value of one type is one of the other.
+bool holds(DType values, DType stored) {
+  if (values == stored) return true;
+  if (!is_floating(values) || !is_floating(stored)) return false;
+  return values == kF64 || (values == kF32 && stored != kF64);
+}
+
+class RowFusion {
+ public:
+  RowFusion(const Graph& graph, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs,
+            const std::vector<FusedCall>& calls)
+      : graph_(graph), inputs_(inputs), outputs_(outputs), calls_(calls) {}
+
+  FusedRows run() {
+    if (!find_rows() || !find_levels() || !check_parts()) return {std::nullopt, reason_};
+    number_folds();
+    count_costs();
+    find_stages();
+    if (folds_.size() > kMostRowFolds)
+      return {std::nullopt, "they fold more values than a kernel has room for"};
+    if (stages_.size() > kMostRowStages)
+      return {std::nullopt, "too many of their values would be kept between folds"};
+    const bool by_columns = std::ranges::any_of(calls_, [](const FusedCall& call) {
+      const RowCall* rows = std::get_if<RowCall>(&call);
+      return rows != nullptr && rows->is_by_columns;
+    });
+    if (by_columns && (!stages_.empty() || kept_.size() > 0 || gives_elements()))
+      return {std::nullopt,
+              "neighbours in memory are of different rows: elements would be computed or read twice"};
+    return {build(by_columns), ""};
+  }
+
+ private:
+  enum class Level : std::uint8_t { Element, Row };
+  // A value that a loop over elements computes.
+  struct FoldPart {
+    std::size_t call;
+    std::size_t fold = 0;  // of a RowCall
+  };
+
+  bool refuse(std::string reason) {
+    reason_ = std::move(reason);
+    return false;
+  }
+  bool same_sizes(const std::vector<Dim>& a, const std::vector<Dim>& b) const {
+    return std::ranges::equal(a, b, [&](Dim x, Dim y) { return graph_.sizes->is_known_equal(x, y); });
+  }
+
+  bool find_rows() {
+    for (const FusedCall& call : calls_) {
+      const RowCall* rows = std::get_if<RowCall>(&call);
+      if (rows == nullptr) continue;
+      const std::vector<Dim>& sizes = graph_[rows->inputs[0]].sizes;
+      const DType value = rows->program->value_type(rows->compute);
+      if (first_ == nullptr) {
+        first_ = rows;
+        sizes_ = sizes;
+        value_ = value;
+      }
+      if (rows->reduced != first_->reduced || !same_sizes(sizes, sizes_))
+        return refuse("they go over different rows");
+      if (value != value_)
+        return refuse(fmt::format("one folds values of {} and the other of {}", name(value_), name(value)));
+      for (const RowOutput& output : rows->program->outputs)
+        if (output.kind == RowOutput::Kind::Index) return refuse("it looks for the place of a value");
+    }
+    return first_ != nullptr || refuse("none of them folds rows");
+  }
+
+  bool is_made(ValueId id) const { return maker_.contains(id.number); }
+
+  bool find_levels() {
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      if (const RowCall* rows = std::get_if<RowCall>(&calls_[c])) {
+        for (std::size_t o = 0; o < rows->outputs.size(); ++o) {
+          if (!rows->outputs[o]) continue;
+          const bool is_row = rows->program->outputs[o].kind == RowOutput::Kind::Row;
+          level_[rows->outputs[o]->number] = is_row ? Level::Element : Level::Row;
+          maker_[rows->outputs[o]->number] = {c, o};
+        }
+        continue;
+      }
+      const LoopCall& loop = std::get<LoopCall>(calls_[c]);
+      bool is_of_row = false, reads_elements = false;
+      for (const LoopInput& input : loop.inputs) {
+        if (!input.value) continue;
+        const bool is_row = is_made(*input.value) && level_[input.value->number] == Level::Row;
+        (is_row ? is_of_row : reads_elements) = true;
+      }
+      const Level level = is_of_row && !reads_elements ? Level::Row : Level::Element;
+      if (level == Level::Row && graph_[loop.output].sizes.size() + reduced_count() != sizes_.size() &&
+          graph_[loop.output].sizes.size() != sizes_.size())
+        return refuse("values of rows would become more");
+      level_[loop.output.number] = level;
+      maker_[loop.output.number] = {c, 0};
+      if (level == Level::Element && graph_[loop.output].sizes.size() > sizes_.size())
+        return refuse("they go over different rows");
+      if (level == Level::Row && !same_sizes(graph_[loop.output].sizes, row_sizes(loop.output)))
+        return refuse("values of rows would become more");
+    }
+    for (const ValueId id : outputs_) {
+      if (level_.at(id.number) == Level::Element && !same_sizes(graph_[id].sizes, sizes_))
+        return refuse(fmt::format("%{} has fewer elements than the rows, and others read it too", id.number));
+    }
+    return true;
+  }
+  std::size_t reduced_count() const {
+    std::size_t count = 0;
+    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) count += first_->reduced >> axis & 1;
+    return count;
+  }
+  // Of what rows have one of, with the rank of `like`.
+  std::vector<Dim> row_sizes(ValueId like) const {
+    const bool with_ones = graph_[like].sizes.size() == sizes_.size();
+    std::vector<Dim> sizes;
+    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
+      const bool is_reduced = first_->reduced >> axis & 1;
+      if (!is_reduced) sizes.push_back(sizes_[axis]);
+      if (is_reduced && with_ones) sizes.emplace_back(1);
+    }
+    return sizes;
+  }
+
+  bool check_parts() {
+    if (inputs_.size() > kMostRowInputs || outputs_.size() > kMostRowOutputs)
+      return refuse(
+          fmt::format("together they have {} inputs and {} outputs, and a kernel over rows at most {} and {}",
+                      inputs_.size(), outputs_.size(), kMostRowInputs, kMostRowOutputs));
+    for (const ValueId made : outputs_) {
+      for (const ValueId read : inputs_)
+        if (graph_[made].storage == graph_[read].storage)
+          return refuse("it would write where it still reads");
+    }
+    for (const FusedCall& call : calls_) {
+      const LoopCall* loop = std::get_if<LoopCall>(&call);
+      if (loop == nullptr || loop->facts == nullptr) continue;
+      const ScalarExpr expr = make_expr(*loop->facts, loop->computation.formula, loop->computation.dtype);
+      for (const ScalarNode& node : expr.nodes) {
+        if ((node.op == ScalarOp::Div || node.op == ScalarOp::Rem) && !is_floating(node.type))
+          return refuse("a division of integers reports a divisor of 0, which a kernel over rows does not");
+      }
+    }
+    return true;
+  }
+
+  // Folds of the calls in their order. A value of a row that loops over elements read is made once a row.
+  void number_folds() {
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      folds_before_.push_back(folds_.size());
+      if (const RowCall* rows = std::get_if<RowCall>(&calls_[c])) {
+        for (std::size_t f = 0; f < rows->program->folds.size(); ++f) folds_.push_back({c, f});
+        continue;
+      }
+      const ValueId made = std::get<LoopCall>(calls_[c]).output;
+      if (level_.at(made.number) != Level::Row || !holds(value_, graph_[made].dtype) || !elements_read(made))
+        continue;
+      derived_[made.number] = folds_.size();
+      folds_.push_back({c, 0});
+    }
+    folds_before_.push_back(folds_.size());
+  }
+  bool elements_read(ValueId id) const {
+    for (const FusedCall& call : calls_) {
+      if (const RowCall* rows = std::get_if<RowCall>(&call)) {
+        if (std::ranges::find(rows->inputs, id) != rows->inputs.end()) return true;
+        continue;
+      }
+      const LoopCall& loop = std::get<LoopCall>(call);
+      if (level_.at(loop.output.number) != Level::Element) continue;
+      for (const LoopInput& input : loop.inputs)
+        if (input.value && *input.value == id) return true;
+    }
+    return false;
+  }
+
+  // Operations that an element of each value takes, where nothing is kept.
+  void count_costs() {
+    const auto cost_of = [&](ValueId id) { return is_made(id) ? cost_[id.number] : std::size_t{0}; };
+    for (const FusedCall& call : calls_) {
+      if (const RowCall* rows = std::get_if<RowCall>(&call)) {
+        std::size_t inputs = 0;
+        for (const ValueId id : rows->inputs) inputs += cost_of(id);
+        for (std::size_t o = 0; o < rows->outputs.size(); ++o) {
+          if (!rows->outputs[o] || level_.at(rows->outputs[o]->number) != Level::Element) continue;
+          cost_[rows->outputs[o]->number] =
+              inputs + output_expr(*rows->program, o, rows->compute).nodes.size();
+        }
+        continue;
+      }
+      const LoopCall& loop = std::get<LoopCall>(call);
+      std::size_t cost =
+          loop.facts == nullptr
+              ? 1
+              : make_expr(*loop.facts, loop.computation.formula, loop.computation.dtype).nodes.size();
+      for (const LoopInput& input : loop.inputs) cost += input.value ? cost_of(*input.value) : 0;
+      cost_[loop.output.number] = cost;
+    }
+  }
+
+  // From the last value to the first: how many loops compute it, and whether it is kept for them.
+  void find_stages() {
+    std::unordered_map<std::uint32_t, std::size_t> loops;  // that read it
+    const auto is_output = [&](ValueId id) { return std::ranges::find(outputs_, id) != outputs_.end(); };
+    std::vector<std::pair<std::size_t, std::uint32_t>> found;  // the number of its call, the value
+    const auto decide = [&](std::size_t call, ValueId id) -> std::size_t {
+      const std::size_t others = loops[id.number];
+      const bool is_kept = (is_output(id) && others > 0) || (others > 1 && cost_[id.number] > kMostInLoops);
+      if (is_kept && same_sizes(graph_[id].sizes, sizes_)) {
+        found.emplace_back(call, id.number);
+        return 1;
+      }
+      return others + (is_output(id) ? 1 : 0);
+    };
+    for (std::size_t c = calls_.size(); c-- > 0;) {
+      if (const RowCall* rows = std::get_if<RowCall>(&calls_[c])) {
+        std::size_t readers = 0;
+        for (const RowFold& fold : rows->program->folds) readers += fold.element ? 1 : 0;
+        for (const std::optional<ValueId>& output : rows->outputs) {
+          if (!output || level_.at(output->number) != Level::Element) continue;
+          readers += decide(c, *output);
+        }
+        for (const ValueId id : rows->inputs) loops[id.number] += readers;
+        if (rows->program->keeps >= 0) kept_.push_back(c);
+        continue;
+      }
+      const LoopCall& loop = std::get<LoopCall>(calls_[c]);
+      if (level_.at(loop.output.number) == Level::Row) continue;
+      const std::size_t readers = decide(c, loop.output);
+      for (const LoopInput& input : loop.inputs)
+        if (input.value) loops[input.value->number] += readers;
+    }
+    // In the order in which they can be computed. Elements of a fold that are read again come before its
+    // call's rows.
+    std::ranges::sort(found);
+    std::ranges::sort(kept_);
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      if (std::ranges::find(kept_, c) != kept_.end()) {
+        const auto fold =
+            folds_before_[c] + static_cast<std::size_t>(std::get<RowCall>(calls_[c]).program->keeps);
+        stage_of_fold_[fold] = stages_.size();
+        stages_.push_back({fold, std::nullopt, value_});
+      }
+      for (const auto& [call, value] : found) {
+        if (call != c) continue;
+        stage_of_[value] = stages_.size();
+        stages_.push_back({folds_before_[c + 1], ValueId{value}, graph_.values[value].dtype});
+      }
+    }
+  }
+
+  bool gives_elements() const {
+    std::size_t count = 0;
+    for (const FusedCall& call : calls_) {
+      const RowCall* rows = std::get_if<RowCall>(&call);
+      if (rows == nullptr) continue;
+      for (const RowFold& fold : rows->program->folds) count += fold.element ? 1 : 0;
+    }
+    for (const ValueId id : outputs_) count += level_.at(id.number) == Level::Element ? 1 : 0;
+    return count > 1 && has_prologue();
+  }
+  // Whether an element of a fold is more than an input.
+  bool has_prologue() const {
+    for (const FusedCall& call : calls_) {
+      if (const RowCall* rows = std::get_if<RowCall>(&call))
+        for (const ValueId id : rows->inputs)
+          if (is_made(id) && level_.at(id.number) == Level::Element) return true;
+    }
+    return false;
+  }
+
+  // One expression under construction.
+  struct Terms {
+    ScalarBuilder builder;
+    std::vector<Term> inputs, stages, values;
+    std::optional<Term> count;
+    std::vector<std::vector<Term>> numbers;  // of each call
+    std::unordered_map<std::uint32_t, Term> known;
+    std::optional<std::size_t> own_stage;
+  };
+  enum class Reads : std::uint8_t { Values, Elements };
+
+  void begin(Terms& t, Reads reads, std::size_t values) const {
+    if (reads == Reads::Elements) {
+      for (const ValueId id : inputs_) t.inputs.push_back(t.builder.input(graph_[id].dtype));
+      for (const Stage& stage : stages_) t.stages.push_back(t.builder.input(stage.dtype));
+    }
+    for (std::size_t v = 0; v < values; ++v) t.values.push_back(t.builder.input(value_));
+    t.count = t.builder.param(value_);
+    for (const FusedCall& call : calls_) {
+      std::vector<Term>& numbers = t.numbers.emplace_back();
+      if (const RowCall* rows = std::get_if<RowCall>(&call)) {
+        for (int i = 0; i < rows->program->param_count; ++i) numbers.push_back(t.builder.param(value_));
+        continue;
+      }
+      const LoopCall& loop = std::get<LoopCall>(call);
+      for (const LoopInput& input : loop.inputs)
+        if (!input.value) numbers.push_back(t.builder.param(input.dtype));
+      for (int i = 0; loop.facts != nullptr && i < loop.facts->param_count; ++i)
+        numbers.push_back(t.builder.param(value_type(loop.computation.dtype)));
+    }
+  }
+  static ScalarExpr finish(Terms& t, Term result) { return t.builder.finish({&result, 1}); }
+  static ScalarExpr finish(Terms& t, Term result, Term also) {
+    const Term both[] = {result, also};
+    return t.builder.finish({both, 2});
+  }
+
+  Term term_of(Terms& t, ValueId id) const {
+    if (const auto found = t.known.find(id.number); found != t.known.end()) return found->second;
+    const Term made = make_term(t, id);
+    t.known.emplace(id.number, made);
+    return made;
+  }
+  Term make_term(Terms& t, ValueId id) const {
+    const auto maker = maker_.find(id.number);
+    if (maker == maker_.end())
+      return t.inputs[static_cast<std::size_t>(std::ranges::find(inputs_, id) - inputs_.begin())];
+    if (const auto stage = stage_of_.find(id.number);
+        stage != stage_of_.end() && t.own_stage != stage->second)
+      return t.stages[stage->second];
+    if (const auto derived = derived_.find(id.number);
+        derived != derived_.end() && derived->second < t.values.size())
+      return cast(t.values[derived->second], graph_[id].dtype);
+    const auto [c, o] = maker->second;
+    if (const RowCall* rows = std::get_if<RowCall>(&calls_[c])) {
+      const RowOutput& output = rows->program->outputs[o];
+      RowTerms terms = row_terms(t, c, rows->program->folds.size(), output.kind == RowOutput::Kind::Row);
+      if (output.kind == RowOutput::Kind::Row && rows->program->keeps >= 0) {
+        const std::size_t fold = folds_before_[c] + static_cast<std::size_t>(rows->program->keeps);
+        terms.kept.push_back(t.stages[stage_of_fold_.at(fold)]);
+      }
+      return cast(output.formula(terms), rows->program->stored_output(o, rows->compute));
+    }
+    return loop_value(t, c);
+  }
+  Term loop_value(Terms& t, std::size_t c) const {
+    const LoopCall& loop = std::get<LoopCall>(calls_[c]);
+    std::size_t next = 0;
+    return loop_term(
+        loop, graph_[loop.output].dtype, [&](const LoopInput& input) { return term_of(t, *input.value); },
+        [&](DType) { return t.numbers[c][next++]; });
+  }
+
+  // What the formulas of a call are written over, with the first `folded` of its own values.
+  RowTerms row_terms(Terms& t, std::size_t c, std::size_t folded, bool with_elements) const {
+    const RowCall& rows = std::get<RowCall>(calls_[c]);
+    RowTerms terms{{}, {}, t.numbers[c], {}, *t.count};
+    for (std::size_t i = 0; with_elements && i < rows.inputs.size(); ++i) {
+      const DType stored = rows.program->stored_input(static_cast<int>(i), rows.compute);
+      terms.in.push_back(cast(cast(term_of(t, rows.inputs[i]), stored),
+                              rows.program->casts_elements ? value_ : value_type(stored)));
+    }
+    for (std::size_t f = 0; f < folded; ++f) terms.values.push_back(t.values[folds_before_[c] + f]);
+    return terms;
+  }
+
+  Term element_of(Terms& t, std::size_t fold) const {
+    const auto [c, f] = folds_[fold];
+    return std::get<RowCall>(calls_[c]).program->folds[f].element(row_terms(t, c, f, true));
+  }
+
+  RowLoops build(bool by_columns) const {
+    RowLoops made;
+    made.value = value_;
+    for (const ValueId id : inputs_) made.inputs.push_back(graph_[id].dtype);
+    for (std::size_t f = 0; f < folds_.size(); ++f) made.folds.push_back(fold_at(f, by_columns));
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      const Stage& stage = stages_[s];
+      RowLoops::Stage& kept = made.stages.emplace_back();
+      kept.dtype = stage.dtype;
+      kept.after = stage.after;
+      if (stage.after == folds_.size() || made.folds[stage.after].stage != static_cast<int>(s)) {
+        Terms t;
+        begin(t, Reads::Elements, stage.after);
+        t.own_stage = s;
+        kept.body = finish(t, staged_term(t, s));
+      }
+      const auto output = stage.value ? std::ranges::find(outputs_, *stage.value) : outputs_.end();
+      kept.output = output == outputs_.end() ? -1 : static_cast<int>(output - outputs_.begin());
+    }
+    for (const ValueId id : outputs_) {
+      RowLoops::Output& output = made.outputs.emplace_back();
+      const bool is_element = level_.at(id.number) == Level::Element;
+      output.kind = is_element ? RowOutput::Kind::Row : RowOutput::Kind::Value;
+      output.dtype = graph_[id].dtype;
+      if (stage_of_.contains(id.number)) continue;
+      Terms t;
+      begin(t, is_element ? Reads::Elements : Reads::Values, folds_.size());
+      output.body = finish(t, term_of(t, id));
+    }
+    return made;
+  }
+  Term staged_term(Terms& t, std::size_t s) const {
+    return stages_[s].value ? term_of(t, *stages_[s].value) : element_of(t, stages_[s].after);
+  }
+  // The stage that the loop of a fold computes beside: the last one before it, where it reads that.
+  std::optional<std::size_t> stage_in_loop(std::size_t f) const {
+    const RowCall* rows = std::get_if<RowCall>(&calls_[folds_[f].call]);
+    std::optional<std::size_t> last;
+    for (std::size_t s = 0; s < stages_.size(); ++s)
+      if (stages_[s].after == f) last = s;
+    if (!last || !stages_[*last].value) return last;
+    if (rows == nullptr || stage_of_fold_.contains(f)) return std::nullopt;
+    return std::ranges::find(rows->inputs, *stages_[*last].value) == rows->inputs.end() ? std::nullopt : last;
+  }
+  RowLoops::Fold fold_at(std::size_t f, bool by_columns) const {
+    RowLoops::Fold made;
+    const auto [c, number] = folds_[f];
+    Terms finished;
+    begin(finished, Reads::Values, f + 1);
+    const RowCall* rows = std::get_if<RowCall>(&calls_[c]);
+    if (rows == nullptr) {  // a value that is made of others
+      finished.values.pop_back();
+      made.finish = finish(finished, cast(loop_value(finished, c), value_));
+      return made;
+    }
+    const RowFold& facts = rows->program->folds[number];
+    made.kind = facts.kind;
+    if (facts.finish) made.finish = finish(finished, facts.finish(row_terms(finished, c, number + 1, false)));
+    if (!facts.element) return made;
+    Terms t;
+    begin(t, Reads::Elements, f);
+    if (const std::optional<std::size_t> stage = stage_in_loop(f)) {
+      t.own_stage = stage;
+      const Term kept = staged_term(t, *stage);
+      made.stage = static_cast<int>(*stage);
+      made.element = finish(t, stages_[*stage].value ? element_of(t, f) : kept, kept);
+    } else {
+      const auto own = stage_of_fold_.find(f);
+      made.element = finish(t, own == stage_of_fold_.end() ? element_of(t, f) : t.stages[own->second]);
+    }
+    if (!by_columns) return made;
+    Terms after;
+    const Term before = after.builder.input(value_);
+    begin(after, Reads::Elements, f);
+    made.accumulate = finish(after, combine(facts.kind, before, element_of(after, f)));
+    return made;
+  }
+
+  struct Stage {
+    std::size_t after;             // this many folds
+    std::optional<ValueId> value;  // none: the elements of fold `after`
+    DType dtype;
+  };
+
+  const Graph& graph_;
+  const std::vector<ValueId>&inputs_, &outputs_;
+  const std::vector<FusedCall>& calls_;
+  std::string reason_;
+  const RowCall* first_ = nullptr;
+  std::vector<Dim> sizes_;
+  DType value_{};
+  std::unordered_map<std::uint32_t, Level> level_;                                // of values made here
+  std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> maker_;  // call and its output
+  std::vector<FoldPart> folds_;
+  std::vector<std::size_t> folds_before_;  // each call
+  std::unordered_map<std::uint32_t, std::size_t> derived_, cost_, stage_of_;
+  std::map<std::size_t, std::size_t> stage_of_fold_;
+  std::vector<std::size_t> kept_;  // calls that read elements of a fold again
+  std::vector<Stage> stages_;
+};
+
+}  // namespace
+
+FusedRows fuse_row_calls(const Graph& graph, const std::vector<ValueId>& inputs,
+                         const std::vector<ValueId>& outputs, const std::vector<FusedCall>& calls) {
+  return RowFusion(graph, inputs, outputs, calls).run();
+}
+
+LoopSource source_of(const Graph& graph, const GraphNode& fused, const std::vector<FusedCall>& calls) {
+  LoopSource source{.name = fused.name};
+  if (fused.folds_rows()) {
+    std::vector<ValueId> inputs, outputs;
+    for (const GraphArg& arg : fused.args) inputs.push_back(std::get<ValueId>(arg));
+    for (const GraphArg& result : fused.results) outputs.push_back(std::get<ValueId>(result));
+    FusedRows rows = fuse_row_calls(graph, inputs, outputs, calls);
+    PEL_CHECK(rows.loops, InternalError, "{}: {}", fused.name, rows.reason);
+    source.rows = *std::move(rows.loops);
+    return source;
+  }
+  std::vector<LoopCall> loops;
+  for (const FusedCall& call : calls) loops.push_back(std::get<LoopCall>(call));
+  source.body = fused_expression(graph, fused, loops);
+  return source;
+}
+
+RowOperands row_operands(const GraphNode& fused, const std::vector<RecordedLaunch>& launches, FakeRun& run) {
+  RowOperands made;
+  const auto first = std::ranges::find_if(
+      launches, [](const RecordedLaunch& l) { return l.op->rows() != nullptr && l.computation; });
+  const Dims sizes = first->inputs[0].sizes();
+  const auto reduced = static_cast<std::uint64_t>(first->numbers[0].as_int);
+  made.numbers.push_back(first->numbers[0]);
+  for (const RecordedLaunch& launch : launches) {
+    const std::vector<PelScalar> own = loop_numbers(launch);
+    made.numbers.insert(made.numbers.end(), own.begin(), own.end());
+  }
+  for (const GraphArg& arg : fused.args)
+    made.inputs.push_back(broadcast_view(run[std::get<ValueId>(arg)], sizes));
+  for (const GraphArg& result : fused.results) {
+    const Tensor& t = run[std::get<ValueId>(result)];
+    if (std::ranges::equal(t.sizes(), sizes)) {
+      made.outputs.push_back(t);
+      continue;
+    }
+    // One element a row: it repeats along the row.
+    DimVector kept, strides;
+    const bool has_all = t.sizes().size() == sizes.size();
+    for (std::size_t axis = 0, own = 0; axis < sizes.size(); ++axis) {
+      const bool is_reduced = reduced >> axis & 1;
+      kept.push_back(is_reduced ? Dim(1) : sizes[axis]);
+      strides.push_back(is_reduced ? Dim(0) : t.strides()[own]);
+      own += !is_reduced || has_all ? 1 : 0;
+    }
+    made.outputs.push_back(make_view(t, kept, strides, t.storage_offset()));
+  }
+  return made;
+}
+
+}  // namespace pel::compiler

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "pellucid/autograd.h"
+#include "pellucid/generation.h"
+#include "pellucid/indexing.h"
+#include "pellucid/ops.h"
+
+#include "base/check.h"
+#include "nn/tokens_before.h"
+
+namespace pel::nn {
+namespace {
+
+// What a graph is called with. Keys and values of the layers follow, in turns.
+enum Input : std::size_t {
+  kTokens,   // i64 [batch, tokens]
+  kLast,     // i64 [batch]: the token of each sequence that counts as its last
+  kLengths,  // i64 [batch]: how many tokens are there before
+  kKeys,     // i64, from 0 on: as many as keys are looked at
+  kSlots,
+};
+
+Tensor next_of(const Llama& model, ArrayView<Tensor> in, const Tensor& x, const Places& places) {
+  Tensor out = x;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const KvSlots slots{in[kSlots + 2 * i], in[kSlots + 2 * i + 1]};
+    out = model.layers[i](out, {.places = &places, .slots = &slots});
+  }
+  return model.logits(index(out, {arange(x.size(0)), in[kLast]}));
+}
+
+auto beginning(const Llama& model) {
+  return [&model](ArrayView<Tensor> in) -> std::vector<Tensor> {
+    const Tensor x = model.embed(in[kTokens]);
+    return {next_of(model, in, x, model.layers[0].attention.places_of(x, nullptr))};
+  };
+}
+auto going_on(const Llama& model) {
+  return [&model](ArrayView<Tensor> in) -> std::vector<Tensor> {
+    const Tensor x = model.embed(in[kTokens]);
+    const Tensor place = in[kLengths].view({x.size(0), 1, 1}) + arange(x.size(1));
+    return {next_of(model, in, x, model.layers[0].attention.places_at(place, x, in[kKeys]))};
+  };
+}
+
+}  // namespace
+
+CompiledLlama::CompiledLlama(const Llama& model, const CompileOptions& options)
+    : model_(model), begin_(beginning(model), options), go_on_(going_on(model), options) {}
+
+Tensor CompiledLlama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayView<std::int64_t> counts,
+                                  Site site) const {
+  return as_call("CompiledLlama", site, [&] {
+    const LlamaConfig& config = model_.config();
+    const std::int64_t before = tokens_before(&caches, config.layers, tokens, config.context);
+    const InferenceMode inference;
+    const std::int64_t batch = tokens.size(0).value(), count = tokens.size(1).value();
+    const DType dtype = autocast_dtype().value_or(model_.embed.weight.dtype());
+    std::vector<Tensor> inputs(kSlots);
+    for (KvCache& cache : caches) {
+      const KvSlots& slots = cache.reserve({batch, config.kv_heads, count, config.width / config.heads},
+                                           {dtype, tokens.device()}, counts);
+      inputs.push_back(slots.keys);
+      inputs.push_back(slots.values);
+    }
+    std::vector<std::int64_t> last(static_cast<std::size_t>(batch), count - 1);
+    for (std::size_t i = 0; i < counts.size(); ++i) last[i] = std::max<std::int64_t>(counts[i], 1) - 1;
+    const std::int64_t room = inputs[kSlots].size(2).value();
+    const std::int64_t keys = (before + count + kKeysOfAPlan - 1) / kKeysOfAPlan * kKeysOfAPlan;
+    inputs[kTokens] = tokens.contiguous();  // another order of strides would be another graph
+    inputs[kLast] = from_data(last, {batch});
+    inputs[kLengths] = from_data(caches.front().lengths(), {batch});
+    inputs[kKeys] = arange(std::min(keys, room));
+    Tensor logits = (before == 0 ? begin_ : go_on_)(inputs)[0];
+    for (KvCache& cache : caches) cache.advance(count, counts);
+    return logits;
+  });
+}
+
+}  // namespace pel::nn

@@ -1,0 +1,148 @@
+// The explanation of a compiled function: what it says agrees with what runs.
+#include <regex>
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include "pellucid/pellucid.h"
+
+namespace pel {
+namespace {
+
+struct Moved {
+  std::uint64_t read = 0, written = 0;
+  std::vector<std::string> kernels;
+};
+
+template <class F>
+Moved profiled(const F& call) {
+  Moved sum;
+  Profile profile;
+  call();
+  profile.stop();
+  profile.each([&](const ProfileEvent& e) {
+    if (e.kind != ProfileEvent::Kind::Kernel) return;
+    sum.read += e.bytes_read;
+    sum.written += e.bytes_written;
+    sum.kernels.emplace_back(e.name);
+  });
+  return sum;
+}
+Moved explained(const CompileExplanation& explanation) {
+  Moved sum;
+  for (const auto& kernel : explanation.graphs.at(0).kernels) {
+    sum.read += kernel.bytes_read;
+    sum.written += kernel.bytes_written;
+    sum.kernels.push_back(kernel.name);
+  }
+  return sum;
+}
+
+TEST(CompileExplanation, BytesAreThoseOfTheProfiler) {
+  const NoGrad no_grad;
+  const nn::GegluMlp mlp(64, 256);
+  const nn::TransformerBlock<nn::RmsNorm, nn::GegluMlp> block({.width = 64, .heads = 4}, 128);
+  const auto fast_mlp = compile(mlp);
+  const auto fast_block = compile([&](const Tensor& x) { return block(x); });
+  const auto expect_equal = [](const auto& fast, const Tensor& x) {
+    fast(x);
+    const Moved said = explained(fast.explain(x)), ran = profiled([&] { fast(x); });
+    EXPECT_EQ(said.kernels, ran.kernels);
+    EXPECT_EQ(said.read, ran.read);
+    EXPECT_EQ(said.written, ran.written);
+  };
+  for (const int rows : {7, 1, 300}) expect_equal(fast_mlp, randn({rows, 64}));
+  for (const int tokens : {3, 200}) expect_equal(fast_block, randn({2, tokens, 64}));
+}
+
+TEST(CompileExplanation, TheGegluMlpAsText) {
+  const NoGrad no_grad;
+  const nn::GegluMlp mlp(512, 1408);
+  const auto fast = compile([&](const Tensor& x) { return mlp(x); });
+  std::string text = fast.explain(randn({256, 512})).text();
+  // Lines of this file; kernels, times and working space of this machine.
+  const auto mask = [&](const char* pattern, const char* instead) {
+    text = std::regex_replace(text, std::regex(pattern), instead);
+  };
+  mask("explain_test.cc:[0-9]+", "test.cc:1");
+  mask("family_gemm.cc:[0-9]+", "family_gemm.cc:20");  // compilers differ in the line of a check of several
+  mask("\n +\\(test", " (test");                       // a longer name stands on a line of its own
+  mask("poi_fused_gelu_mul_0_[a-z0-9]+ +", "poi_fused_gelu_mul_0 ");
+  mask("([0-9]\\.) (?!poi_)[a-zA-Z0-9_:]+ +([0-9])", "$1 product $2");
+  mask("chosen: the least predicted time.*(\n        .*)*", "chosen: by time");
+  mask("memory: [0-9.]+ [kM]B", "memory: 1 MB");
+  EXPECT_EQ(text, R"(graph(f32[s0, s1]) at s0 = 256, s1 = 512
+
+  one compile serves
+    input 0: axis 0 may have any size; axis 1, s1, must keep s1 == 512 (asked by family_gemm.cc:20);
+      another dtype, rank, device or order of strides compiles again
+    where the size of axis 1 of input 0 is 512 (family_gemm.cc:20)
+
+  kernels                                                                            read    written
+  1. product 3.41 MB    1.44 MB
+      %3 = mm(%0, %2) (matmul.cc:44)
+      chosen: by time
+  2. product 3.41 MB    1.44 MB
+      %7 = mm(%0, %6) (matmul.cc:44)
+      chosen: by time
+  3. poi_fused_gelu_mul_0 2.88 MB    1.44 MB
+      %4 = gelu(%3, 'tanh') (test.cc:1)
+      %8 = mul(%4, %7) (test.cc:1)
+      not written: %4, f32[s0, 1408]: 5632*s0 bytes, 1.44 MB
+      chosen: compiled for this graph
+  4. product 4.33 MB     524 kB
+      %11 = mm(%8, %10) (matmul.cc:44)
+      chosen: by time
+  all                                                                             14.0 MB    4.85 MB
+  not written, by fusion: 1.44 MB
+
+  memory: 1 MB at the peak, 524 kB of it for results
+
+  not fused
+    fuse_pointwise: %3 is written by mm and read by gelu: mm is no loop over elements (test.cc:1)
+    fuse_pointwise: %7 is written by mm and read by mul: mm is no loop over elements (test.cc:1)
+
+  decided
+    fuse_pointwise: poi_fused_gelu_mul_0 computes 2 calls: not written to memory: %4 (test.cc:1)
+)");
+  std::istringstream lines(fast.explain(randn({256, 512})).text());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(CompileExplanation, JsonHasAVersionAndTheSameNumbers) {
+  const NoGrad no_grad;
+  const nn::GegluMlp mlp(64, 256);
+  const auto fast = compile(mlp);
+  const CompileExplanation said = fast.explain(randn({7, 64}));
+  simdjson::dom::parser parser;
+  const std::string text = said.json();
+  const simdjson::dom::element json = parser.parse(text);
+  EXPECT_EQ(std::string_view(json["schema"]), "pellucid.compile/1");
+  const simdjson::dom::element graph = json["graphs"].at(0);
+  EXPECT_EQ(std::int64_t(graph["peak_bytes"]), fast.peak_bytes(randn({7, 64})));
+  std::uint64_t read = 0;
+  for (const simdjson::dom::element kernel : graph["kernels"]) read += std::uint64_t(kernel["bytes_read"]);
+  EXPECT_EQ(read, explained(said).read);
+  EXPECT_EQ(std::string_view(graph["kernels"].at(2)["saved"].at(0)["formula"]), "1024*s0");
+}
+
+TEST(CompileExplanation, SaysWhichCallsCompileAgain) {
+  const NoGrad no_grad;
+  const nn::Linear linear(8, 4);
+  const auto fast = compile(linear);
+  fast(randn({3, 8}));
+  const CompileExplanation::Graph graph = fast.explain().graphs.at(0);
+  EXPECT_NE(graph.inputs[0].forecast.find("axis 0 may have any size"), std::string::npos);
+  EXPECT_TRUE(graph.inputs[0].axes[0].guards.empty());
+  ASSERT_EQ(graph.inputs[0].axes[1].guards.size(), 1u);
+  EXPECT_EQ(graph.guards[graph.inputs[0].axes[1].guards[0]].words, "the size of axis 1 of input 0 is 8");
+  // And so it is.
+  fast(randn({5, 8}));
+  EXPECT_EQ(fast.compiles(), 1u);
+  fast(randn({8, 5}).t());
+  EXPECT_EQ(fast.compiles(), 2u);
+  EXPECT_EQ(fast.explain().graphs.size(), 2u);
+}
+
+}  // namespace
+}  // namespace pel

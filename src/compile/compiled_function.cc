@@ -140,7 +140,8 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::find(ArrayView<
   const std::shared_lock lock(mutex_);
   for (auto ready = ready_.rbegin(); ready != ready_.rend(); ++ready)
     if (has_signature(inputs, (*ready)->signature) && (*ready)->graph->gradients.fit(inputs) &&
-        has_signature((*ready)->graph->gradients.read(inputs), (*ready)->of_gradients))
+        ((*ready)->of_gradients.empty() ||
+         has_signature((*ready)->graph->gradients.read(inputs), (*ready)->of_gradients)))
       return *ready;
   return nullptr;
 }
@@ -204,7 +205,8 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
   auto ready = std::make_shared<Ready>();
   ready->graph = serving;
   ready->signature = signature_of(inputs);
-  ready->of_gradients = signature_of(serving->gradients.read(inputs));
+  const std::vector<Tensor> gradients = serving->gradients.read(inputs);
+  if (!gradients.empty()) ready->of_gradients = signature_of(gradients);
   ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, *symbols);
   const std::lock_guard lock(mutex_);
   if (is_new) graphs_.push_back(serving);
@@ -213,22 +215,21 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
   return ready;
 }
 
-std::shared_ptr<const Plan> CompiledFunction::plan_for(ArrayView<Tensor> inputs) {
+std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::ready_for(ArrayView<Tensor> inputs) {
   std::shared_ptr<const Ready> ready = find(inputs);
-  if (ready == nullptr) ready = make(inputs);
-  return ready->plan;
+  return ready != nullptr ? ready : make(inputs);
 }
 
+std::shared_ptr<const Plan> CompiledFunction::plan_for(ArrayView<Tensor> inputs) {
+  return ready_for(inputs)->plan;
+}
 std::shared_ptr<const CompiledGraph> CompiledFunction::graph_for(ArrayView<Tensor> inputs) {
-  std::shared_ptr<const Ready> ready = find(inputs);
-  if (ready == nullptr) ready = make(inputs);
-  return ready->graph;
+  return ready_for(inputs)->graph;
 }
 
 std::vector<Tensor> CompiledFunction::operator()(ArrayView<Tensor> inputs) {
   if (is_capturing()) return f_(inputs);
-  std::shared_ptr<const Ready> ready = find(inputs);
-  if (ready == nullptr) ready = make(inputs);
+  const std::shared_ptr<const Ready> ready = ready_for(inputs);
   if (replays_ == Replays::Verified) check_again(*ready->graph, inputs);
   const LeafGradients& gradients = ready->graph->gradients;
   if (gradients.list.empty()) return ready->plan->run(inputs);

@@ -56,6 +56,7 @@ class CompiledFunction {
   };
   std::shared_ptr<const Ready> find(ArrayView<Tensor> inputs);
   std::shared_ptr<const Ready> make(ArrayView<Tensor> inputs);
+  std::shared_ptr<const Ready> ready_for(ArrayView<Tensor> inputs);  // found or made
   std::shared_ptr<const CompiledGraph> compile_for(ArrayView<Tensor> inputs);
   void check_again(const CompiledGraph& captured, ArrayView<Tensor> inputs) const;
 

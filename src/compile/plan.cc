@@ -11,11 +11,10 @@
 #include "compile/arena.h"
 #include "compile/effects.h"
 #include "compile/fake_run.h"
-#include "compile/row_loops.h"
+#include "compile/row_calls.h"
 #include "dispatch/choice.h"
 #include "dispatch/op_table.h"
 #include "dispatch/rows.h"
-#include "profile/records.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
@@ -48,6 +47,11 @@ std::string reason_for(const Op& op, const Kernel& taken, KernelArgs args,
   if (taken.predict != nullptr)
     return fmt::format("the least predicted time, {}{}", readable_ns(taken.predict(args)), refusals);
   return candidates == 1 ? "the only one of its kind" : "the first that takes the call" + refusals;
+}
+
+// As the profiler has it.
+std::string full_name(const Kernel& kernel, const KernelArgs& args) {
+  return kernel.describe == nullptr ? kernel.name : kernel.describe(args);
 }
 
 // Outputs that a kernel may write where it reads them.
@@ -490,7 +494,7 @@ std::vector<std::string> Plan::kernels() const {
   for (const Step& step : steps_) {
     KernelArgs args = arguments_of(step, operands_.data() + step.operand, numbers_.data());
     args.context = step.kernel.context;
-    names.push_back(step.kernel.describe == nullptr ? step.kernel.name : step.kernel.describe(args));
+    names.push_back(full_name(step.kernel, args));
   }
   return names;
 }
@@ -502,15 +506,10 @@ std::vector<PlannedKernel> Plan::planned_kernels() const {
     KernelArgs args = arguments_of(step, operands.data(), numbers_.data());
     args.context = step.kernel.context;
     PlannedKernel& made = kernels.emplace_back();
-    made.name = step.kernel.describe == nullptr ? step.kernel.name : step.kernel.describe(args);
+    made.name = full_name(step.kernel, args);
     made.node = step.node;
     made.is_whole_node = step.op == nullptr;
-    for (int i = 0; i < args.output_count + args.input_count; ++i) {
-      const Operand& o = args.operands[i];
-      (i < args.output_count ? made.bytes_written : made.bytes_read) +=
-          profile::elements_addressed(static_cast<std::size_t>(o.rank), o.sizes, o.strides) *
-          static_cast<std::uint64_t>(size_bytes(static_cast<DType>(o.dtype)));
-    }
+    fill_bytes(args, made.bytes_read, made.bytes_written);
     made.reason = step.op == nullptr ? "compiled for this graph"
                                      : reason_for(*step.op, step.kernel, args, step.computation);
   }

@@ -88,6 +88,15 @@ std::uint64_t bytes_addressed(const Operand& o) {
          static_cast<std::uint64_t>(size_bytes(static_cast<DType>(o.dtype)));
 }
 
+}  // namespace
+
+void fill_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written) {
+  for (int i = 0; i < args.output_count; ++i) written += bytes_addressed(output(args, i));
+  for (int i = 0; i < args.input_count; ++i) read += bytes_addressed(input(args, i));
+}
+
+namespace {
+
 // To describe a call takes a microsecond or more: each thread remembers those it has seen last, by the words
 // of their shapes and by their numbers.
 const char* described(const Kernel& kernel, const KernelArgs& args, const std::uint64_t* shapes,
@@ -111,11 +120,6 @@ const char* described(const Kernel& kernel, const KernelArgs& args, const std::u
   Seen& entry = seen[hash >> 56];
   if (entry.hash != hash || entry.name == nullptr) entry = {hash, interned(kernel.describe(args))};
   return entry.name;
-}
-
-void fill_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written) {
-  for (int i = 0; i < args.output_count; ++i) written += bytes_addressed(output(args, i));
-  for (int i = 0; i < args.input_count; ++i) read += bytes_addressed(input(args, i));
 }
 
 // Whether the tensors that an op was given are what its kernel reads, one by one.

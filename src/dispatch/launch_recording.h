@@ -37,6 +37,8 @@ inline const char* zero_ended_name(const Op& op) { return op.name().data(); }  /
 // As a kernel sees a tensor, which lives at least as long.
 void fill_operand_of(Operand& operand, const Tensor& tensor);
 PelScalar number_argument(const Scalar& number);
+// What a kernel reads and writes, as the profiler counts it: elements that repeat count once.
+void fill_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written);
 
 // Runs a kernel that was chosen before, counted and recorded like any other, for the line `site`.
 void launch_planned(const char* op_name, const Site& site, const Kernel& kernel, Stream& stream,

@@ -9,7 +9,9 @@ endif()
 foreach(source IN LISTS benches)
   cmake_path(GET source STEM name)
   add_executable(bench_${name} ${source})
-  if(name MATCHES "^(mlp_fused|compile_replay)$")  # over internals alone
+  if(name STREQUAL "doctor")
+    target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_doctor)
+  elseif(name MATCHES "^(mlp_fused|compile_replay)$")  # over internals alone
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_static)
   else()
     target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)
@@ -28,6 +30,21 @@ foreach(source IN LISTS peers)
   add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
   target_link_libraries(peer_${name} PRIVATE pellucid_flags)
 endforeach()
+
+# The doctor's make and read traces.
+foreach(side IN ITEMS bench_doctor peer_doctor_inflate peer_doctor_pace)
+  if(NOT TARGET ${side})
+    continue()
+  endif()
+  target_compile_definitions(${side} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}/bench" "${PROJECT_SOURCE_DIR}/tests"
+    "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${side} PRIVATE fmt::fmt "${ISAL_LIBRARY}" "${ZSTD_LIBRARY}")
+endforeach()
+if(TARGET peer_doctor_inflate)
+  find_package(ZLIB REQUIRED)
+  target_link_libraries(peer_doctor_inflate PRIVATE ZLIB::ZLIB)
+endif()
 
 if(PELLUCID_ONEDNN)
   file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_onednn/*.cc")

@@ -12,9 +12,29 @@ foreach(source IN LISTS examples)
   elseif(name STREQUAL "chat")
     set(arguments --temperature 0 --most 16 --ask "What is the capital of France?" --ask "What is 2 + 3?")
   endif()
+  if(name STREQUAL "profile")  # the doctor reads it in the test cli
+    set(arguments "${PROJECT_BINARY_DIR}/own_trace.json")
+  endif()
   add_test(NAME example_${name} COMMAND example_${name} ${arguments})
   set_tests_properties(example_${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)  # weights that are not there
 endforeach()
+
+if(TEST example_profile)
+  set_tests_properties(example_profile PROPERTIES FIXTURES_SETUP own_trace)
+endif()
+
+# A script for users of PyTorch.
+if(TARGET pellucid-doctor)
+  set(python_with_torch Python3::Interpreter)
+  if(EXISTS "${PELLUCID_PEERS_DIR}/bin/python")
+    set(python_with_torch "${PELLUCID_PEERS_DIR}/bin/python")
+  endif()
+  add_test(NAME example_profile_torch
+    COMMAND ${python_with_torch} "${PROJECT_SOURCE_DIR}/examples/profile_torch.py"
+      --doctor $<TARGET_FILE:pellucid-doctor> --no-open "${PROJECT_BINARY_DIR}")
+  set_tests_properties(example_profile_torch PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
+    PASS_REGULAR_EXPRESSION "gelu, mul")
+endif()
 
 # Writes docs/gemm.md.
 add_executable(pellucid-gemm-page EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/gemm_page/main.cc")

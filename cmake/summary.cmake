@@ -10,6 +10,7 @@ message(STATUS "Pellucid ${PROJECT_VERSION}
    ccache                  ${PELLUCID_CCACHE}
    ops                     ${PELLUCID_OP_COUNT}
    LLVM                    ${LLVM_PACKAGE_VERSION}, at run time: ${PELLUCID_JIT}
+   Parquet tables          ${PELLUCID_FLEET}
    warnings as errors      ${PELLUCID_WERROR}
    sanitizers              ${PELLUCID_SANITIZE}
    concurrency tests only  ${PELLUCID_CONCURRENCY_TESTS_ONLY}

@@ -5,7 +5,7 @@
 
 using namespace pel;
 
-int main() {
+int main(int argc, char** argv) {
   manual_seed(0);
   const Tensor x = randn({256, 512});
   const Tensor gate = randn({1408, 512}), up = randn({1408, 512}), down = randn({512, 1408});
@@ -21,6 +21,7 @@ int main() {
   Profile profile;
   for (int i = 0; i < 3; ++i) mlp();
   std::cout << profile.table() << '\n' << profile.table(ProfileBy::Kernel);
+  if (argc > 1) profile.write_trace(argv[1]);  // for `pellucid doctor`, or a viewer
 
   try {
     expect("kernels == 4", mlp);

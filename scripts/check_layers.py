@@ -17,6 +17,7 @@ HOMES = [
     (re.compile(r"llvm(-c)?/"), "src/codegen/llvm"),
     (re.compile(r"oneapi/|dnnl"), "src/backends/cpu/onednn"),
     (re.compile(r"CL/"), "src/backends/opencl"),
+    (re.compile(r"(arrow|parquet)/"), "src/fleet/arrow"),
     (re.compile(r"cuda|cublas|cudnn|cupti|nvrtc|nccl"), "src/backends/cuda"),
 ]
 
@@ -96,6 +97,7 @@ def self_test():
         ("src/backends/cpu/onednn/a.cc", "#include <oneapi/dnnl/dnnl.hpp>\n", None),
         ("src/tensor/a.cc", "#include <dnnl.hpp>\n", "only by .cc files of src/backends/cpu/"),
         ("src/backends/cpu/onednn/a.cc", "#include <CL/cl.h>\n", "only by .cc files of src/backends/opencl/"),
+        ("src/tensor/a.cc", "#include <parquet/arrow/writer.h>\n", "only by .cc files of src/fleet/arrow/"),
         ("include/pellucid/a.h", "#include <cuda_runtime.h>\n", "only by .cc files of src/backends/cuda/"),
     ]
     for name, text, expected in cases:

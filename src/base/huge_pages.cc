@@ -6,11 +6,15 @@
 
 namespace pel {
 
+std::byte* map_pages(std::size_t bytes) {
+  void* begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return begin == MAP_FAILED ? nullptr : static_cast<std::byte*>(begin);
+}
+
 std::byte* map_huge_pages(std::size_t bytes) {
   constexpr std::size_t kSlack = kHugePageBytes;
-  void* raw = mmap(nullptr, bytes + kSlack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  auto* begin = static_cast<std::byte*>(raw);
+  std::byte* const begin = map_pages(bytes + kSlack);
+  if (begin == nullptr) return nullptr;
   auto* aligned =
       reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(begin) + kSlack - 1) / kSlack * kSlack);
   const auto before = static_cast<std::size_t>(aligned - begin);

@@ -10,4 +10,7 @@ inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 // Zeroed, and aligned to a huge page; given back by munmap. Null: the system has none left.
 std::byte* map_huge_pages(std::size_t bytes);
 
+// The same in pages of the usual size.
+std::byte* map_pages(std::size_t bytes);
+
 }  // namespace pel

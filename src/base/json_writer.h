@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace pel {
 
 class JsonWriter {
@@ -54,17 +56,23 @@ class JsonWriter {
 };
 
 namespace detail {
+// Broken UTF-8 becomes U+FFFD. Control characters are escaped, those of two bytes too: some terminals obey
+// them.
 inline void append_quoted(std::string& to, std::string_view text) {
   to += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = code_point_at(text, at);
+    if (c.value == '"' || c.value == '\\') {
       to += '\\';
-      to += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      to += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+      to += text[at];
+    } else if (c.value < 0x20 || (c.value >= 0x7f && c.value < 0xa0)) {
+      to += fmt::format("\\u{:04x}", static_cast<unsigned>(c.value));
+    } else if (c.value == kReplacementCharacter) {
+      to += kReplacementUtf8;
     } else {
-      to += c;
+      to += text.substr(at, c.size);
     }
+    at += c.size;
   }
   to += '"';
 }

@@ -66,43 +66,62 @@ Order sorted(const std::vector<ArenaPiece>& pieces, Order order, Key key) {
   return order;
 }
 
-// What finds a host goes there, the largest first; gives the others.
+// Bytes in use at each step.
+std::vector<std::int64_t> in_use(const std::vector<ArenaPiece>& pieces) {
+  std::size_t steps = 0;
+  for (const ArenaPiece& piece : pieces) steps = std::max(steps, piece.last + 1);
+  std::vector<std::int64_t> bytes(steps + 1);
+  for (const ArenaPiece& piece : pieces) {
+    bytes[piece.first] += piece.bytes;
+    bytes[piece.last + 1] -= piece.bytes;
+  }
+  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+  return bytes;
+}
+
+// Pieces go to hosts where the most is in use, the largest first, as long as that makes the most less. Gives
+// the others.
 Order fill_hosts(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& hosts, const Order& largest) {
   Order smallest_host(hosts.size());
   std::iota(smallest_host.begin(), smallest_host.end(), std::size_t{0});
   std::ranges::sort(smallest_host, {}, [&](std::size_t host) { return std::pair(hosts[host].bytes, host); });
   std::vector<Filling> inside(hosts.size(), Filling(pieces));
-  Order others;
-  for (const std::size_t piece : largest) {
+  const auto finds_host = [&](std::size_t piece) {
     ArenaPiece& p = pieces[piece];
-    p.host.reset();
     for (const std::size_t host : smallest_host) {
       if (p.last >= hosts[host].first || p.bytes > hosts[host].bytes) continue;
       const std::int64_t offset = inside[host].lowest(p);
       if (offset + p.bytes > hosts[host].bytes) continue;
       inside[host].place(piece, offset);
       p.host = host;
+      return true;
+    }
+    return false;
+  };
+  for (ArenaPiece& piece : pieces) piece.host.reset();
+  std::vector<std::int64_t> bytes = in_use(pieces);
+  Order others = largest;
+  std::vector<bool> has_none(pieces.size());  // a host: none has room, nor will have
+  for (bool is_less = !hosts.empty(); is_less;) {
+    const auto top = static_cast<std::size_t>(std::ranges::max_element(bytes) - bytes.begin());
+    is_less = false;
+    for (auto piece = others.begin(); piece != others.end() && !is_less; ++piece) {
+      const ArenaPiece& p = pieces[*piece];
+      if (has_none[*piece] || p.first > top || p.last < top) continue;
+      is_less = finds_host(*piece);
+      has_none[*piece] = !is_less;
+      if (!is_less) continue;
+      for (std::size_t step = p.first; step <= p.last; ++step) bytes[step] -= p.bytes;
+      others.erase(piece);
       break;
     }
-    if (!p.host) others.push_back(piece);
   }
   return others;
 }
 
 }  // namespace
 
-std::int64_t most_in_use(const std::vector<ArenaPiece>& pieces) {
-  std::size_t steps = 0;
-  for (const ArenaPiece& piece : pieces) steps = std::max(steps, piece.last + 1);
-  std::vector<std::int64_t> change(steps + 1);
-  for (const ArenaPiece& piece : pieces) {
-    change[piece.first] += piece.bytes;
-    change[piece.last + 1] -= piece.bytes;
-  }
-  std::int64_t now = 0, most = 0;
-  for (const std::int64_t bytes : change) most = std::max(most, now += bytes);
-  return most;
-}
+std::int64_t most_in_use(const std::vector<ArenaPiece>& pieces) { return std::ranges::max(in_use(pieces)); }
 
 std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& hosts) {
   Order all(pieces.size());

@@ -11,6 +11,7 @@
 #include "autograd/leaf_watch.h"
 #include "base/check.h"
 #include "compile/effects.h"
+#include "dispatch/op_table.h"
 #include "dispatch/registry.h"
 #include "tensor/dim_context.h"
 #include "tensor/element.h"
@@ -100,6 +101,17 @@ class Recorder final : public autograd::LeafWatch {
     }
   }
 
+  // contiguous and reshape, which give a view or a copy.
+  void record_parts(const Op& op, BoxedCall& call) {
+    call.redispatch(op);
+    const auto memory = [&](const Value& value) {
+      return memories_.find(std::get<Tensor>(value).header()->storage);
+    };
+    const auto from = memory(call.args[0]), to = memory(call.results[0]);
+    if (from != to && from != memories_.end() && to != memories_.end())
+      copies_.push_back({from->second.number, to->second.number, graph_.nodes.size()});
+  }
+
   Tensor& gradient(autograd::LeafNode& leaf) override {
     const auto [entry, is_new] = entry_of(leaf);
     if (is_new) begin(*entry, leaf);
@@ -136,7 +148,7 @@ class Recorder final : public autograd::LeafWatch {
               what, describe(tensor));
   }
 
-  Captured finish(const std::vector<Tensor>& outputs) {
+  std::optional<Captured> finish(const std::vector<Tensor>& outputs) {
     for (std::size_t i = 0; i < fakes_.size(); ++i) {
       PEL_CHECK(
           gradient_kind(fakes_[i]) == guards_.inputs[i].gradient, CaptureError,
@@ -179,6 +191,7 @@ class Recorder final : public autograd::LeafWatch {
             t, is_leaf ? autograd::current_history(t)->edge.node.get() : nullptr);
       }
     }
+    if (!graph_.sizes->asks_for_views && tells_copies_from_views()) return std::nullopt;
     captured.graph = std::move(graph_);
     captured.guards = std::move(guards_);
     return captured;
@@ -190,6 +203,11 @@ class Recorder final : public autograd::LeafWatch {
     autograd::NodePtr node;
     bool is_outside = true;  // an input or held by the function, not made by it
     Tensor first, current;
+  };
+  // What an op gave that gives a view where strides allow it: storages, and the node behind.
+  struct LayoutCopy {
+    std::uint32_t from, to;
+    std::size_t made_before;
   };
   struct Memory {
     std::uint32_t number;
@@ -254,6 +272,30 @@ class Recorder final : public autograd::LeafWatch {
   static bool has_open_gradient(const Tensor& output) {
     if (!output.requires_grad() || output.is_leaf()) return false;
     return !autograd::current_history(output)->edge.node->is_released();
+  }
+  // Whether some result would be another one if a copy that is a view at other sizes were one.
+  bool tells_copies_from_views() const {
+    const std::vector<bool> is_written = written_storages(graph_);
+    return std::ranges::any_of(copies_, [&](const LayoutCopy& copy) {
+      return (is_written[copy.from] && is_changed_under(copy.from, copy.to, copy.made_before)) ||
+             (is_written[copy.to] && is_changed_under(copy.to, copy.from, copy.made_before));
+    });
+  }
+  // Whether `written` is written to from node `first` on, and `other` is seen after that.
+  bool is_changed_under(std::uint32_t written, std::uint32_t other, std::size_t first) const {
+    const auto is_of = [&](std::uint32_t storage) {
+      return [this, storage](ValueId id) { return graph_[id].storage == storage; };
+    };
+    bool is_changed = false, is_seen = false;
+    for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
+      for (const GraphArg& arg : graph_.nodes[i].args)
+        for_values(arg, [&](ValueId id) { is_seen = is_seen || (is_changed && is_of(other)(id)); });
+      is_changed = is_changed || std::ranges::any_of(written_values(graph_.nodes[i]), is_of(written));
+    }
+    const bool is_callers = std::ranges::any_of(graph_.values, [&](const GraphValue& value) {
+      return value.storage == other && value.origin != GraphValue::Origin::Node;
+    });
+    return is_seen || (is_changed && (is_callers || std::ranges::any_of(graph_.outputs, is_of(other))));
   }
   // A composite op that a graph holds as one call has its gradient from its parts.
   static bool goes_through_parts(const Op& op, const BoxedCall& call) {
@@ -382,6 +424,7 @@ class Recorder final : public autograd::LeafWatch {
   std::unordered_map<std::uint32_t, Tensor> stand_ins_;  // of constants
   std::unordered_map<const detail::StorageHeader*, Memory> memories_;
   std::uint32_t memory_count_ = 0;
+  std::vector<LayoutCopy> copies_;
   std::deque<Leaf> leaves_;
   std::unordered_map<const autograd::Node*, std::size_t> leaf_numbers_;
   std::unordered_map<const autograd::Node*, std::uint32_t> input_leaves_;
@@ -393,6 +436,7 @@ void handle(const Op& op, BoxedCall& call) {
   PEL_ASSERT(recorder != nullptr, "only a capture turns its key on");
   recorder->record(op, call);
 }
+void handle_layout(const Op& op, BoxedCall& call) { recorder->record_parts(op, call); }
 
 struct RecorderScope {
   explicit RecorderScope(Recorder& current) {
@@ -412,11 +456,17 @@ struct RecorderScope {
 
 bool is_capturing() { return recorder != nullptr; }
 
-void register_capture() { Registry::set_fallback(Key::Capture, handle); }
+void register_capture() {
+  Registry::set_fallback(Key::Capture, handle);
+  Registry::set_handler(op<"contiguous">(), Key::Capture, handle_layout);
+  Registry::set_handler(op<"reshape">(), Key::Capture, handle_layout);
+}
 
-Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
-  wire_runtime();
+// None: what it computes depends on which copies are views, and nobody has asked.
+static std::optional<Captured> capture_once(const TensorFunction& f, ArrayView<Tensor> inputs,
+                                            bool asks_for_views) {
   Recorder current;
+  current.sizes().asks_for_views = asks_for_views;
   const RecorderScope scope(current);
   const DimContextScope dims(current.sizes());
   const KeyScope on(Key::Capture, Key::Profile);  // what is recorded of a call is its run
@@ -427,9 +477,16 @@ Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
     PEL_CHECK(inputs[i].defined() && inputs[i].has_data(), CaptureError, "input {} has no data", i);
     fakes.push_back(current.add_input(inputs[i]));
   }
-  Captured captured = current.finish(f(fakes));
-  verify(captured.graph);
+  std::optional<Captured> captured = current.finish(f(fakes));
+  if (captured) verify(captured->graph);
   return captured;
+}
+
+Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
+  wire_runtime();
+  std::optional<Captured> captured = capture_once(f, inputs, false);
+  if (!captured) captured = capture_once(f, inputs, true);
+  return std::move(*captured);
 }
 
 }  // namespace pel::compiler

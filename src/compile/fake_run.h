@@ -15,7 +15,9 @@ class FakeRun {
  public:
   FakeRun(const Graph& graph, const std::vector<std::int64_t>& symbols);
 
+  const Graph& graph() const { return graph_; }
   const Tensor& operator[](ValueId id) { return run_[id]; }
+  Dim number(Dim dim) const { return run_.number(dim); }
   std::vector<Value> arguments(const GraphNode& node) { return run_.arguments(node); }
   std::vector<RecordedLaunch> call(const GraphNode& node);
 

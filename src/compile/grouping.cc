@@ -16,6 +16,7 @@ Grouping::Grouping(const Graph& graph) : graph_(graph), before_(dependencies(gra
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     group_of_.push_back(n);
     groups_.push_back({n});
+    spanning_.push_back(0);
     for (const GraphArg& result : graph.nodes[n].results)
       for_values(result, [&](ValueId id) { maker_[id.number] = n; });
     for (const GraphArg& arg : graph.nodes[n].args)
@@ -75,6 +76,12 @@ std::string Grouping::join(std::size_t a, std::size_t b) {
   if (needs_through_others(a, b) || needs_through_others(b, a))
     return "what stands between them needs the one and is needed by the other";
   std::vector<std::size_t> joined = together(a, b);
+  const auto count = [&](const std::vector<std::size_t>& group, int change) {
+    for (std::size_t n = group.front() + 1; n <= group.back(); ++n) spanning_[n] += change;
+  };
+  count(groups_[a], -1);
+  count(groups_[b], -1);
+  count(joined, 1);
   for (const std::size_t node : joined) group_of_[node] = a;
   groups_[a] = std::move(joined);
   groups_[b].clear();
@@ -84,14 +91,16 @@ std::string Grouping::join(std::size_t a, std::size_t b) {
 bool Grouping::needs_through_others(std::size_t group, std::size_t needed) const {
   std::vector<bool> is_seen(graph_.nodes.size());
   std::vector<std::size_t> pending;
+  // Groups before this node need none behind it.
+  std::size_t begin = groups_[needed].front();
+  while (spanning_[begin] != 0) --begin;
   const auto look_before = [&](std::size_t own) {
     for (const std::size_t node : groups_[own]) {
       for (const std::size_t earlier : before_[node]) {
         const std::size_t other = group_of_[earlier];
         if (other == own || other == group || is_seen[other] || (own == group && other == needed)) continue;
         is_seen[other] = true;
-        // What ends before it begins cannot need it.
-        if (groups_[other].back() >= groups_[needed].front()) pending.push_back(other);
+        if (groups_[other].back() >= begin) pending.push_back(other);
       }
     }
   };

@@ -31,6 +31,8 @@ class Grouping {
   // Group b becomes a part of a. Empty, or why that cannot be.
   std::string join(std::size_t a, std::size_t b);
 
+  bool is_output(ValueId id) const { return is_output_.contains(id.number); }
+
   // One node for the calls of a group.
   GraphNode fused(const std::vector<std::size_t>& nodes, std::string_view prefix, int number) const;
   // The graph's nodes in an order in which the groups can run, each group of several made by `fuse`.
@@ -54,6 +56,7 @@ class Grouping {
   std::vector<std::vector<std::size_t>> before_;
   std::vector<std::size_t> group_of_;
   std::vector<std::vector<std::size_t>> groups_;  // empty: joined to another
+  std::vector<int> spanning_;  // for each node, groups that begin before it and end there or later
   std::vector<std::optional<std::size_t>> maker_;
   std::vector<std::vector<std::size_t>> readers_;
   std::set<std::uint32_t> is_output_;

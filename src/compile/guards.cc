@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sort_stably.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
@@ -24,44 +25,73 @@ bool holds(detail::DimRelation relation, std::int64_t left, std::int64_t right) 
   return false;
 }
 
+enum class SizeOne { Any, Counts };  // the strides of axes of size 1
+
 // Whether strides are those of a dense tensor whose axes lie in `order`.
-bool is_dense_in(const Tensor& tensor, const std::vector<std::uint32_t>& order) {
+bool is_dense_in(const Tensor& tensor, const std::vector<std::uint32_t>& order, SizeOne size_one) {
   std::int64_t next = 1;
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     const std::int64_t size = tensor.sizes()[*axis].value();
-    if (size != 1 && tensor.strides()[*axis].value() != next) return false;
+    const bool counts = size != 1 || size_one == SizeOne::Counts;
+    if (counts && tensor.strides()[*axis].value() != next) return false;
     next *= std::max<std::int64_t>(size, 1);
   }
   return true;
 }
 
-}  // namespace
+std::vector<std::uint32_t> row_major(const Tensor& tensor) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(tensor.dim()));
+  std::iota(order.begin(), order.end(), 0u);
+  return order;
+}
 
-InputLayout layout_of(const Tensor& tensor) {
-  InputLayout layout;
-  layout.order.resize(static_cast<std::size_t>(tensor.dim()));
-  std::iota(layout.order.begin(), layout.order.end(), 0u);
-  layout.is_dense = is_dense_in(tensor, layout.order);
-  if (layout.is_dense) return layout;  // row-major wins where axes of size 1 leave a choice
-  // A bubble sort: stable, and axes of size 1 stay where they are.
+// From the longest stride to the shortest, and of equal ones an axis of size 1 last, as in a dense tensor.
+std::vector<std::uint32_t> by_stride(const Tensor& tensor) {
+  std::vector<std::uint32_t> order = row_major(tensor);
+  sort_stably(order, [&](std::uint32_t a, std::uint32_t b) {
+    const std::int64_t left = tensor.strides()[a].value(), right = tensor.strides()[b].value();
+    return left != right ? left > right : tensor.sizes()[a].value() != 1 && tensor.sizes()[b].value() == 1;
+  });
+  return order;
+}
+
+// The same, but axes of size 1 stay where they are.
+std::vector<std::uint32_t> by_stride_of_others(const Tensor& tensor) {
+  std::vector<std::uint32_t> order = row_major(tensor);
   const auto must_swap = [&](std::uint32_t a, std::uint32_t b) {
     const bool counts = tensor.sizes()[a].value() != 1 && tensor.sizes()[b].value() != 1;
     return counts && tensor.strides()[a].value() < tensor.strides()[b].value();
   };
-  for (std::size_t end = layout.order.size(); end > 1; --end) {
+  for (std::size_t end = order.size(); end > 1; --end) {
     for (std::size_t i = 0; i + 1 < end; ++i)
-      if (must_swap(layout.order[i], layout.order[i + 1])) std::swap(layout.order[i], layout.order[i + 1]);
+      if (must_swap(order[i], order[i + 1])) std::swap(order[i], order[i + 1]);
   }
-  layout.is_dense = is_dense_in(tensor, layout.order);
-  for (std::uint32_t axis = 0; !layout.is_dense && axis < layout.order.size(); ++axis)
+  return order;
+}
+
+// The order in which all strides are those of a dense tensor, row-major if there are several.
+std::optional<std::vector<std::uint32_t>> dense_order(const Tensor& tensor) {
+  for (const auto& order : {row_major(tensor), by_stride(tensor)})
+    if (is_dense_in(tensor, order, SizeOne::Counts)) return order;
+  return std::nullopt;
+}
+
+}  // namespace
+
+InputLayout layout_of(const Tensor& tensor) {
+  if (const auto order = dense_order(tensor)) return {*order, true, {}};
+  for (const auto& order : {row_major(tensor), by_stride_of_others(tensor)})
+    if (is_dense_in(tensor, order, SizeOne::Any)) return {order, true, {}};
+  InputLayout layout{by_stride_of_others(tensor), false, {}};
+  for (std::uint32_t axis = 0; axis < layout.order.size(); ++axis)
     if (tensor.sizes()[axis].value() != 1 && tensor.strides()[axis].value() == 0)
       layout.repeated.push_back(axis);
   return layout;
 }
 
 bool fits_layout(const Tensor& tensor, const InputLayout& layout) {
-  if (layout.is_dense) return is_dense_in(tensor, layout.order);
-  return layout_of(tensor) == layout;
+  if (!layout.is_dense) return layout_of(tensor) == layout;
+  return is_dense_in(tensor, layout.order, dense_order(tensor) ? SizeOne::Counts : SizeOne::Any);
 }
 
 std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, ArrayView<Tensor> given,

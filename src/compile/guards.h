@@ -11,7 +11,8 @@
 
 namespace pel::compiler {
 
-// How an input lies in memory. Strides of axes of size 1 say nothing.
+// How an input lies in memory. Strides of axes of size 1 choose between orders, where they are those of a
+// dense tensor; else they say nothing.
 struct InputLayout {
   std::vector<std::uint32_t> order;     // axes from the longest stride to the shortest
   bool is_dense = false;                // in that order, without a gap; else every stride is a symbol
@@ -19,7 +20,7 @@ struct InputLayout {
   bool operator==(const InputLayout&) const = default;
 };
 InputLayout layout_of(const Tensor& tensor);
-// Whether a tensor could have been captured with this layout: where an axis has size 1, several orders fit.
+// Whether a tensor could have been captured with this layout.
 bool fits_layout(const Tensor& tensor, const InputLayout& layout);
 
 struct InputClass {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "dispatch/rows.h"
+
 namespace pel::compiler {
 namespace {
 
@@ -15,6 +17,15 @@ std::int64_t span_bytes(const GraphValue& value, const SymbolicSizes& sizes) {
     last += (size - 1) * sizes.evaluate(value.strides[axis], sizes.hints());
   }
   return (last + 1) * size_bytes(value.dtype);
+}
+
+// Whether a plan may put a result where an operand of its size lies.
+bool writes_in_place(const GraphNode& node) {
+  if (node.is_fused()) return !node.folds_rows();
+  if (const Rows* rows = node.op->rows())
+    return std::ranges::any_of(rows->programs,
+                               [](const RowProgram& program) { return overwrites(program.outputs) != 0; });
+  return node.op->pointwise() != nullptr;
 }
 
 }  // namespace
@@ -45,7 +56,7 @@ LiveBytes::LiveBytes(const Graph& graph) {
     };
     for (const GraphArg& arg : node.args) for_values(arg, touch);
     for (const GraphArg& result : node.results) for_values(result, touch);
-    is_loop_.push_back(node.is_fused() || node.op->pointwise() != nullptr);
+    is_loop_.push_back(writes_in_place(node));
   }
 }
 

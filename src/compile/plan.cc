@@ -238,22 +238,39 @@ bool Plan::same_place(std::size_t operand, std::size_t other) const {
 }
 
 // A result that begins early, in the place of what becomes it, is no room for what comes before it: both ways
-// are tried where that could matter.
+// are tried where that could matter. Where results are too small to be room for much, what is large stands
+// alone and goes when it is read last, as without a plan.
 void Plan::lay_out() {
+  // To take memory within a run costs time: it must save one part in 20, where results are one in 8 at least.
+  constexpr std::int64_t kLeastGain = 20, kLeastResults = 8;
   const std::vector<Buffer> buffers = buffers_;
   const std::vector<Place> places = places_;
   const std::vector<Output> outputs = outputs_;
-  write_in_place(InResults::Yes);
-  plan_arena();
-  if (arena_bytes_ == 0 || result_bytes() == 0) return;
-  const std::int64_t least = arena_bytes_;
-  auto other = std::tuple(std::exchange(buffers_, buffers), std::exchange(places_, places),
-                          std::exchange(outputs_, outputs));
-  write_in_place(InResults::No);
-  plan_arena();
-  if (arena_bytes_ < least) return;
-  std::tie(buffers_, places_, outputs_) = std::move(other);
-  arena_bytes_ = least;
+  struct Layout {
+    std::vector<Buffer> buffers;
+    std::vector<Place> places;
+    std::vector<Output> outputs;
+    std::int64_t arena_bytes = 0, peak_bytes = 0;
+  };
+  const auto laid_out = [&](InResults in_results, Large large) {
+    buffers_ = buffers, places_ = places, outputs_ = outputs;
+    write_in_place(in_results);
+    plan_arena(large);
+    plan_takes();
+    return Layout{buffers_, places_, outputs_, arena_bytes_, peak_bytes()};
+  };
+  Layout best = laid_out(InResults::Yes, Large::InArena);
+  if (best.arena_bytes != 0 && result_bytes() != 0) {
+    Layout later = laid_out(InResults::No, Large::InArena);
+    if (later.peak_bytes < best.peak_bytes) best = std::move(later);
+  }
+  if (best.arena_bytes != 0 && result_bytes() > best.peak_bytes / kLeastResults) {
+    Layout alone = laid_out(InResults::Yes, Large::Alone);
+    if (best.peak_bytes - alone.peak_bytes > best.peak_bytes / kLeastGain) best = std::move(alone);
+  }
+  buffers_ = std::move(best.buffers), places_ = std::move(best.places), outputs_ = std::move(best.outputs);
+  arena_bytes_ = best.arena_bytes;
+  plan_takes();
 }
 
 // A loop over elements writes over what it reads where nothing reads that later.
@@ -301,17 +318,20 @@ void Plan::write_in_place(InResults in_results) {
 }
 
 // A result's memory is free until it is written; what is not needed longer may lie there.
-void Plan::plan_arena() {
+void Plan::plan_arena(Large large) {
+  constexpr std::int64_t kLeastAlone = 64 << 10;
   std::vector<ArenaPiece> pieces;
   std::vector<ArenaHost> hosts;
   std::vector<std::uint32_t> piece_buffers, host_buffers;
   for (std::uint32_t i = 0; i < buffers_.size(); ++i) {
-    const Buffer& buffer = buffers_[i];
+    Buffer& buffer = buffers_[i];
     if (buffer.home == Buffer::Home::Arena && buffer.bytes != 0) {
+      buffer.is_alone = large == Large::Alone && buffer.bytes >= kLeastAlone;
+      if (buffer.is_alone) continue;
       pieces.push_back({.bytes = buffer.bytes, .first = buffer.first, .last = buffer.last});
       piece_buffers.push_back(i);
     }
-    if (buffer.home == Buffer::Home::Result) {
+    if (buffer.home == Buffer::Home::Result && large == Large::InArena) {
       hosts.push_back({buffer.bytes, buffer.first});
       host_buffers.push_back(i);
     }
@@ -324,6 +344,32 @@ void Plan::plan_arena() {
   }
 }
 
+// A result is taken when it, or what lies there before it, is written.
+void Plan::plan_takes() {
+  takes_.clear();
+  gives_.clear();
+  hosted_.clear();
+  std::vector<std::vector<std::uint32_t>> inside(buffers_.size());
+  for (std::uint32_t i = 0; i < buffers_.size(); ++i)
+    if (buffers_[i].host) inside[*buffers_[i].host].push_back(i);
+  for (std::uint32_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    if (buffer.home != Buffer::Home::Result && !buffer.is_alone) continue;
+    Take& take = takes_.emplace_back(std::min(buffer.first, steps_.size()), i);
+    take.first_hosted = static_cast<std::uint32_t>(hosted_.size());
+    take.hosted = static_cast<std::uint32_t>(inside[i].size());
+    for (const std::uint32_t other : inside[i]) {
+      take.step = std::min(take.step, buffers_[other].first);
+      hosted_.push_back(other);
+    }
+  }
+  std::ranges::sort(takes_, {}, [](const Take& take) { return std::pair(take.step, take.buffer); });
+  for (std::size_t i = 0; i < takes_.size(); ++i)
+    if (const Buffer& buffer = buffers_[takes_[i].buffer]; buffer.is_alone)
+      gives_.push_back({buffer.last, i});
+  std::ranges::sort(gives_, {}, [](const Give& give) { return std::pair(give.step, give.take); });
+}
+
 std::int64_t Plan::result_bytes() const {
   std::int64_t total = 0;
   for (const Buffer& buffer : buffers_)
@@ -334,21 +380,27 @@ std::int64_t Plan::result_bytes() const {
 std::int64_t Plan::live_bytes() const {
   std::vector<ArenaPiece> pieces;
   for (const Buffer& buffer : buffers_) {
-    if (buffer.home == Buffer::Home::Arena && !buffer.host)
+    if (buffer.home == Buffer::Home::Arena && !buffer.host && !buffer.is_alone)
       pieces.push_back({.bytes = buffer.bytes, .first = buffer.first, .last = buffer.last});
   }
   return most_in_use(pieces);
 }
 
 std::int64_t Plan::peak_bytes() const {
-  std::int64_t total = counted_bytes(arena_bytes_, 1);
-  for (const Buffer& buffer : buffers_) {
-    if (buffer.home != Buffer::Home::Result) continue;
+  const auto counted = [&](const Buffer& buffer) {
+    if (buffer.is_alone) return counted_bytes(buffer.bytes, 1);
     const Tensor& like = outputs_[buffer.number].like;
     const bool is_whole = end_of(like) == buffer.bytes && like.storage_offset().value() == 0;
-    total += counted_bytes(buffer.bytes, is_whole ? static_cast<std::size_t>(like.dim()) : 1);
+    return counted_bytes(buffer.bytes, is_whole ? static_cast<std::size_t>(like.dim()) : 1);
+  };
+  std::int64_t now = counted_bytes(arena_bytes_, 1), most = now;
+  auto give = gives_.begin();
+  for (const Take& take : takes_) {
+    for (; give != gives_.end() && give->step < take.step; ++give)
+      now -= counted(buffers_[takes_[give->take].buffer]);
+    most = std::max(most, now += counted(buffers_[take.buffer]));
   }
-  return total;
+  return most;
 }
 
 void Plan::draw(std::vector<PelScalar>& numbers) const {
@@ -378,6 +430,19 @@ KernelArgs Plan::arguments_of(const Step& step, const Operand* operands, const P
           nullptr,
           0,
           nullptr};
+}
+
+Tensor Plan::take(const Buffer& buffer) const {
+  if (buffer.is_alone) return make_dense({buffer.bytes}, kU8, kCpu);
+  // What the output does not show of its storage, views of it may.
+  const Tensor& like = outputs_[buffer.number].like;
+  if (end_of(like) != buffer.bytes || like.storage_offset().value() != 0) {
+    const Tensor whole = make_dense({buffer.bytes / size_bytes(like.dtype())}, like.dtype(), like.device());
+    return make_view(whole, like.sizes(), like.strides(), like.storage_offset());
+  }
+  return like.header()->is_row_major
+             ? make_dense(like.sizes(), like.dtype(), like.device())
+             : make_strided(like.sizes(), like.strides(), like.dtype(), like.device());
 }
 
 std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
@@ -427,26 +492,48 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
       case Buffer::Home::Number:
         bases[i] = static_cast<std::byte*>(buffer.data);
         break;
-      case Buffer::Home::Result: {
-        // What the output does not show of its storage, views of it may.
-        const Tensor& like = outputs_[buffer.number].like;
-        Tensor& made = outputs[buffer.number];
-        if (end_of(like) == buffer.bytes && like.storage_offset().value() == 0) {
-          made = like.header()->is_row_major
-                     ? make_dense(like.sizes(), like.dtype(), like.device())
-                     : make_strided(like.sizes(), like.strides(), like.dtype(), like.device());
-        } else {
-          const Tensor whole =
-              make_dense({buffer.bytes / size_bytes(like.dtype())}, like.dtype(), like.device());
-          made = make_view(whole, like.sizes(), like.strides(), like.storage_offset());
-        }
-        bases[i] = made.header()->storage->data;
-        break;
-      }
+      case Buffer::Home::Result:
+        break;  // when it is written
     }
   }
-  for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (const auto host = buffers_[i].host) bases[i] = bases[*host] + buffers_[i].offset;
+
+  SmallVector<Operand, 32> operands(operands_.size());
+  std::vector<Tensor> taken(takes_.size());
+  std::size_t next_take = 0, next_give = 0;
+  const auto take_for = [&](std::size_t step) {
+    for (; next_take < takes_.size() && takes_[next_take].step == step; ++next_take) {
+      const Take& wanted = takes_[next_take];
+      const Buffer& buffer = buffers_[wanted.buffer];
+      Tensor& made = buffer.is_alone ? taken[next_take] : outputs[buffer.number];
+      made = take(buffer);
+      bases[wanted.buffer] = made.header()->storage->data;
+      for (std::uint32_t i = wanted.first_hosted; i < wanted.first_hosted + wanted.hosted; ++i)
+        bases[hosted_[i]] = bases[wanted.buffer] + buffers_[hosted_[i]].offset;
+    }
+  };
+  {
+    const PlannedLaunches launches(steps_.empty() ? Site{} : steps_.back().site, inputs);
+    Stream stream(kCpu);
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const Step& step = steps_[s];
+      take_for(s);
+      for (std::size_t i = step.operand, end = i + step.outputs + step.inputs; i < end; ++i) {
+        operands[i] = operands_[i];
+        operands[i].data = bases[places_[i].buffer] + places_[i].offset;
+      }
+      KernelArgs args = arguments_of(step, operands.data() + step.operand, numbers);
+      if (step.scratch) {
+        args.scratch = bases[*step.scratch];
+        args.scratch_bytes = static_cast<std::uint64_t>(buffers_[*step.scratch].bytes);
+      }
+      launch_planned(step.op_name, step.site, step.kernel, stream, args);
+      for (; next_give < gives_.size() && gives_[next_give].step == s; ++next_give)
+        taken[gives_[next_give].take] = Tensor();
+    }
+    take_for(steps_.size());
+  }
+  for (const std::uint32_t input : written_inputs_) bump_version(inputs[input]);
+  for (const std::uint32_t constant : written_constants_) bump_version(constants_[constant]);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
     const Buffer& buffer = buffers_[output.buffer];
@@ -468,24 +555,6 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
     outputs[i] =
         make_view(base, output.like.sizes(), output.like.strides(), begin + output.like.storage_offset());
   }
-
-  SmallVector<Operand, 32> operands(operands_.size());
-  for (std::size_t i = 0; i < operands_.size(); ++i) {
-    operands[i] = operands_[i];
-    operands[i].data = bases[places_[i].buffer] + places_[i].offset;
-  }
-  const PlannedLaunches launches(steps_.empty() ? Site{} : steps_.back().site, inputs);
-  Stream stream(kCpu);
-  for (const Step& step : steps_) {
-    KernelArgs args = arguments_of(step, operands.data() + step.operand, numbers);
-    if (step.scratch) {
-      args.scratch = bases[*step.scratch];
-      args.scratch_bytes = static_cast<std::uint64_t>(buffers_[*step.scratch].bytes);
-    }
-    launch_planned(step.op_name, step.site, step.kernel, stream, args);
-  }
-  for (const std::uint32_t input : written_inputs_) bump_version(inputs[input]);
-  for (const std::uint32_t constant : written_constants_) bump_version(constants_[constant]);
   return outputs;
 }
 
@@ -524,6 +593,7 @@ std::string Plan::text() const {
       case Buffer::Home::Input:
         return fmt::format("input {}", buffer.number);
       case Buffer::Home::Arena:
+        if (buffer.is_alone) return fmt::format("alone {}", places_[operand].buffer);
         return buffer.host ? fmt::format("result {} at {}", buffers_[*buffer.host].number,
                                          buffer.offset + places_[operand].offset)
                            : fmt::format("arena {}", buffer.offset + places_[operand].offset);

@@ -53,6 +53,17 @@ class Plan {
     void* data = nullptr;             // of a number
     // What it lies in: the arena, or the memory of a result that is written later.
     std::optional<std::uint32_t> host{};
+    bool is_alone = false;  // neither: memory of its own, from its first step to its last
+  };
+  // Memory that is taken before a step: of a result, with what lies there before, or of what stands alone.
+  struct Take {
+    std::size_t step;
+    std::uint32_t buffer;
+    std::uint32_t first_hosted = 0, hosted = 0;  // in hosted_
+  };
+  struct Give {  // back, after a step
+    std::size_t step;
+    std::size_t take;
   };
   struct Place {
     std::uint32_t buffer;
@@ -94,7 +105,10 @@ class Plan {
   void write_in_place(InResults in_results);
   bool same_place(std::size_t operand, std::size_t other) const;
   void add_scratch(Step& step);
-  void plan_arena();
+  enum class Large : bool { InArena, Alone };
+  void plan_arena(Large large);
+  void plan_takes();
+  Tensor take(const Buffer& buffer) const;
   static KernelArgs arguments_of(const Step& step, const Operand* operands, const PelScalar* numbers);
   std::vector<Operand> known_operands(const Step& step) const;
   void draw(std::vector<PelScalar>& numbers) const;
@@ -105,6 +119,9 @@ class Plan {
   std::vector<PelScalar> numbers_;
   std::vector<Buffer> buffers_;
   std::vector<Output> outputs_;
+  std::vector<Take> takes_;            // by step
+  std::vector<Give> gives_;            // by step
+  std::vector<std::uint32_t> hosted_;  // buffers
   std::vector<Draw> draws_;
   std::vector<Tensor> kept_;  // operands' sizes and strides are theirs
   std::vector<Tensor> constants_;

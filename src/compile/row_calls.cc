@@ -26,6 +26,23 @@ bool repeats(const Tensor& t, const Tensor& shown) {
   return true;
 }
 
+// What the values broadcast to: of two sizes that are not known to be equal, the one that may be more than 1.
+std::optional<std::vector<Dim>> broadcast_sizes_of(const Graph& graph, const std::vector<ValueId>& values) {
+  const auto equal = [&](Dim a, Dim b) { return graph.sizes->is_known_equal(a, b); };
+  std::vector<Dim> sizes;
+  for (const ValueId id : values) {
+    const std::vector<Dim>& own = graph[id].sizes;
+    if (own.size() > sizes.size()) sizes.insert(sizes.begin(), own.size() - sizes.size(), Dim(1));
+    for (std::size_t axis = 0; axis < own.size(); ++axis) {
+      Dim& size = sizes[axis + sizes.size() - own.size()];
+      if (equal(own[axis], size) || equal(own[axis], 1)) continue;
+      if (!equal(size, 1)) return std::nullopt;
+      size = own[axis];
+    }
+  }
+  return sizes;
+}
+
 bool has_sizes(const Tensor& t, const std::vector<Dim>& sizes) {
   return std::ranges::equal(t.sizes(), sizes);
 }
@@ -74,6 +91,18 @@ std::optional<RowCall> row_call_of(const GraphNode& node, const std::vector<Reco
     if (!value) return std::nullopt;
     call.inputs.push_back(*value);
   }
+  // A kernel over rows broadcasts its operands, and what no formula reads may have any sizes.
+  bool reads_all = true;
+  for (const GraphArg& arg : node.args) {
+    for_values(arg, [&](ValueId id) {
+      reads_all = reads_all && std::ranges::find(call.inputs, id) != call.inputs.end();
+    });
+  }
+  if (!reads_all) return std::nullopt;
+  const auto known = broadcast_sizes_of(run.graph(), call.inputs);
+  if (!known || !std::ranges::equal(*known, sizes, {}, [&](Dim size) { return run.number(size); }))
+    return std::nullopt;
+  call.sizes = *known;
   for (std::size_t o = 0; o < launch.outputs.size(); ++o) {
     const Tensor& output = launch.outputs[o];
     const bool is_row = call.program->outputs[o].kind == RowOutput::Kind::Row;

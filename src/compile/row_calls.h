@@ -12,7 +12,8 @@ namespace pel::compiler {
 struct RowCall {
   const RowProgram* program = nullptr;
   DType compute{};
-  std::vector<ValueId> inputs;                  // the first has the sizes
+  std::vector<Dim> sizes;  // that the inputs broadcast to
+  std::vector<ValueId> inputs;
   std::vector<std::optional<ValueId>> outputs;  // none: nobody reads it
   std::uint64_t reduced = 0;                    // axes, a bit each
   bool is_by_columns = false;                   // neighbours in memory are of different rows

@@ -74,7 +74,7 @@ class RowFusion {
     for (const FusedCall& call : calls_) {
       const RowCall* rows = std::get_if<RowCall>(&call);
       if (rows == nullptr) continue;
-      const std::vector<Dim>& sizes = graph_[rows->inputs[0]].sizes;
+      const std::vector<Dim>& sizes = rows->sizes;
       const DType value = rows->program->value_type(rows->compute);
       if (first_ == nullptr) {
         first_ = rows;

@@ -8,15 +8,13 @@
 #include "pellucid/profile.h"
 
 #include "base/check.h"
+#include "base/expectation.h"
 #include "base/place.h"
 #include "dispatch/record.h"
-#include "profile/expectation.h"
 #include "profile/recorder.h"
 
 namespace pel {
 namespace {
-
-using profile::Condition;
 
 const std::vector<std::string_view> kQuantities = {
     "kernels", "gemm",  "convolution", "attention", "pointwise", "reduction", "copy",
@@ -130,7 +128,8 @@ std::string_view family(const Op& op) {
 
 void expect(std::string_view conditions, const std::function<void()>& f, Site site) {
   try {
-    const std::vector<Condition> wanted = profile::parse_conditions(conditions, kQuantities);
+    const std::vector<Condition> wanted = parse_conditions(conditions);
+    check_quantities(wanted, kQuantities);
     const Seen seen = watch(f);
     const auto failed =
         std::ranges::count_if(wanted, [&](const Condition& c) { return !c.holds(amount(seen, c)); });

@@ -8,67 +8,50 @@
 
 #include "pellucid/error.h"
 
-#include "doctor/readers/kineto.h"
+#include "doctor/examination.h"
 
 namespace pel::doctor {
 namespace {
 
-struct Span {
-  std::int64_t row, begin_ns, end_ns, correlation;
-};
-
-// The kernels of one launch.
-struct Work {
-  std::int64_t begin_ns, end_ns, busy_ns = 0;
+// A call with the kernels that it asked for.
+struct Launch {
+  EventId call;
+  std::int64_t begin_ns, end_ns, busy_ns = 0;  // of its kernels
   std::uint64_t kernels = 0;
 };
 
 // A pause is so many times as long as the median.
 constexpr double kPause = 100;
 
-bool waits(std::string_view name) {  // cudaStreamSynchronize, hipDeviceSynchronize, cudaEventSynchronize …
-  return name.find("Synchronize") != std::string_view::npos;
+std::vector<Launch> launches_of(const Model& model) {
+  std::unordered_map<EventId, Launch> by_call;
+  for (const Work& work : model.work()) {
+    if (work.launch == kNoEvent || model.events().category(work.event) != Category::Kernel) continue;
+    Launch& launch =
+        by_call.try_emplace(work.launch, Launch{work.launch, work.begin_ns, work.end_ns}).first->second;
+    launch.end_ns = std::max(launch.end_ns, work.end_ns);
+    launch.busy_ns += work.end_ns - work.begin_ns;
+    ++launch.kernels;
+  }
+  std::vector<Launch> launches;
+  for (const auto& [call, launch] : by_call) launches.push_back(launch);
+  const EventTable& events = model.events();
+  std::sort(launches.begin(), launches.end(), [&](const Launch& a, const Launch& b) {
+    return events.begin_ns(a.call) != events.begin_ns(b.call)
+               ? events.begin_ns(a.call) < events.begin_ns(b.call)
+               : a.call < b.call;
+  });
+  return launches;
 }
 
-struct Trace {
-  std::vector<Span> calls, waits;                // of the runtime, by thread
-  std::unordered_map<std::int64_t, Work> works;  // by correlation
-  std::uint64_t steps = 0;
-
-  void add_kernel(const Span& kernel) {
-    Work& work = works.try_emplace(kernel.correlation, Work{kernel.begin_ns, kernel.end_ns}).first->second;
-    work.begin_ns = std::min(work.begin_ns, kernel.begin_ns);
-    work.end_ns = std::max(work.end_ns, kernel.end_ns);
-    work.busy_ns += kernel.end_ns - kernel.begin_ns;
-    ++work.kernels;
-  }
-  void take(const TraceEvent& e) {
-    if (e.phase != Phase::Span) return;
-    const Span span{e.thread.number, e.begin_ns, e.begin_ns + e.duration_ns, e.get(Arg::Correlation, -1)};
-    switch (e.category) {
-      case Category::Kernel:
-        add_kernel(span);
-        break;
-      case Category::Runtime:
-      case Category::Driver:
-        (doctor::waits(e.name) ? waits : calls).push_back(span);
-        break;
-      case Category::UserAnnotation:
-        if (e.name.starts_with("ProfilerStep#")) ++steps;
-        break;
-      default:
-        break;
-    }
-  }
-};
-
-// The waits are few, and sorted.
-std::int64_t waited(const std::vector<Span>& waits, std::int64_t row, std::int64_t from, std::int64_t to) {
+// How long a thread waited for the device between two times. Waits are sorted by begin.
+std::int64_t waited(const EventTable& events, const std::vector<EventId>& waits, RowId row, std::int64_t from,
+                    std::int64_t to) {
   std::int64_t sum = 0;
   auto at = std::lower_bound(waits.begin(), waits.end(), from,
-                             [](const Span& span, std::int64_t time) { return span.begin_ns < time; });
-  for (; at != waits.end() && at->begin_ns < to; ++at) {
-    if (at->row == row) sum += std::min(at->end_ns, to) - at->begin_ns;
+                             [&](EventId wait, std::int64_t time) { return events.begin_ns(wait) < time; });
+  for (; at != waits.end() && events.begin_ns(*at) < to; ++at) {
+    if (events.row(*at) == row) sum += std::min(events.end_ns(*at), to) - events.begin_ns(*at);
   }
   return sum;
 }
@@ -84,56 +67,55 @@ double mean_without_pauses(std::vector<double> values, std::uint64_t& pauses) {
   return sum / static_cast<double>(count);
 }
 
-}  // namespace
-
-LaunchPace launch_pace(const std::string& path) {
-  FileSource source(path);
-  return launch_pace(source);
-}
-
-LaunchPace launch_pace(ByteSource& source) {
-  Trace trace;
-  read_kineto(source, [&](const TraceEvent& e) { trace.take(e); });
-  std::erase_if(trace.calls, [&](const Span& call) { return !trace.works.contains(call.correlation); });
-  if (trace.calls.empty())
+LaunchPace pace_of(const Model& model, const std::string& path) {
+  const EventTable& events = model.events();
+  const std::vector<Launch> launches = launches_of(model);
+  if (launches.empty())
     throw FileError(
         fmt::format("{}: no kernel with its launch is in this trace; of a run on the CPU alone PyTorch "
                     "records none, Pellucid does",
-                    source.name()));
-  const auto by_time = [](const Span& a, const Span& b) { return a.begin_ns < b.begin_ns; };
-  std::sort(trace.calls.begin(), trace.calls.end(), by_time);
-  std::sort(trace.waits.begin(), trace.waits.end(), by_time);
-
+                    path));
   LaunchPace pace;
-  pace.launches = trace.calls.size();
-  pace.steps = std::max<std::uint64_t>(1, trace.steps);
-  std::uint64_t inside = 0;
+  pace.launches = launches.size();
+  pace.steps = model.has_marked_steps() ? model.steps().size() : 1;
+  pace.is_synchronous = model.is_synchronous();
   std::int64_t busy = 0, end = 0;
-  for (const Span& call : trace.calls) {
-    const Work& work = trace.works.at(call.correlation);
-    pace.kernels += work.kernels;
-    busy += work.busy_ns;
-    end = std::max(end, work.end_ns);
-    if (work.begin_ns >= call.begin_ns && work.end_ns <= call.end_ns) ++inside;
+  for (const Launch& launch : launches) {
+    pace.kernels += launch.kernels;
+    busy += launch.busy_ns;
+    end = std::max(end, launch.end_ns);
   }
   pace.kernel_ns = static_cast<double>(busy) / static_cast<double>(pace.launches);
-  pace.span_ns = static_cast<double>(end - trace.calls.front().begin_ns);
-  pace.is_synchronous = 2 * inside > pace.launches;
+  pace.span_ns = static_cast<double>(end - events.begin_ns(launches.front().call));
 
+  std::vector<EventId> waits;
+  for (const RowId row : model.host_rows()) {
+    for (const EventId e : model.of_row(row)) {
+      if (events.is_sync_call(e)) waits.push_back(e);
+    }
+  }
+  std::sort(waits.begin(), waits.end(),
+            [&](EventId a, EventId b) { return events.begin_ns(a) < events.begin_ns(b); });
   std::vector<double> intervals;
-  std::unordered_map<std::int64_t, std::int64_t> last;  // by thread: when its last launch, or kernel, ended
-  for (const Span& call : trace.calls) {
-    const Work& work = trace.works.at(call.correlation);
-    const std::int64_t issued = pace.is_synchronous ? work.begin_ns : call.end_ns;
-    const auto [before, is_first] = last.try_emplace(call.row, 0);
+  std::unordered_map<RowId, std::int64_t> last;  // when the last launch of a thread, or its kernel, ended
+  for (const Launch& launch : launches) {
+    const RowId row = events.row(launch.call);
+    const std::int64_t issued = pace.is_synchronous ? launch.begin_ns : events.end_ns(launch.call);
+    const auto [before, is_first] = last.try_emplace(row, 0);
     if (!is_first) {
-      const std::int64_t idle = waited(trace.waits, call.row, before->second, issued);
+      const std::int64_t idle = waited(events, waits, row, before->second, issued);
       intervals.push_back(static_cast<double>(std::max<std::int64_t>(0, issued - before->second - idle)));
     }
-    before->second = pace.is_synchronous ? work.end_ns : call.end_ns;
+    before->second = pace.is_synchronous ? launch.end_ns : events.end_ns(launch.call);
   }
   pace.dispatch_ns = mean_without_pauses(std::move(intervals), pace.pauses);
   return pace;
 }
+
+}  // namespace
+
+LaunchPace launch_pace(const std::string& path) { return launch_pace(*open_source(path)); }
+
+LaunchPace launch_pace(ByteSource& source) { return pace_of(Examination(source).model(), source.name()); }
 
 }  // namespace pel::doctor

@@ -76,8 +76,30 @@ enum class Arg : std::uint8_t {
   WaitStream,
   WaitCorrelation,
   WaitEvent,
+  InputElements,   // of a collective, what one rank gives
+  OutputElements,  // and gets
+  GroupSize,       // ranks that take part
+  CollectiveSequence,
 };
-inline constexpr std::size_t kArgCount = 28;
+inline constexpr std::size_t kArgCount = 32;
+
+// Arguments that have a fraction.
+enum class ArgDecimal : std::uint8_t { OccupancyPercent, BlocksPerMultiprocessor, GigabytesPerSecond };
+inline constexpr std::size_t kArgDecimalCount = 3;
+
+// Arguments that are text: a string as it reads, a list as its JSON.
+enum class ArgText : std::uint8_t {
+  InputShapes,     // [[8, 16], [], [[2, 3], [4]]]
+  InputTypes,      // ["float", "Scalar", "TensorList"]
+  InputStrides,    // [[16, 1], [], []]
+  ConcreteInputs,  // ["", "2", "[1, 2]"]
+  CallStack,       // torch 1.8 to 1.12: "a.py(3): f;b.py(7): g"
+  CollectiveName,
+  ProcessGroupName,
+  ElementType,  // of a collective
+  KernelFile,   // that Inductor wrote
+};
+inline constexpr std::size_t kArgTextCount = 9;
 
 std::string_view name(Phase phase);
 std::string_view name(Category category);  // as Kineto writes it today
@@ -112,8 +134,34 @@ struct TraceEvent {
     args[static_cast<std::size_t>(arg)] = value;
     args_there |= std::uint64_t{1} << static_cast<unsigned>(arg);
   }
+
+  bool has(ArgText arg) const { return (texts_there >> static_cast<unsigned>(arg) & 1) != 0; }
+  std::string_view get(ArgText arg) const {
+    return has(arg) ? texts[static_cast<std::size_t>(arg)] : std::string_view();
+  }
+  void set(ArgText arg, std::string_view value) {
+    texts[static_cast<std::size_t>(arg)] = value;
+    texts_there = static_cast<std::uint16_t>(texts_there | 1u << static_cast<unsigned>(arg));
+  }
+
+  bool has(ArgDecimal arg) const { return (decimals_there >> static_cast<unsigned>(arg) & 1) != 0; }
+  double get(ArgDecimal arg, double otherwise = 0) const {
+    return has(arg) ? decimals[static_cast<std::size_t>(arg)] : otherwise;
+  }
+  void set(ArgDecimal arg, double value) {
+    decimals[static_cast<std::size_t>(arg)] = value;
+    decimals_there = static_cast<std::uint8_t>(decimals_there | 1u << static_cast<unsigned>(arg));
+  }
+
+  // What stands in these counts where its bit is set.
   std::uint64_t args_there = 0;
-  std::array<std::int64_t, kArgCount> args;  // where the bit is set
+  std::uint16_t texts_there = 0;
+  std::uint8_t decimals_there = 0;
+  bool has_grid = false, has_block = false;
+  std::array<std::int64_t, 3> grid, block;  // of a kernel: blocks, and threads of one
+  std::array<std::int64_t, kArgCount> args;
+  std::array<double, kArgDecimalCount> decimals;
+  std::array<std::string_view, kArgTextCount> texts;
 };
 
 }  // namespace pel::doctor

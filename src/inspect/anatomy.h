@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/terminal.h"
 #include "inspect/subject.h"
-#include "inspect/terminal.h"
 
 namespace pel::inspect {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/terminal.h"
+#include "base/terminal.h"
 
 namespace pel::inspect {
 

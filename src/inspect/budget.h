@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/terminal.h"
+#include "base/terminal.h"
 
 namespace pel::inspect {
 

@@ -15,7 +15,9 @@ struct CommandOption {
   std::string help;
   bool is_positional = false, is_required = false;
 
-  bool takes_file() const { return value == "FILE" || (is_positional && names[0] == "FILE"); }
+  bool takes_file() const {
+    return value == "FILE" || (is_positional && (names[0] == "FILE" || names[0] == "TRACE"));
+  }
 };
 
 struct CommandTree {

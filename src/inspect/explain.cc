@@ -8,7 +8,7 @@
 #include "pellucid/random.h"
 
 #include "base/json_writer.h"
-#include "inspect/wrapped.h"
+#include "base/wrapped.h"
 
 namespace pel::inspect {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "inspect/wrapped.h"
+#include "base/wrapped.h"
 
 namespace pel::inspect {
 namespace {

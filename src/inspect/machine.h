@@ -6,7 +6,7 @@
 #include "pellucid/machine.h"
 
 #include "base/json_writer.h"
-#include "inspect/terminal.h"
+#include "base/terminal.h"
 
 namespace pel::inspect {
 

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/json_writer.h"
-#include "inspect/wrapped.h"
+#include "base/wrapped.h"
 
 namespace pel::inspect {
 namespace {

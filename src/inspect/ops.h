@@ -7,7 +7,7 @@
 
 #include "pellucid/op.h"
 
-#include "inspect/terminal.h"
+#include "base/terminal.h"
 
 namespace pel::inspect {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/wrapped.h"
 #include "inspect/machine.h"
-#include "inspect/wrapped.h"
 
 namespace pel::inspect {
 namespace {

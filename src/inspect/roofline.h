@@ -8,7 +8,7 @@
 
 #include "pellucid/machine.h"
 
-#include "inspect/terminal.h"
+#include "base/terminal.h"
 
 namespace pel::inspect {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
-#include "inspect/wrapped.h"
+#include "base/wrapped.h"
 
 namespace pel::inspect {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/terminal.h"
 #include "inspect/interleaved.h"
-#include "inspect/terminal.h"
 
 namespace pel::inspect {
 

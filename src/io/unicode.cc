@@ -10,29 +10,9 @@
 namespace pel::io {
 namespace {
 
-constexpr char32_t kReplacement = 0xfffd;
-
 utf8proc_category_t category_of(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
 
 bool is_within(char32_t c, char32_t first, char32_t last) { return c >= first && c <= last; }
-
-// How a character begins: its length, and the bounds of the second byte, which exclude what is too long
-// (0xc080), surrogates and numbers above U+10FFFF.
-struct Lead {
-  std::uint8_t size, low, high;
-};
-Lead lead_of(std::uint8_t byte) {
-  if (byte < 0x80) return {1, 0, 0};
-  if (byte < 0xc2) return {0, 0, 0};
-  if (byte < 0xe0) return {2, 0x80, 0xbf};
-  if (byte == 0xe0) return {3, 0xa0, 0xbf};
-  if (byte == 0xed) return {3, 0x80, 0x9f};
-  if (byte < 0xf0) return {3, 0x80, 0xbf};
-  if (byte == 0xf0) return {4, 0x90, 0xbf};
-  if (byte < 0xf4) return {4, 0x80, 0xbf};
-  if (byte == 0xf4) return {4, 0x80, 0x8f};
-  return {0, 0, 0};
-}
 
 CharClass class_by_category(char32_t c) {
   switch (category_of(c)) {
@@ -61,22 +41,6 @@ const std::array<CharClass, 128>& ascii_classes() {
 }
 
 }  // namespace
-
-CodePoint code_point_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[at + i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const Lead lead = lead_of(first);
-  if (lead.size == 0) return {kReplacement, 1};
-  char32_t value = first & (0x7f >> lead.size);
-  for (std::size_t i = 1; i < lead.size; ++i) {
-    const bool continues = at + i < text.size() && (i == 1 ? is_within(byte(i), lead.low, lead.high)
-                                                           : is_within(byte(i), 0x80, 0xbf));
-    if (!continues) return {kReplacement, i};
-    value = value << 6 | (byte(i) & 0x3f);
-  }
-  return {value, lead.size};
-}
 
 std::string_view replace_broken(std::string_view text, std::string& into) {
   if (simdjson::validate_utf8(text.data(), text.size())) return text;

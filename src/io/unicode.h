@@ -5,16 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"  // IWYU pragma: export
+
 namespace pel::io {
-
-struct CodePoint {
-  char32_t value;    // U+FFFD for a broken part
-  std::size_t size;  // in bytes
-};
-
-// The character at `at`, which is inside the text. A broken part ends where no character can continue it, as
-// WHATWG and Rust have it: "\xf0\x9f\x98x" is one broken part and an x.
-CodePoint code_point_at(std::string_view text, std::size_t at);
 
 // The text with U+FFFD for each broken part. `into` holds it only if something is broken.
 std::string_view replace_broken(std::string_view text, std::string& into);

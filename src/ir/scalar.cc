@@ -105,6 +105,11 @@ const char* broken_rule(const ScalarExpr& expr, std::size_t i) {
 std::string_view name(ScalarOp op) { return kFacts[static_cast<int>(op)].name; }
 int arity(ScalarOp op) { return kFacts[static_cast<int>(op)].arity; }
 
+// A division of integers reports a divisor of 0, also where nothing reads the quotient.
+static bool reports_zero(const ScalarNode& node) {
+  return (node.op == ScalarOp::Div || node.op == ScalarOp::Rem) && !is_floating(node.type);
+}
+
 void verify(const ScalarExpr& expr) {
   std::vector<bool> used(expr.nodes.size());
   for (const std::int32_t result : expr.results) {
@@ -113,7 +118,8 @@ void verify(const ScalarExpr& expr) {
   }
   for (std::size_t i = expr.nodes.size(); i-- > 0;) {
     const char* rule = broken_rule(expr, i);
-    if (rule == nullptr && !used[i] && expr.nodes[i].op > ScalarOp::Param) rule = "every node is needed";
+    if (rule == nullptr && !used[i] && expr.nodes[i].op > ScalarOp::Param && !reports_zero(expr.nodes[i]))
+      rule = "every node is needed";
     if (rule != nullptr) throw InternalError(fmt::format("{}: {}", node_text(expr, i), rule));
     for (int a = 0; a < arity(expr.nodes[i].op); ++a)
       used[static_cast<std::size_t>(expr.nodes[i].args[a])] = true;
@@ -225,6 +231,7 @@ Term ScalarBuilder::add(const ScalarNode& node) {
 ScalarExpr ScalarBuilder::finish(ArrayView<Term> results) {
   std::vector<bool> needed(expr_.nodes.size());
   for (const Term& result : results) needed[static_cast<std::size_t>(result.id())] = true;
+  for (std::size_t i = 0; i < expr_.nodes.size(); ++i) needed[i] = needed[i] || reports_zero(expr_.nodes[i]);
   for (std::size_t i = expr_.nodes.size(); i-- > 0;) {
     if (!needed[i]) continue;
     for (int a = 0; a < arity(expr_.nodes[i].op); ++a)

@@ -2,12 +2,14 @@
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"
+#include "tensor/layout.h"
 
 namespace pel {
 namespace {
 
 Tensor contiguous_body(const Tensor& self) {
-  return self.is_contiguous() ? self : clone(self, Layout::RowMajor);
+  const bool is_row_major = self.is_contiguous() || is_row_major_if_asked(self.sizes(), self.strides());
+  return is_row_major ? self : clone(self, Layout::RowMajor);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 Tensor convolution_body(const Op& op, const Tensor& input, const Tensor& weight,
                         const std::optional<Tensor>& bias, Axes stride, Axes padding, Axes dilation,
-                        Transposed transposed, Axes output_padding, std::int64_t groups) {
+                        Transposed transposed, Dims output_padding, std::int64_t groups) {
   return run_convolution(op, input, weight, bias,
                          {stride, padding, dilation, transposed, output_padding, groups});
 }
@@ -19,7 +19,7 @@ OpDef define_convolution() {
   return define_op<convolution_body>(
              OpKind::Kernel,
              "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] "
-             "dilation, bool transposed, int[] output_padding, int groups) -> Tensor")
+             "dilation, bool transposed, Dim[] output_padding, int groups) -> Tensor")
       .autocast(CastRule::Lower)
       .dtypes(kFloating | kIntegral)
       .vjp("input weight bias", "input weight stride padding dilation transposed output_padding groups",
@@ -27,7 +27,7 @@ OpDef define_convolution() {
              const auto [input, weight, bias] = convolution_backward(
                  v.grad(), v["input"], v["weight"], std::nullopt, v.get<Axes>("stride"),
                  v.get<Axes>("padding"), v.get<Axes>("dilation"), v.get<Transposed>("transposed"),
-                 v.get<Axes>("output_padding"), v.get<std::int64_t>("groups"),
+                 v.get<Dims>("output_padding"), v.get<std::int64_t>("groups"),
                  {v.wants("input"), v.wants("weight"), v.wants("bias")});
              return std::vector<Tensor>{input, weight, bias};
            })
@@ -46,7 +46,7 @@ OpDef define_convolution() {
 }  // namespace ops
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-                   Axes padding, Axes dilation, Transposed transposed, Axes output_padding,
+                   Axes padding, Axes dilation, Transposed transposed, Dims output_padding,
                    std::int64_t groups, Site site) {
   return call<"convolution", convolution_body>(site, input, weight, bias, stride, padding, dilation,
                                                transposed, output_padding, groups);

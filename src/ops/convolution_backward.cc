@@ -20,12 +20,12 @@ struct Numbers {
 Tensor input_gradient(const Tensor& grad_output, const Tensor& input, const Tensor& weight, const Numbers& n,
                       Transposed transposed) {
   const std::size_t axes = n.stride.size();
-  SpatialNumbers more(axes);  // what the window did not reach at the end of the input
+  DimVector more(axes);  // what the window did not reach at the end of the input
   if (transposed == Transposed::No) {
     for (std::size_t i = 0; i < axes; ++i) {
       const Dim reached = (grad_output.sizes()[2 + i] - 1) * n.stride[i] - 2 * n.padding[i] +
                           (weight.sizes()[2 + i] - 1) * n.dilation[i] + 1;
-      more[i] = (input.sizes()[2 + i] - reached).value();
+      more[i] = input.sizes()[2 + i] - reached;
       PEL_CHECK(more[i] >= 0 && more[i] < n.stride[i], ShapeError,
                 "no convolution of the input {} with the weight {} gives the gradient's sizes {}",
                 describe(input), describe(weight), to_string(grad_output.sizes()));
@@ -54,7 +54,7 @@ Tensor weight_gradient(const Tensor& input, const Tensor& grad, Dims kernel, con
   }
   const Tensor images =
       n.groups == 1 ? input.transpose(0, 1) : input.reshape(grouped).permute(turned).reshape(as_batch);
-  const SpatialNumbers none(axes);
+  const DimVector none(axes);
   Tensor result = convolution(images, grad.transpose(0, 1), std::nullopt, n.dilation, n.padding, n.stride,
                               Transposed::No, none, n.groups)
                       .transpose(0, 1);
@@ -67,7 +67,7 @@ Tensor weight_gradient(const Tensor& input, const Tensor& grad, Dims kernel, con
 std::tuple<Tensor, Tensor, Tensor> convolution_backward_body(const Tensor& grad_output, const Tensor& input,
                                                              const Tensor& weight, std::optional<Dims>,
                                                              Axes stride, Axes padding, Axes dilation,
-                                                             Transposed transposed, Axes, std::int64_t groups,
+                                                             Transposed transposed, Dims, std::int64_t groups,
                                                              Axes output_mask) {
   PEL_CHECK(output_mask.size() == 3, ValueError,
             "output_mask has three numbers, for input, weight and bias; {} are given", output_mask.size());
@@ -101,7 +101,7 @@ OpDef define_convolution_backward() {
              OpKind::Composite,
              "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, Dim[]? bias_sizes, int[] "
              "stride, "
-             "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, int[] "
+             "int[] padding, int[] dilation, bool transposed, Dim[] output_padding, int groups, int[] "
              "output_mask=[1, 1, 1]) -> (Tensor, Tensor, Tensor)")
       .samples([](Sampler& s) {
         using Numbers = std::vector<Dim>;
@@ -116,7 +116,7 @@ OpDef define_convolution_backward() {
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output, const Tensor& input,
                                                         const Tensor& weight, std::optional<Dims> bias_sizes,
                                                         Axes stride, Axes padding, Axes dilation,
-                                                        Transposed transposed, Axes output_padding,
+                                                        Transposed transposed, Dims output_padding,
                                                         std::int64_t groups, Axes output_mask, Site site) {
   return call<"convolution_backward", convolution_backward_body>(site, grad_output, input, weight, bias_sizes,
                                                                  stride, padding, dilation, transposed,

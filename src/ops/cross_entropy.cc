@@ -66,7 +66,7 @@ struct Gradients {
     if (weight) weights = class_weights(self, *weight);
     if (is_floating(target.dtype())) {
       rows = reduction == Reduction::None   ? grad.unsqueeze(axis)
-             : reduction == Reduction::Mean ? div(grad, Scalar(self.numel() / classes_count()))
+             : reduction == Reduction::Mean ? div(grad, Scalar(rows_count()))
                                             : grad;
       return;
     }
@@ -121,7 +121,14 @@ struct Gradients {
   std::optional<ClassTarget> classes;
 
  private:
-  Dim classes_count() const { return self.sizes()[static_cast<std::size_t>(axis)]; }
+  // Not the elements by the classes, of which there may be none.
+  Dim rows_count() const {
+    Dim count = 1;
+    for (std::int64_t i = 0; i < self.dim(); ++i) {
+      if (i != axis) count *= self.sizes()[static_cast<std::size_t>(i)];
+    }
+    return count;
+  }
 };
 
 }  // namespace

@@ -47,8 +47,11 @@ Tensor run_convolution(const Op& op, const Tensor& input, const Tensor& weight,
   const bool transposed = numbers.transposed == Transposed::Yes;
   const SpatialNumbers stride = per_axis("stride", numbers.stride, axes, 1),
                        padding = per_axis("padding", numbers.padding, axes, 0),
-                       dilation = per_axis("dilation", numbers.dilation, axes, 1),
-                       more = per_axis("output_padding", numbers.output_padding, axes, 0);
+                       dilation = per_axis("dilation", numbers.dilation, axes, 1);
+  const Dims more = numbers.output_padding;
+  PEL_CHECK(more.size() == axes || more.size() == 1, ValueError,
+            "output_padding has one number, or one for each of {} spatial axes; {} are given", axes,
+            more.size());
   DimVector sizes(input.sizes());
   sizes[1] = transposed ? weight.sizes()[1] * numbers.groups : weight.sizes()[0];
   for (std::size_t i = 0; i < axes; ++i) {
@@ -57,10 +60,12 @@ Tensor run_convolution(const Op& op, const Tensor& input, const Tensor& weight,
               describe(weight), i);
     const Dim reach = (kernel - 1) * dilation[i] + 1;
     if (transposed) {
-      PEL_CHECK(more[i] < std::max(stride[i], dilation[i]), ValueError,
+      const Dim added = more[more.size() == 1 ? 0 : i];
+      PEL_CHECK(added >= 0, ValueError, "output_padding is at least 0, not {}", to_string(added));
+      PEL_CHECK(added < std::max(stride[i], dilation[i]), ValueError,
                 "output_padding is less than stride or dilation; {} is neither less than {} nor than {}",
-                more[i], stride[i], dilation[i]);
-      sizes[2 + i] = (size - 1) * stride[i] - 2 * padding[i] + reach + more[i];
+                to_string(added), stride[i], dilation[i]);
+      sizes[2 + i] = (size - 1) * stride[i] - 2 * padding[i] + reach + added;
       PEL_CHECK(sizes[2 + i] >= 1, ShapeError,
                 "nothing is left of spatial axis {}: {} elements of input, stride {}, padding {}, kernel {}",
                 i, to_string(size), stride[i], padding[i], to_string(kernel));

@@ -15,7 +15,7 @@ namespace pel {
 struct ConvolutionNumbers {
   Axes stride, padding, dilation;
   Transposed transposed = Transposed::No;
-  Axes output_padding;
+  Dims output_padding;
   std::int64_t groups = 1;
 };
 

@@ -98,7 +98,8 @@ Tensor class_weights(const Tensor& self, const Tensor& weight) {
 
 Tensor loss_probability(const Tensor& self, std::int64_t axis, const std::optional<Tensor>& target,
                         const std::optional<Tensor>& weight, double smoothing) {
-  const Dim classes = self.sizes()[static_cast<std::size_t>(wrap_axis(axis, self.dim()))];
+  const auto at = static_cast<std::size_t>(wrap_axis(axis, self.dim()));
+  const Dim classes = self.dim() == 0 ? Dim(1) : self.sizes()[at];
   const double even = smoothing / static_cast<double>(classes.value());
   const Tensor p =
       target ? add(mul(*target, 1 - smoothing), even) : full({}, even, {self.dtype(), self.device()});

@@ -57,22 +57,6 @@ DimVector broadcast_sizes(ArrayView<TensorRef> inputs) {
   return sizes;
 }
 
-// Whether axis a runs faster than axis b in the operands' memory: 1 yes, -1 no, 0 unknown. The first operand
-// that repeats neither axis decides.
-int order_of_axes(const std::vector<DimVector>& strides, Dims sizes, std::size_t a, std::size_t b) {
-  for (const DimVector& own : strides) {
-    const std::int64_t left = generic_value(own[a]), right = generic_value(own[b]);
-    if (left == 0 || right == 0) continue;
-    if (left != right) return left < right ? 1 : -1;
-    // Symbols that say nothing about each other, such as a step of a slice: as they are in this call.
-    if (!Dim::identical(own[a], own[b]) && !(own[a] == own[b])) return own[a] < own[b] ? 1 : -1;
-    const bool is_one = is_literally(sizes[a], 1) || is_literally(sizes[b], 1);
-    if (is_one ? generic_value(sizes[a]) > generic_value(sizes[b]) : sizes[b] < sizes[a]) return -1;
-  }
-  return 0;
-}
-
-// Dense, with the axes in the order of the operands'. As PyTorch's: ties keep the row-major order.
 DimVector result_strides(Dims sizes, ArrayView<TensorRef> inputs) {
   std::vector<DimVector> strides;
   for (const TensorRef& input : inputs) {
@@ -88,25 +72,7 @@ DimVector result_strides(Dims sizes, ArrayView<TensorRef> inputs) {
     }
     strides.push_back(own);
   }
-  SmallVector<std::size_t, 6> fastest_first;
-  for (std::size_t i = sizes.size(); i-- > 0;) fastest_first.push_back(i);
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    std::size_t moving = i;
-    for (std::size_t j = i; j-- > 0;) {
-      const int order = order_of_axes(strides, sizes, fastest_first[j], fastest_first[moving]);
-      if (order > 0) break;
-      if (order == 0) continue;
-      std::swap(fastest_first[j], fastest_first[moving]);
-      moving = j;
-    }
-  }
-  DimVector result(sizes.size());
-  Dim next = 1;
-  for (const std::size_t axis : fastest_first) {
-    result[axis] = next;
-    if (!is_literally(sizes[axis], 0)) next *= sizes[axis];
-  }
-  return result;
+  return dense_strides_of(sizes, strides);
 }
 
 [[gnu::noinline]] Tensor make_result_of_unlike(ArrayView<TensorRef> inputs, DType dtype, Device device) {

@@ -31,7 +31,7 @@ DimVector channels_last_strides(Dims sizes) {
 }  // namespace
 
 bool is_channels_last(const Tensor& t) {
-  if (t.dim() < 4 || t.is_contiguous()) return false;
+  if (t.dim() < 4 || has_row_major_strides(t.sizes(), t.strides())) return false;
   const DimVector wanted = channels_last_strides(t.sizes());
   // To the last stride, also where a size is 1: a graph, which is for all sizes, answers as its sizes do.
   // Channels come first: the stride of theirs tells most tensors apart.

@@ -1,5 +1,7 @@
 #include "ops/family_window.h"
 
+#include <algorithm>
+
 #include "pellucid/indexing.h"
 #include "pellucid/ops.h"
 #include "pellucid/pointwise.h"
@@ -27,6 +29,11 @@ bool shows_twice(const Window& window) {
 Tensor places(const Window& window) { return window.of(arange(window.memory_size())).reshape({-1}); }
 
 }  // namespace
+
+Dim Window::memory_size() const {
+  const bool is_empty = std::any_of(sizes.begin(), sizes.end(), [](Dim size) { return size == 0; });
+  return is_empty ? offset : extent(sizes, strides) + offset;
+}
 
 Tensor Window::of(const Tensor& memory) const { return as_strided(memory, sizes, strides, offset); }
 

@@ -15,7 +15,7 @@ struct Window {
   Window(Dims s, Dims st, Dim o) : sizes(s), strides(st), offset(o) {}
   Tensor of(const Tensor& memory) const;      // as_strided
   Tensor filled(const Tensor& values) const;  // memory, one axis, that shows `values` through the window
-  Dim memory_size() const { return extent(sizes, strides) + offset; }
+  Dim memory_size() const;
 };
 
 // The gradient of what `base` shows, from that of what `view` shows of the same memory.

@@ -22,6 +22,7 @@ Tensor slice_body(const Tensor& self, std::int64_t axis, std::optional<Dim> star
   PEL_CHECK(self.dim() > 0, IndexError, "a tensor without axes cannot be sliced");
   const auto at = static_cast<std::size_t>(wrap_axis(axis, self.dim()));
   PEL_CHECK(step > 0, ValueError, "the step is {}, and must be positive", to_string(step));
+  if (step.is_symbolic() && step == 1) step = 1;  // then it leaves all, which layouts depend on
   const Dim size = self.sizes()[at];
   // A bound that is not given is not compared: a capture records no guard for it.
   const Dim from = start ? clamp_bound(*start, size) : Dim(0);

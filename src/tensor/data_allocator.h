@@ -8,7 +8,8 @@
 
 namespace pel {
 
-// Sets data, release and context of `storage`. 64-byte aligned; 2 MiB-aligned from kLargeBytes up.
+// Sets data, release and context of `storage`. 64-byte aligned; to a page from kLargeBytes up, to a huge page
+// from 2 MiB up.
 void allocate_data(detail::StorageHeader& storage, std::int64_t bytes);
 
 inline constexpr std::int64_t kLargeBytes = std::int64_t{1} << 20;

@@ -19,6 +19,8 @@ DimContext& dim_context() {
   return *current;
 }
 
+bool asks_for_views() { return current != nullptr && current->asks_for_views; }
+
 std::int64_t generic_value(Dim dim) { return dim.is_symbolic() ? dim_context().generic(dim) : dim.value(); }
 
 DimContextScope::DimContextScope(DimContext& context) : outer_(current) { current = &context; }

@@ -21,6 +21,10 @@ class DimContext {
   virtual std::string text(Dim a) const = 0;
   virtual std::int64_t generic(Dim a) const = 0;  // see generic_value
 
+  // Where a function tells a copy from a view, by a write to one of them: whether contiguous() and reshape()
+  // copy is then asked for the sizes of the call, sizes of 1 included.
+  bool asks_for_views = false;
+
   // A size given where a tensor may stand, as in x / x.size(0): a tensor without data, which is known again.
   void keep_number(const Tensor& number, Dim value) { numbers_.emplace_back(number, value); }
   Dim number(const Tensor& number) const {
@@ -34,6 +38,7 @@ class DimContext {
 };
 // That of this thread; an error where there is none.
 DimContext& dim_context();
+bool asks_for_views();  // of this thread's context, if there is one
 // A size or stride where no size is 1 and inputs have the order of strides that they were captured with: what
 // questions about the order of axes go by. A plain one is itself; a symbolic one is asked nothing.
 std::int64_t generic_value(Dim dim);

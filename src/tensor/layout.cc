@@ -1,7 +1,6 @@
 #include "tensor/layout.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/check.h"
 #include "tensor/dim_context.h"
@@ -47,39 +46,92 @@ bool is_row_major(Dims sizes, Dims strides) {
   return fits;
 }
 
+bool is_row_major_if_asked(Dims sizes, Dims strides) {
+  if (!asks_for_views()) return false;
+  Dim expected = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
 namespace {
 
-// Axes by stride, smallest first; size-1 axes of no consequence keep their place relative to their right
-// neighbour.
-SmallVector<std::size_t, 6> axes_by_stride(Dims sizes, Dims strides) {
-  SmallVector<std::size_t, 6> order(sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::reverse(order.begin(), order.end());
-  // 1: a belongs further out than b; -1: further in; 0: cannot tell.
-  const auto further_out = [&](std::size_t a, std::size_t b) {
-    const std::int64_t own = generic_value(strides[a]), other = generic_value(strides[b]);
-    if (own == 0 || other == 0) return 0;
-    if (own != other) return other < own ? 1 : -1;
+using Axes = SmallVector<std::size_t, 6>;
+
+bool is_generically_one(Dim size) { return size.is_symbolic() && generic_value(size) <= 1; }
+
+// Whether axis a runs faster than axis b: 1 yes, -1 no, 0 unknown.
+int order_of_axes(Dims sizes, ArrayView<DimVector> operands, std::size_t a, std::size_t b) {
+  for (const DimVector& own : operands) {
+    const std::int64_t left = generic_value(own[a]), right = generic_value(own[b]);
+    if (left == 0 || right == 0) continue;
+    // A step of a slice that leaves one element of a generic size says nothing of other sizes.
+    const bool is_telling = !is_generically_one(sizes[a]) && !is_generically_one(sizes[b]);
+    if (left != right && is_telling) return left < right ? 1 : -1;
     // Symbols that say nothing about each other, such as a step of a slice: as they are in this call.
-    if (!Dim::identical(strides[a], strides[b]) && !(strides[a] == strides[b]))
-      return strides[b] < strides[a] ? 1 : -1;
-    if (is_literally(sizes[a], 1) || is_literally(sizes[b], 1))
-      return generic_value(sizes[b]) < generic_value(sizes[a]) ? 1 : 0;
-    return sizes[b] < sizes[a] ? 1 : 0;  // they overlap, and which is longer differs from call to call
-  };
-  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (!Dim::identical(own[a], own[b]) && !(own[a] == own[b])) return own[a] < own[b] ? 1 : -1;
+    // They overlap, and which is longer differs from call to call.
+    const bool is_one = is_literally(sizes[a], 1) || is_literally(sizes[b], 1);
+    if (is_one ? generic_value(sizes[a]) > generic_value(sizes[b]) : sizes[b] < sizes[a]) return -1;
+  }
+  return 0;
+}
+
+int order_in_this_call(Dims sizes, ArrayView<DimVector> operands, std::size_t a, std::size_t b) {
+  for (const DimVector& own : operands) {
+    if (own[a] == 0 || own[b] == 0) continue;
+    if (!(own[a] == own[b])) return own[a] < own[b] ? 1 : -1;
+    if (sizes[b] < sizes[a]) return -1;
+  }
+  return 0;
+}
+
+// `axes` stand in row-major order, the last first. An axis may pass one that it has no order with.
+template <class Order>
+void sort_fastest_first(Axes& axes, const Order& order_of) {
+  for (std::size_t i = 1; i < axes.size(); ++i) {
     std::size_t moving = i;
-    for (std::size_t left = i; left-- > 0;) {
-      const int answer = further_out(order[left], order[moving]);
-      if (answer > 0) {
-        std::swap(order[left], order[moving]);
-        moving = left;
-      } else if (answer < 0) {
-        break;
-      }
+    for (std::size_t j = i; j-- > 0;) {
+      const int order = order_of(axes[j], axes[moving]);
+      if (order > 0) break;
+      if (order == 0) continue;
+      std::swap(axes[j], axes[moving]);
+      moving = j;
     }
   }
-  return order;
+}
+
+// Whether each two stand as they would without the others. Then so do any of them.
+template <class Order>
+bool agrees_pair_by_pair(const Axes& axes, const Order& order_of) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool is_turned = axes[j] < axes[i];
+      if ((order_of(std::max(axes[i], axes[j]), std::min(axes[i], axes[j])) < 0) != is_turned) return false;
+    }
+  }
+  return true;
+}
+
+Axes axes_fastest_first(Dims sizes, ArrayView<DimVector> operands) {
+  const auto order_of = [&](std::size_t a, std::size_t b) { return order_of_axes(sizes, operands, a, b); };
+  Axes axes;
+  for (std::size_t i = sizes.size(); i-- > 0;) axes.push_back(i);
+  sort_fastest_first(axes, order_of);
+  if (axes.size() < 3 || agrees_pair_by_pair(axes, order_of)) return axes;
+  // A size of 1, whose stride may be any, has a say here: a graph asks whether there is one, and goes by the
+  // strides of this call.
+  bool has_one = false;
+  for (const Dim size : sizes) has_one = (size.is_symbolic() && size == 1) || has_one;
+  if (!has_one) return axes;
+  Axes asked;
+  for (std::size_t i = sizes.size(); i-- > 0;) asked.push_back(i);
+  sort_fastest_first(asked,
+                     [&](std::size_t a, std::size_t b) { return order_in_this_call(sizes, operands, a, b); });
+  return asked;
 }
 
 }  // namespace
@@ -100,15 +152,19 @@ bool is_dense(Dims sizes, Dims strides) {
   return true;
 }
 
-DimVector dense_strides_like(Dims sizes, Dims strides) {
-  if (is_dense(sizes, strides)) return DimVector(strides);
+DimVector dense_strides_of(Dims sizes, ArrayView<DimVector> operands) {
   DimVector result(sizes.size());
   Dim next = 1;
-  for (std::size_t axis : axes_by_stride(sizes, strides)) {
+  for (const std::size_t axis : axes_fastest_first(sizes, operands)) {
     result[axis] = next;
     if (!is_literally(sizes[axis], 0)) next *= sizes[axis];
   }
   return result;
+}
+
+DimVector dense_strides_like(Dims sizes, Dims strides) {
+  const DimVector own(strides);
+  return is_dense(sizes, strides) ? own : dense_strides_of(sizes, {&own, 1});
 }
 
 void infer_size(Dims wanted, Dim count, Dim* sizes) {
@@ -144,7 +200,7 @@ static bool agree_if_asked(Dim a, Dim b) {
 }
 
 bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result) {
-  if (has_row_major_strides(sizes, strides)) {
+  if (has_row_major_strides(sizes, strides) || is_row_major_if_asked(sizes, strides)) {
     fill_row_major_strides(result, wanted);
     return true;
   }

@@ -42,8 +42,13 @@ inline void copy_dims(Dim* to, Dims from) {
 bool has_row_major_strides(Dims sizes, Dims strides);
 // Whether the elements lie in row-major order; strides of axes of size 1 do not matter.
 bool is_row_major(Dims sizes, Dims strides);
+// The same by the sizes of the call, if a capture asks_for_views; false if not.
+bool is_row_major_if_asked(Dims sizes, Dims strides);
 // Whether the elements fill their memory without gap or overlap, in any order of axes.
 bool is_dense(Dims sizes, Dims strides);
+// Dense strides with the axes in the order that they have in the operands, whose strides are given at these
+// sizes: the first that repeats neither of two axes decides. As PyTorch's: ties keep the row-major order.
+DimVector dense_strides_of(Dims sizes, ArrayView<DimVector> operands);
 // The strides of a dense copy: the same where the original is dense, otherwise its order of axes.
 DimVector dense_strides_like(Dims sizes, Dims strides);
 

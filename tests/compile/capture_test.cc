@@ -8,20 +8,15 @@
 #include "pellucid/pellucid.h"
 
 #include "compile/compiled_function.h"
+#include "compile/equal_bits.h"
 #include "compile/replay.h"
 #include "compile/without_places.h"
-#include "support/bytes.h"
 #include "support/errors.h"
 
 namespace pel {
 namespace {
 
 using compiler::Captured, compiler::TensorFunction;
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && to_string(a.sizes()) == to_string(b.sizes()) &&
-         to_string(a.strides()) == to_string(b.strides()) && test::bytes_of(a) == test::bytes_of(b);
-}
 
 // Whether the captured graph gives, for these inputs, the bits that the function gives.
 ::testing::AssertionResult agrees(const Captured& captured, const TensorFunction& f,
@@ -32,7 +27,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   const std::vector<Tensor> wanted = f(inputs), given = compiler::replay(captured.graph, inputs, *symbols);
   if (wanted.size() != given.size()) return ::testing::AssertionFailure() << "another number of outputs";
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!same_bits(wanted[i], given[i]))
+    if (!test::equal_bits_and_strides(wanted[i], given[i]))
       return ::testing::AssertionFailure() << "output " << i << " differs:\n" << to_string(captured.graph);
   }
   return ::testing::AssertionSuccess();
@@ -98,7 +93,8 @@ TEST(Capture, ATensorGivenTwiceIsOneValue) {
   const Tensor y = randn({9}), z = y.clone();
   const auto symbols = captured.guards.match(captured.graph, {{z, z}});
   ASSERT_TRUE(symbols);
-  EXPECT_TRUE(same_bits(twice(y)[0], compiler::replay(captured.graph, {{z, z}}, *symbols)[0]));
+  EXPECT_TRUE(
+      test::equal_bits_and_strides(twice(y)[0], compiler::replay(captured.graph, {{z, z}}, *symbols)[0]));
   EXPECT_FALSE(captured.guards.match(captured.graph, {{y, z}}));
 }
 
@@ -129,8 +125,8 @@ TEST(Capture, RandomOpsGoOnWithTheirCounter) {
   const auto first = compiler::replay(captured.graph, {{x}}, *symbols);
   const auto second = compiler::replay(captured.graph, {{x}}, *symbols);
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_TRUE(same_bits(first[i], eager_first[i])) << i;
-    EXPECT_TRUE(same_bits(second[i], eager_second[i])) << i;
+    EXPECT_TRUE(test::equal_bits_and_strides(first[i], eager_first[i])) << i;
+    EXPECT_TRUE(test::equal_bits_and_strides(second[i], eager_second[i])) << i;
   }
 }
 
@@ -197,7 +193,7 @@ TEST(Compiled, OneCaptureServesRowsUpAndDown) {
   for (int i = 20; i >= 1; --i) rows.push_back(i);
   for (const int n : rows) {
     const Tensor x = randn({n, 16});
-    EXPECT_TRUE(same_bits(f({{x}})[0], compiled({{x}})[0])) << n;
+    EXPECT_TRUE(test::equal_bits_and_strides(f({{x}})[0], compiled({{x}})[0])) << n;
   }
   EXPECT_EQ(compiled.captures(), 1u);
 }
@@ -206,7 +202,7 @@ TEST(Compiled, AnotherClassOfInputsIsAnotherGraph) {
   const TensorFunction f = [](ArrayView<Tensor> in) { return std::vector<Tensor>{add(in[0], in[1])}; };
   compiler::CompiledFunction compiled(f);
   const auto run = [&](const Tensor& a, const Tensor& b) {
-    EXPECT_TRUE(same_bits(f({{a, b}})[0], compiled({{a, b}})[0]));
+    EXPECT_TRUE(test::equal_bits_and_strides(f({{a, b}})[0], compiled({{a, b}})[0]));
   };
   run(randn({3, 4}), randn({3, 4}));
   run(randn({9, 1}), randn({9, 1}));
@@ -230,7 +226,7 @@ TEST(Compiled, SizesInArithmeticAreNotFixed) {
   for (const int n : {6, 1, 40}) {
     const Tensor x = randn({n, 3});
     const auto wanted = f({{x}}), given = compiled({{x}});
-    for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(wanted[i], given[i])) << n;
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(test::equal_bits_and_strides(wanted[i], given[i])) << n;
   }
   EXPECT_EQ(compiled.captures(), 1u);
 }
@@ -245,7 +241,7 @@ TEST(Compiled, AVerifiedReplayNamesTheFirstCallThatDiffers) {
   };
   compiler::CompiledFunction compiled(f, compiler::Replays::Verified);
   const Tensor x = randn({3});
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(f({{x}})[0], compiled({{x}})[0]));
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(test::equal_bits_and_strides(f({{x}})[0], compiled({{x}})[0]));
   const auto complaint = [&]() -> std::string {
     try {
       compiled({{x}});

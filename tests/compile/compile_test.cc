@@ -7,15 +7,12 @@
 
 #include "pellucid/pellucid.h"
 
-#include "support/bytes.h"
+#include "compile/equal_bits.h"
 #include "support/environment.h"
 
 namespace pel {
 namespace {
 
-bool equal_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && test::bytes_of(a) == test::bytes_of(b);
-}
 template <class F>
 std::vector<std::string> kernels_that_run(const F& f) {
   const Recording recording;
@@ -31,7 +28,7 @@ TEST(Compile, TheGegluMlpIsFourKernelsWhereItWasFive) {
   const auto fast = compile(mlp);
   const Tensor x = randn({7, 64});
   EXPECT_EQ(kernels_that_run([&] { mlp(x); }).size(), 5u);
-  EXPECT_TRUE(equal_bits(fast(x), mlp(x)));
+  EXPECT_TRUE(test::equal_bits(fast(x), mlp(x)));
   const std::vector<std::string> names = kernels_that_run([&] { fast(x); });
   EXPECT_EQ(names, fast.kernels(x));
   ASSERT_EQ(names.size(), 4u);
@@ -46,7 +43,7 @@ TEST(Compile, ALinearHasTheKernelThatItHasWithout) {
   for (const int rows : {1, 16, 300}) {
     const Tensor x = randn({rows, 256});
     EXPECT_EQ(fast.kernels(x), kernels_that_run([&] { linear(x); })) << rows;
-    EXPECT_TRUE(equal_bits(fast(x), linear(x))) << rows;
+    EXPECT_TRUE(test::equal_bits(fast(x), linear(x))) << rows;
   }
 }
 
@@ -57,7 +54,7 @@ TEST(Compile, ATransformerBlockIsTenKernelsAndOneCompileForAllBatchesAndLengths)
   for (const int batch : {2, 1, 5}) {
     for (const int tokens : {3, 1, 17}) {
       const Tensor x = randn({batch, tokens, 32});
-      EXPECT_TRUE(equal_bits(fast(x), block(x))) << batch << " by " << tokens;
+      EXPECT_TRUE(test::equal_bits(fast(x), block(x))) << batch << " by " << tokens;
       EXPECT_EQ(kernels_that_run([&] { block(x); }).size(), 12u);
       EXPECT_EQ(fast.kernels(x).size(), 10u);
     }
@@ -79,8 +76,8 @@ TEST(Compile, WholeModelsAreOneCompile) {
   const auto fast_llama = compile(llama);
   for (const auto& [batch, tokens] : {std::pair(2, 9), std::pair(1, 1), std::pair(3, 40)}) {
     const Tensor text = randint(0, 256, {batch, tokens});
-    EXPECT_TRUE(equal_bits(fast_gpt(text), gpt(text))) << batch << " by " << tokens;
-    EXPECT_TRUE(equal_bits(fast_llama(text), llama(text))) << batch << " by " << tokens;
+    EXPECT_TRUE(test::equal_bits(fast_gpt(text), gpt(text))) << batch << " by " << tokens;
+    EXPECT_TRUE(test::equal_bits(fast_llama(text), llama(text))) << batch << " by " << tokens;
   }
   EXPECT_EQ(fast_gpt.compiles(), 1u);
   EXPECT_EQ(fast_llama.compiles(), 1u);
@@ -93,13 +90,13 @@ TEST(Compile, GivesWhatTheFunctionGives) {
   const auto three = compile([](const Tensor& x) { return std::array{exp(x), neg(x), x.select(0, 0)}; });
   const Tensor x = randn({3, 4}), y = randn({3, 4});
   const auto [first, second] = pair(x);
-  EXPECT_TRUE(equal_bits(first, relu(x)));
+  EXPECT_TRUE(test::equal_bits(first, relu(x)));
   EXPECT_TRUE(second.is_same(x));
   const std::vector<Tensor> both = list(x, y);
-  EXPECT_TRUE(equal_bits(both[0], add(x, y)));
+  EXPECT_TRUE(test::equal_bits(both[0], add(x, y)));
   EXPECT_TRUE(both[1].shares_storage(y));
-  EXPECT_TRUE(equal_bits(both[1], y.t()));
-  EXPECT_TRUE(equal_bits(three(x)[2], x.select(0, 0)));
+  EXPECT_TRUE(test::equal_bits(both[1], y.t()));
+  EXPECT_TRUE(test::equal_bits(three(x)[2], x.select(0, 0)));
 }
 
 TEST(Compile, WritesToInputsAndWeightsAreSeen) {
@@ -115,8 +112,8 @@ TEST(Compile, WritesToInputsAndWeightsAreSeen) {
   const Tensor given = fast(x);
   EXPECT_EQ(x.version(), version + 1);
   weight.fill_(1);
-  EXPECT_TRUE(equal_bits(step(y), given));
-  EXPECT_TRUE(equal_bits(x, y));
+  EXPECT_TRUE(test::equal_bits(step(y), given));
+  EXPECT_TRUE(test::equal_bits(x, y));
 }
 
 TEST(Compile, TwoResultsOfALoopDoNotShareMemory) {
@@ -127,8 +124,8 @@ TEST(Compile, TwoResultsOfALoopDoNotShareMemory) {
   };
   const Tensor x = rand({3, 5});
   const auto given = compile(both)(x), wanted = both(x);
-  EXPECT_TRUE(equal_bits(given.first, wanted.first));
-  EXPECT_TRUE(equal_bits(given.second, wanted.second));
+  EXPECT_TRUE(test::equal_bits(given.first, wanted.first));
+  EXPECT_TRUE(test::equal_bits(given.second, wanted.second));
 }
 
 TEST(Compile, RandomNumbersAreThoseOfTheFunction) {
@@ -140,8 +137,8 @@ TEST(Compile, RandomNumbersAreThoseOfTheFunction) {
   manual_seed(3);
   for (const auto& wanted : {first, second}) {
     const auto given = fast(x);
-    EXPECT_TRUE(equal_bits(given.first, wanted.first));
-    EXPECT_TRUE(equal_bits(given.second, wanted.second));
+    EXPECT_TRUE(test::equal_bits(given.first, wanted.first));
+    EXPECT_TRUE(test::equal_bits(given.second, wanted.second));
   }
 }
 
@@ -149,7 +146,7 @@ TEST(Compile, InsideAnotherItIsPartOfIt) {
   const auto inner = compile([](const Tensor& x) { return relu(add(x, 1)); });
   const auto outer = compile([&](const Tensor& x) { return mul(inner(x), 2); });
   const Tensor x = randn({9});
-  EXPECT_TRUE(equal_bits(outer(x), mul(relu(add(x, 1)), 2)));
+  EXPECT_TRUE(test::equal_bits(outer(x), mul(relu(add(x, 1)), 2)));
   EXPECT_EQ(inner.compiles(), 0u);
   EXPECT_EQ(outer.kernels(x).size(), 1u);
 }
@@ -161,7 +158,7 @@ TEST(Compile, SaysWhatIsNotThere) {
   EXPECT_THROW(fast(x), CaptureError);
   {
     const NoGrad no_grad;
-    EXPECT_TRUE(equal_bits(fast(x), relu(x)));
+    EXPECT_TRUE(test::equal_bits(fast(x), relu(x)));
   }
   const Tensor y = randn({4});
   const auto two = compile([](const Tensor& a, const Tensor& b) { return add(a, b); });
@@ -178,7 +175,7 @@ TEST(Compile, AutocastIsAnotherGraph) {
     const Autocast autocast(dtype);
     EXPECT_EQ(autocast_dtype(), dtype);
     EXPECT_EQ(fast(x).dtype(), dtype);
-    EXPECT_TRUE(equal_bits(fast(x), linear(x)));
+    EXPECT_TRUE(test::equal_bits(fast(x), linear(x)));
   }
   EXPECT_EQ(autocast_dtype(), std::nullopt);
   EXPECT_EQ(fast.compiles(), 3u);
@@ -189,7 +186,7 @@ TEST(Compile, ASmallerOperandIsComputedInTheLoopThatReadsIt) {
   const auto fast = compile(scaled);
   const auto dear = compile([](const Tensor& x, const Tensor& gain) { return mul(x, exp(gain)); });
   const Tensor x = randn({5, 6}), gain = randn({6});
-  EXPECT_TRUE(equal_bits(fast(x, gain), scaled(x, gain)));
+  EXPECT_TRUE(test::equal_bits(fast(x, gain), scaled(x, gain)));
   EXPECT_EQ(fast.kernels(x, gain).size(), 1u);
   EXPECT_EQ(dear.kernels(x, gain).size(), 2u);
   EXPECT_NE(dear.explain().text().find("costs much"), std::string::npos) << dear.explain();
@@ -205,18 +202,26 @@ TEST(Compile, ZeroByAConditionIsNoZero) {
   EXPECT_EQ(given.select(0, 1).item().to_double(), 0);
 }
 
+TEST(Compile, ADivisionByZeroIsReportedAlsoWhereNothingReadsTheResult) {
+  const NoGrad no_grad;
+  const auto fast = compile([](const Tensor& x) { return isneginf(remainder(x, x)); });
+  EXPECT_TRUE(test::equal_bits(fast(full({3}, 2, kI64)), full({3}, false, kBool)));
+  EXPECT_EQ(fast.kernels(full({3}, 2, kI64)).size(), 1u);
+  EXPECT_THROW(fast(zeros({3}, kI64)), ValueError);
+}
+
 TEST(Compile, WhatDependsOnNoInputIsComputedOnce) {
   const auto turned = [](const Tensor& x) { return mul(x, cos(div(arange(0, 8, 2, kF32), 3.0))); };
   const auto fast = compile(turned);
   for (const int rows : {3, 1, 7}) {
     const Tensor x = randn({rows, 4});
-    EXPECT_TRUE(equal_bits(fast(x), turned(x)));
+    EXPECT_TRUE(test::equal_bits(fast(x), turned(x)));
     EXPECT_EQ(fast.kernels(x).size(), 1u);
   }
   const auto made = compile([](const Tensor& x) { return std::pair(neg(x), zeros({3})); });
   const Tensor first = made(ones({2})).second, second = made(ones({2})).second;
   first.fill_(1);
-  EXPECT_TRUE(equal_bits(second, zeros({3})));
+  EXPECT_TRUE(test::equal_bits(second, zeros({3})));
 }
 
 // Pages that could be written and executed would let a broken write become code.

@@ -5,22 +5,14 @@
 
 #include "pellucid/pellucid.h"
 
-#include "conformance/values.h"
+#include "compile/equal_bits.h"
 #include "support/random.h"
 
 namespace pel {
 namespace {
 
-// All NaNs are one.
-bool has_equal_bits(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || to_string(a.sizes()) != to_string(b.sizes())) return false;
-  const Tensor left = a.clone(Layout::RowMajor), right = b.clone(Layout::RowMajor);
-  for (std::int64_t i = 0; i < a.numel().value(); ++i)
-    if (!conformance::same_bits(left.raw_data(), right.raw_data(), a.dtype(), i)) return false;
-  return true;
-}
 bool have_equal_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::ranges::equal(a, b, has_equal_bits);
+  return std::ranges::equal(a, b, test::equal_bits_or_nans);
 }
 
 using Tensors = std::vector<Tensor>;
@@ -85,6 +77,36 @@ TEST(FuseRows, ARowWithItsLoopsIsOneKernelAtAllSizes) {
             << fast.graph() << fast.explain().text();
       }
       EXPECT_EQ(fast.compiles(), 1u) << each.name;
+    }
+  }
+}
+
+// The operands of a loss broadcast: its rows are those of the larger one.
+TEST(FuseRows, RowsAreWhatAllOperandsBroadcastTo) {
+  const NoGrad no_grad;
+  const RowFunction functions[] = {
+      [](const Tensor& x, const Tensor& y) {
+        const Tensor h = exp(x.select(0, 0));
+        return Tensors{h, l1_loss(h, y, "mean")};
+      },
+      [](const Tensor& x, const Tensor&) {
+        const Tensor least = amin(x, {-1}, KeepDims::Yes);
+        return Tensors{rms_norm(least, {least.size(0), least.size(1)}), l1_loss(least, x, "mean")};
+      },
+      [](const Tensor& x, const Tensor&) {
+        const Tensor h = x.slice(0, 0, 1).clone();
+        return Tensors{h, _cdist_forward(h, x.slice(0, 0, 1), 0, {})};
+      },
+      [](const Tensor& x, const Tensor& y) {  // weights are read with a gradient of the loss, which is none
+        const Tensor grad = sum(x, {0}, KeepDims::Yes), weights = cat({y.select(0, 0), y.select(0, 0)}, 0);
+        return Tensors{erfinv(cross_entropy_rows_backward(grad, {}, x, 0, {}, weights, 0))};
+      },
+  };
+  for (const RowFunction& f : functions) {
+    const auto fast = compile(f);
+    for (const auto& [rows, columns] : {std::pair(25, 31), std::pair(1, 9), std::pair(4, 1)}) {
+      const Tensor x = randn({rows, columns}), y = randn({rows, columns});
+      EXPECT_TRUE(have_equal_bits(fast(x, y), f(x, y))) << rows << " by " << columns << "\n" << fast.graph();
     }
   }
 }
@@ -175,7 +197,7 @@ TEST(FuseRows, RandomProgramsHaveTheirBits) {
       const Tensor column = randn({rows, 1}).to(dtype), row = randn({columns}).to(dtype);
       const Tensors wanted = program(x, y, column, row), result = fast(x, y, column, row);
       for (std::size_t o = 0; o < wanted.size(); ++o) {
-        ASSERT_TRUE(has_equal_bits(wanted[o], result[o]))
+        ASSERT_TRUE(test::equal_bits_or_nans(wanted[o], result[o]))
             << of_case.repro() << " [" << rows << ", " << columns << "] " << name(dtype) << ", output " << o
             << "\n"
             << fast.graph();

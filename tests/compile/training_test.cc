@@ -3,22 +3,18 @@
 
 #include "pellucid/pellucid.h"
 
-#include "support/bytes.h"
+#include "compile/equal_bits.h"
 
 namespace pel {
 namespace {
 
-bool bits_agree(const Tensor& a, const Tensor& b) {
-  return a.defined() == b.defined() &&
-         (!a.defined() || (a.dtype() == b.dtype() && test::bytes_of(a) == test::bytes_of(b)));
-}
 // Parameters of two modules of one kind, and their gradients.
 void expect_same(const nn::Module& a, const nn::Module& b, int step) {
   const std::vector<NamedTensor> left = a.named_parameters(), right = b.named_parameters();
   ASSERT_EQ(left.size(), right.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
-    EXPECT_TRUE(bits_agree(left[i].tensor, right[i].tensor)) << left[i].path << " at step " << step;
-    EXPECT_TRUE(bits_agree(left[i].tensor.grad(), right[i].tensor.grad()))
+    EXPECT_TRUE(test::equal_bits(left[i].tensor, right[i].tensor)) << left[i].path << " at step " << step;
+    EXPECT_TRUE(test::equal_bits(left[i].tensor.grad(), right[i].tensor.grad()))
         << "gradient of " << left[i].path << " at step " << step;
   }
 }
@@ -36,6 +32,21 @@ struct Turn {
   int batch, length;
 };
 constexpr Turn kTurns[] = {{2, 9}, {3, 16}, {1, 1}, {2, 1}, {1, 33}, {5, 7}};
+
+// Loops that depend on each other through scans between them.
+TEST(Training, TheGradientOfCumprodIsThatOfTheFunction) {
+  const auto f = [](const Tensor& x) {
+    const Tensor products = cumprod(x, -1);
+    return std::pair(products.detach(), grad({sum(products)}, {x})[0]);
+  };
+  const auto fast = compile(f);
+  for (const int size : {4, 1, 30}) {
+    const Tensor x = randn({size}).requires_grad_();
+    const auto wanted = f(x), given = fast(x);
+    EXPECT_TRUE(test::equal_bits(wanted.first, given.first)) << size;
+    EXPECT_TRUE(test::equal_bits(wanted.second, given.second)) << size;
+  }
+}
 
 TEST(Training, AGptWithAdamWAndClippingIsOneCompileForAllBatchesAndLengths) {
   manual_seed(3);
@@ -56,7 +67,7 @@ TEST(Training, AGptWithAdamWAndClippingIsOneCompileForAllBatchesAndLengths) {
     const Tensor x = tokens(turn.batch, turn.length), y = tokens(turn.batch, turn.length);
     if (i % 10 == 5) plain.set_lr(1e-3 / i), fast.set_lr(1e-3 / i);
     const Tensor wanted = step(eager, plain, x, y), given = compiled(x, y);
-    EXPECT_TRUE(bits_agree(wanted, given)) << "loss of step " << i;
+    EXPECT_TRUE(test::equal_bits(wanted, given)) << "loss of step " << i;
     EXPECT_FALSE(given.requires_grad());
     expect_same(eager, captured, i);
     if (HasFailure()) break;
@@ -85,7 +96,7 @@ TEST(Training, ALlamaIsOneCompile) {
   for (int i = 0; i < 12; ++i) {
     const Turn turn = kTurns[i % 6];
     const Tensor x = tokens(turn.batch, turn.length), y = tokens(turn.batch, turn.length);
-    EXPECT_TRUE(bits_agree(step(eager, plain, x, y), compiled(x, y))) << i;
+    EXPECT_TRUE(test::equal_bits(step(eager, plain, x, y), compiled(x, y))) << i;
     expect_same(eager, captured, i);
     EXPECT_FALSE(captured.parameters()[0].grad().defined());
   }
@@ -119,14 +130,14 @@ TEST(Training, SgdWithMomentumKeepsItsStateAcrossCalls) {
       compile([&](const Tensor& x, const Tensor& y) { return step(pair.captured, fast, x, y); });
   for (int i = 0; i < 10; ++i) {
     const Tensor x = randn({1 + i % 4, 6}), y = randn({1 + i % 4, 3});
-    EXPECT_TRUE(bits_agree(step(pair.eager, plain, x, y), compiled(x, y))) << i;
+    EXPECT_TRUE(test::equal_bits(step(pair.eager, plain, x, y), compiled(x, y))) << i;
     expect_same(pair.eager, pair.captured, i);
   }
   EXPECT_EQ(compiled.compiles(), 1u);
   const std::vector<NamedTensor> wanted = plain.state(), given = fast.state();
   ASSERT_EQ(wanted.size(), given.size());
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    EXPECT_TRUE(bits_agree(wanted[i].tensor, given[i].tensor)) << wanted[i].path;
+    EXPECT_TRUE(test::equal_bits(wanted[i].tensor, given[i].tensor)) << wanted[i].path;
 }
 
 TEST(Training, GradientsAddUpInsideOfACallAndOverCalls) {
@@ -141,7 +152,7 @@ TEST(Training, GradientsAddUpInsideOfACallAndOverCalls) {
       compile([&](const Tensor& x, const Tensor& other) { return step(pair.captured, x, other); });
   for (int i = 0; i < 4; ++i) {
     const Tensor x = randn({2 + i, 6}), other = randn({3, 6});
-    EXPECT_TRUE(bits_agree(step(pair.eager, x, other), compiled(x, other))) << i;
+    EXPECT_TRUE(test::equal_bits(step(pair.eager, x, other), compiled(x, other))) << i;
     expect_same(pair.eager, pair.captured, i);
   }
   EXPECT_EQ(compiled.compiles(), 2u);  // without gradients, and with
@@ -181,9 +192,9 @@ TEST(Training, InputsHaveGradientsToo) {
     w.set_grad(Tensor());
     const Tensor wanted = f(x), of_w = w.grad();
     w.set_grad(Tensor());
-    EXPECT_TRUE(bits_agree(wanted, compiled(same)));
-    EXPECT_TRUE(bits_agree(x.grad(), same.grad()));
-    EXPECT_TRUE(bits_agree(of_w, w.grad()));
+    EXPECT_TRUE(test::equal_bits(wanted, compiled(same)));
+    EXPECT_TRUE(test::equal_bits(x.grad(), same.grad()));
+    EXPECT_TRUE(test::equal_bits(of_w, w.grad()));
   }
   EXPECT_EQ(compiled.compiles(), 1u);
   w.set_grad(Tensor());
@@ -228,7 +239,7 @@ TEST(Training, DropoutDrawsTheNumbersThatItDrawsWithout) {
     manual_seed(static_cast<std::uint64_t>(i));
     const Tensor wanted = step(eager, plain, x, y);
     manual_seed(static_cast<std::uint64_t>(i));
-    EXPECT_TRUE(bits_agree(wanted, compiled(x, y))) << i;
+    EXPECT_TRUE(test::equal_bits(wanted, compiled(x, y))) << i;
     expect_same(eager, captured, i);
   }
   EXPECT_EQ(compiled.compiles(), 1u);
@@ -253,7 +264,7 @@ TEST(Training, AutocastCastsAnewAtEachCall) {
     if (!is_inside) casts.emplace(kBF16);
     for (int i = 0; i < 3; ++i) {
       const Tensor x = randn({3 + i, 6});
-      EXPECT_TRUE(bits_agree(step(pair.eager, plain, x), compiled(x))) << i;
+      EXPECT_TRUE(test::equal_bits(step(pair.eager, plain, x), compiled(x))) << i;
       expect_same(pair.eager, pair.captured, i);
     }
     EXPECT_EQ(compiled.compiles(), 1u);
@@ -288,8 +299,8 @@ TEST(Training, FunctionsCheckpointsAndHooksOfItsOwnWork) {
     const auto wanted = step(pair.eager, x);
     manual_seed(7);
     const auto given = compiled(x);
-    EXPECT_TRUE(bits_agree(wanted.first, given.first));
-    EXPECT_TRUE(bits_agree(wanted.second, given.second));
+    EXPECT_TRUE(test::equal_bits(wanted.first, given.first));
+    EXPECT_TRUE(test::equal_bits(wanted.second, given.second));
     expect_same(pair.eager, pair.captured, i);
   }
 }
@@ -303,7 +314,7 @@ TEST(Training, GradientsOfGradientsAreCapturedWhereTheyEndInside) {
   const auto compiled = compile(f);
   for (const int size : {3, 6}) {
     const Tensor x = randn({size}).requires_grad_();
-    EXPECT_TRUE(bits_agree(f(x), compiled(x)));
+    EXPECT_TRUE(test::equal_bits(f(x), compiled(x)));
     EXPECT_FALSE(x.grad().defined());
   }
 }
@@ -325,12 +336,29 @@ TEST(Training, AConvolutionalNetWithBatchNormKeepsItsStatistics) {
   const auto compiled = compile([&](const Tensor& x) { return step(1, same, x); });
   for (int i = 0; i < 4; ++i) {
     const Tensor x = randn({1 + i, 2, 6 + 2 * i, 8});
-    EXPECT_TRUE(bits_agree(step(0, weight, x), compiled(x))) << i;
-    EXPECT_TRUE(bits_agree(weight, same)) << i;
-    EXPECT_TRUE(bits_agree(means[0], means[1]));
-    EXPECT_TRUE(bits_agree(variances[0], variances[1]));
+    EXPECT_TRUE(test::equal_bits(step(0, weight, x), compiled(x))) << i;
+    EXPECT_TRUE(test::equal_bits(weight, same)) << i;
+    EXPECT_TRUE(test::equal_bits(means[0], means[1]));
+    EXPECT_TRUE(test::equal_bits(variances[0], variances[1]));
   }
   EXPECT_EQ(compiled.compiles(), 1u);
+}
+
+TEST(Training, ConvolutionsWithStepsAreOneCompileForAllSizes) {
+  const Tensor weight = randn({4, 3, 3, 3}).requires_grad_();
+  const auto f = [&](const Tensor& x) {
+    const Tensor y = conv2d(x, weight, std::nullopt, {2, 3}, {1, 0});
+    const std::vector<Tensor> gradients = grad({sum(y * y)}, {x, weight});
+    return std::pair(gradients[0], gradients[1]);
+  };
+  const auto fast = compile(f);
+  for (const auto& [batch, rows, columns] : {std::tuple(2, 9, 11), {2, 8, 12}, {1, 10, 10}, {3, 5, 3}}) {
+    const Tensor x = randn({batch, 3, rows, columns}).requires_grad_();
+    const auto wanted = f(x), given = fast(x);
+    EXPECT_TRUE(test::equal_bits(given.first, wanted.first)) << rows << " x " << columns;
+    EXPECT_TRUE(test::equal_bits(given.second, wanted.second)) << rows << " x " << columns;
+  }
+  EXPECT_EQ(fast.compiles(), 1u);
 }
 
 TEST(Training, AWriteIsSeenByAGraphThatKeepsTheParameter) {
@@ -410,8 +438,8 @@ TEST(Training, AGradientOfOneNumberForAllElementsCanBeWrittenTo) {
   const auto compiled = compile([&](const Tensor& x) { return step(same, x); });
   for (int i = 0; i < 3; ++i) {
     const Tensor x = randn({2});
-    EXPECT_TRUE(bits_agree(step(w, x), compiled(x)));
-    EXPECT_TRUE(bits_agree(w.grad(), same.grad()));
+    EXPECT_TRUE(test::equal_bits(step(w, x), compiled(x)));
+    EXPECT_TRUE(test::equal_bits(w.grad(), same.grad()));
   }
 }
 
@@ -439,7 +467,7 @@ TEST(Training, AFailedCaptureLeavesGradientsAsTheyWere) {
   });
   EXPECT_THROW(compiled(randn({2, 6})), CaptureError);
   EXPECT_TRUE(model.first.weight.grad().is_same(before));
-  EXPECT_TRUE(bits_agree(before, values));
+  EXPECT_TRUE(test::equal_bits(before, values));
 }
 
 template <class F>

@@ -62,6 +62,7 @@ struct ConvCase {
   bool transposed = false, has_bias = false;
   std::int64_t batch = 1, groups = 1, in = 1, out = 1;  // channels of a group
   Numbers size, kernel, stride, padding, dilation, more;
+  std::vector<Dim> added() const { return {more.begin(), more.end()}; }
   std::string name() const {
     return fmt::format("{}{} layouts {} {} n{} g{} {}->{} size {} kernel {} s{} p{} d{} +{}{}",
                        pel::name(dtype), transposed ? " transposed" : "", src_layout, weight_layout, batch,
@@ -268,7 +269,7 @@ TEST(Convolution, EveryKernelKeepsTheBoundOnRandomWindows) {
         ADD_FAILURE() << kernel << " case " << i << ": " << c.name() << ": " << wrong;
     };
     const Tensor result =
-        convolution(input, weight, bias, c.stride, c.padding, c.dilation, transposed, c.more, c.groups);
+        convolution(input, weight, bias, c.stride, c.padding, c.dilation, transposed, c.added(), c.groups);
     check("chosen", result);
     // Each kernel by itself, into memory of another call.
     std::vector<const Tensor*> tensors = {&result, &input, &weight};
@@ -388,12 +389,13 @@ TEST(Convolution, GradientsAreThoseOfTheDefinition) {
     const auto transposed = c.transposed ? Transposed::Yes : Transposed::No;
     const Tensor x = c.make_input(), w = c.make_weight(), b = numbers({c.groups * c.out}, kF64, 3);
     const auto forward = [&](const Tensor& input, const Tensor& weight, const Tensor& bias) {
-      return convolution(input, weight, bias, c.stride, c.padding, c.dilation, transposed, c.more, c.groups);
+      return convolution(input, weight, bias, c.stride, c.padding, c.dilation, transposed, c.added(),
+                         c.groups);
     };
     const Tensor result = forward(x, w, b);
     const Tensor grad = laid_out(numbers(result.sizes(), kF64, 4), c.src_layout);
     const auto [of_x, of_w, of_b] = convolution_backward(grad, x, w, std::nullopt, c.stride, c.padding,
-                                                         c.dilation, transposed, c.more, c.groups);
+                                                         c.dilation, transposed, c.added(), c.groups);
     EXPECT_EQ(to_string(of_x.sizes()), to_string(x.sizes())) << c.name();
     EXPECT_EQ(to_string(of_w.sizes()), to_string(w.sizes())) << c.name();
     // The convolution is linear in each: the gradient along a direction is its result there.

@@ -96,6 +96,61 @@ TEST(ReadKineto, AKernelHasItsNumbers) {
          });
 }
 
+TEST(ReadKineto, AKernelHasItsGridAndDecimals) {
+  of_one(R"json({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {
+             "grid": [ 12,2 , 3], "block": [256, 1, 1], "blocks per SM": 0.25, "est. achieved occupancy %": 31,
+             "memory bandwidth (GB/s)": 1.5e2}})json",
+         [](const TraceEvent& e) {
+           ASSERT_TRUE(e.has_grid && e.has_block);
+           EXPECT_EQ(e.grid, (std::array<std::int64_t, 3>{12, 2, 3}));
+           EXPECT_EQ(e.block, (std::array<std::int64_t, 3>{256, 1, 1}));
+           EXPECT_EQ(e.get(ArgDecimal::BlocksPerMultiprocessor), 0.25);
+           EXPECT_EQ(e.get(ArgDecimal::OccupancyPercent), 31);
+           EXPECT_EQ(e.get(ArgDecimal::GigabytesPerSecond), 150);
+         });
+}
+
+TEST(ReadKineto, AnOpHasWhatItWasCalledWith) {
+  of_one(R"({"ph": "X", "cat": "cpu_op", "name": "k", "ts": 1, "dur": 2, "args": {
+             "Input Dims": [[8, 16], [], [[2, 3]]], "Input type": ["float", "a]\""], "Input Strides": [[16,1]] ,
+             "Concrete Inputs": ["", "2"], "Call stack": "a.py(3): f;b\n",
+             "Collective name": "allreduce", "dtype": "BFloat16", "Process Group Name": "0",
+             "In msg nelems": 1024, "Out msg nelems": 8192, "Group size": 8, "Seq": 5,
+             "kernel_file": "/tmp/x.py"}})",
+         [](const TraceEvent& e) {
+           EXPECT_EQ(e.get(ArgText::InputShapes), "[[8, 16], [], [[2, 3]]]");
+           EXPECT_EQ(e.get(ArgText::InputTypes), R"(["float", "a]\""])");
+           EXPECT_EQ(e.get(ArgText::InputStrides), "[[16,1]]");
+           EXPECT_EQ(e.get(ArgText::ConcreteInputs), R"(["", "2"])");
+           EXPECT_EQ(e.get(ArgText::CallStack), "a.py(3): f;b\n");
+           EXPECT_EQ(e.get(ArgText::CollectiveName), "allreduce");
+           EXPECT_EQ(e.get(ArgText::ElementType), "BFloat16");
+           EXPECT_EQ(e.get(ArgText::ProcessGroupName), "0");
+           EXPECT_EQ(e.get(ArgText::KernelFile), "/tmp/x.py");
+           EXPECT_EQ(e.get(Arg::InputElements), 1024);
+           EXPECT_EQ(e.get(Arg::OutputElements), 8192);
+           EXPECT_EQ(e.get(Arg::GroupSize), 8);
+           EXPECT_EQ(e.get(Arg::CollectiveSequence), 5);
+         });
+}
+
+TEST(ReadKineto, ArgumentsOfAnotherKindAreAbsent) {
+  for (const char* grid : {"[1, 2]", "[1, 2, 3, 4]", "[]", "7", "\"1\"", "[1, x, 3]", "{}", "null"}) {
+    of_one(std::string(R"({"ph": "X", "ts": 1, "dur": 2, "args": {"grid": )") + grid +
+               R"(, "blocks per SM": "inf", "Input Dims": 3, "Seq": [1], "device": 4}})",
+           [&](const TraceEvent& e) {
+             EXPECT_FALSE(e.has_grid) << grid;
+             EXPECT_FALSE(e.has_block);
+             EXPECT_FALSE(e.has(ArgText::InputShapes) || e.has(ArgText::InputTypes));
+             EXPECT_EQ(e.get(ArgText::InputShapes), "");
+             EXPECT_FALSE(e.has(ArgDecimal::BlocksPerMultiprocessor));
+             EXPECT_EQ(e.get(ArgDecimal::BlocksPerMultiprocessor, -1), -1);
+             EXPECT_FALSE(e.has(Arg::CollectiveSequence));
+             EXPECT_EQ(e.get(Arg::Device), 4);
+           });
+  }
+}
+
 TEST(ReadKineto, RowsMayHaveNames) {
   of_one(
       R"({"ph": "M", "name": "thread_name", "pid": "Spans", "tid": "stream 7", "args": {"name": "stream 7 "}})",
@@ -172,7 +227,7 @@ TEST(ReadKineto, StrictSaysWhereAndWhy) {
       {document({span("a\xff")}), "text at byte 18:"},
       {document({span("a\nb")}), "text at byte 18: a line break inside a string"},
       {document({span("a")}) + "x", "text at byte 103: text behind the end of the document"},
-      {"\x1f\x8b", "text is compressed by gzip, which is not read yet: unpack it first"},
+      {"\x1f\x8b", "text at byte 0: a trace begins with { or ["},
   };
   for (const auto& [text, expected] : cases)
     EXPECT_EQ(refusal(text).substr(0, expected.size()), expected) << text;
@@ -274,6 +329,65 @@ TEST(ReadKineto, LenientTakesWhateverItIsGiven) {
     }
     ASSERT_EQ(is_refused, got.summary.skipped_count != 0) << text;  // nothing is left out in silence
   }
+}
+
+TEST(ReadKineto, NumbersOfEachLengthAreRead) {
+  for (const char* sign : {"", "-"}) {
+    std::string digits;
+    for (int length = 1; length < 19; ++length) {
+      digits += static_cast<char>('0' + (length * 7 + 2) % 10);
+      const std::int64_t expected = std::stoll(sign + digits);
+      of_one(R"({"ph": "s", "id": )" + (sign + digits) + R"(, "ts": 1, "args": {"correlation": )" + sign +
+                 digits + R"( , "device": 1x}})",
+             [&](const TraceEvent& e) {
+               EXPECT_EQ(e.id.number, expected);
+               EXPECT_EQ(e.get(Arg::Correlation), expected);
+               EXPECT_FALSE(e.has(Arg::Device));
+             });
+    }
+  }
+}
+
+TEST(ReadKineto, NestingOfAMillionIsRefusedOrLeftOut) {
+  const std::string deep(1000000, '[');
+  for (const std::string& end : {std::string(1000000, ']'), std::string()}) {
+    const std::string bad = R"({"ph": "X", "ts": 1, "dur": 2, "args": {"a": )" + deep + end + "}}";
+    const std::string text = document({span("one"), bad, span("two")}, "\"a\": 1,");
+    EXPECT_NE(refusal(text).find("nested too deep"), std::string::npos);
+    EXPECT_EQ(read(text, Reading::Lenient).names, (Names{"one", "two"}));
+    const std::string before = document({span("one")}, "\"a\": " + deep + end + ", ");
+    EXPECT_NE(refusal(before).find("nested too deep"), std::string::npos);
+    EXPECT_EQ(read(before, Reading::Lenient).names, (Names{"one"}));
+  }
+}
+
+TEST(ReadKineto, ATextThatIsMadeToTakeLongIsGivenUp) {
+  std::string text = "[" + span("one");
+  for (int i = 0; i < 200; ++i) text += ",{\"ph\"";  // each reaches to the end
+  text.append(std::size_t{1} << 20, ' ');
+  ReadOptions options;
+  options.reading = Reading::Lenient;
+  for (const bool is_patient : {true, false}) {
+    options.most_wasted_bytes = std::uint64_t{is_patient ? 1000u : 100u} << 20;
+    test::TextSource source(text, 1 << 20);
+    const TraceSummary summary = read_kineto(source, [](const TraceEvent&) {}, options);
+    EXPECT_EQ(summary.events, 1u);
+    EXPECT_TRUE(summary.is_truncated);
+    EXPECT_EQ(summary.skipped.back().reason == "too much is broken to go on", !is_patient);
+  }
+}
+
+TEST(ReadKineto, EventsNeedNotBeginWithTheSameKey) {
+  std::vector<std::string> events;
+  Names names;
+  for (int i = 0; i < 3000; ++i) {
+    names.push_back("op" + std::to_string(i));
+    const std::string name = "\"name\": \"" + names.back() + "\"", rest = "\"ts\": 1, \"dur\": 2";
+    events.push_back(i < 1000 || i % 3 == 0 ? "{\"ph\": \"X\", " + name + ", " + rest + "}"
+                                            : "{" + name + ", \"ph\": \"X\", " + rest + "}");
+  }
+  for (const std::size_t block : {300, 10000, 1000000})
+    EXPECT_EQ(read(document(events), Reading::Strict, block).names, names);
 }
 
 TEST(ReadKineto, NoFileIsAnError) {

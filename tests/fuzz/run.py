@@ -32,8 +32,9 @@ if dictionary.exists():
 corpus.mkdir(parents=True, exist_ok=True)
 subprocess.run([build / "bin/fuzz_write_seeds", name, seeds], check=True)
 before = set(folder.iterdir())
-# An input of 4 KB justifies no allocation of 64 MB.
-command = [fuzzer, corpus, seeds, "-max_len=4096", "-timeout=10", "-rss_limit_mb=2048", "-malloc_limit_mb=64",
+# An input of 4 KB justifies no allocation of 64 MB, unless it is zstd that looks back over 128 MB.
+most = {"trace": 160}.get(name, 64)
+command = [fuzzer, corpus, seeds, "-max_len=4096", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={most}",
            "-print_final_stats=1", f"-artifact_prefix={folder}/", *flags]
 # A stack of its own for each frame makes every throw walk all frames: about two thirds of the time. The unit tests have it on.
 options = "detect_stack_use_after_return=0:malloc_context_size=4:quarantine_size_mb=16"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/json_writer.h"
-#include "inspect/nearest.h"
-#include "inspect/terminal.h"
-#include "inspect/wrapped.h"
+#include "base/nearest.h"
+#include "base/terminal.h"
+#include "base/wrapped.h"
 
 namespace pel::inspect {
 namespace {

@@ -1,9 +1,11 @@
 // Where data lies: in the header's block, from malloc, or in aligned mappings; ranks, empty tensors,
 // versions.
 #include <cstdint>
+#include <fstream>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "pellucid/memory.h"
 #include "pellucid/ops.h"
@@ -45,12 +47,26 @@ TEST(Storage, DataAboveAKibibyteLiesApart) {
   EXPECT_EQ(memory_stats().data_bytes, bytes);
 }
 
-TEST(Storage, FromOneMebibyteUpDataIsAlignedToHugePages) {
-  for (const std::int64_t size : {kLargeBytes, kLargeBytes + 1, 3 * kLargeBytes, 5 * kLargeBytes + 17}) {
+TEST(Storage, FromTwoMebibytesUpDataIsAlignedToHugePages) {
+  for (const std::int64_t size :
+       {2 * kLargeBytes, 2 * kLargeBytes + 1, 3 * kLargeBytes, 5 * kLargeBytes + 17}) {
     const Tensor t = empty({size}, kU8);
     EXPECT_EQ(address(t) % (std::uintptr_t{2} << 20), 0u) << size;
     t.select(0, -1).fill_(7);
   }
+}
+
+TEST(Storage, AMebibyteTakesNoHugePage) {
+  const auto resident_bytes = [] {
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages >> pages;
+    return pages * sysconf(_SC_PAGESIZE);
+  };
+  empty_cache();
+  const std::int64_t before = resident_bytes();
+  std::vector<Tensor> kept;
+  for (int i = 0; i < 64; ++i) kept.push_back(full({kLargeBytes}, 7, kU8));
+  EXPECT_LT(resident_bytes() - before, 96 * kLargeBytes);
 }
 
 TEST(Storage, ElementsOfEverySizeClassKeepTheirValues) {

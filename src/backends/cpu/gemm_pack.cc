@@ -196,9 +196,14 @@ bool needs_packing(const TileFamily& family, const PackSource& a) {
   return family.order != codegen::TileOrder::Chain || a.dtype != family.type || a.matrix.column != 1;
 }
 
+std::int64_t packed_row_bytes(const TileFamily& family, std::int64_t depth) {
+  constexpr std::int64_t kLine = 64;
+  return family.padded(depth) * family.element_size + kLine;
+}
+
 std::int64_t packed_rows_bytes(const TileFamily& family, std::int64_t rows, std::int64_t depth) {
-  const std::int64_t side = family.is_amx() ? family.rows : 1;
-  return (rows + side - 1) / side * side * family.padded(depth) * family.element_size;
+  if (!family.is_amx()) return rows * packed_row_bytes(family, depth);
+  return (rows + family.rows - 1) / family.rows * family.rows * family.padded(depth) * family.element_size;
 }
 
 void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows) {
@@ -231,10 +236,11 @@ void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& r
     return;
   }
   const std::int64_t from_size = size_bytes(a.dtype), size = family.element_size,
-                     row = family.padded(range.depth) * size;
-  if (row > range.depth * size) {
+                     row = packed_row_bytes(family, range.depth), depth = family.padded(range.depth);
+  if (depth > range.depth) {
     for (std::int64_t r = 0; r < range.count; ++r)
-      std::memset(rows + r * row + range.depth * size, 0, static_cast<std::size_t>(row - range.depth * size));
+      std::memset(rows + r * row + range.depth * size, 0,
+                  static_cast<std::size_t>((depth - range.depth) * size));
   }
   convert_tile({rows, row, size}, family.type,
                {const_cast<char*>(a.at(range.first, range.first_k)), a.matrix.row * from_size,

@@ -37,6 +37,9 @@ bool may_turn(const TileFamily& family, const PackSource& b);
 // Rows of a, and panels of b: whether tiles cannot read them where they lie.
 bool needs_packing(const TileFamily& family, const PackSource& a);
 void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows);
+// From one row to the next, not for AMX: a line more than it holds, since rows that fill pages would fall
+// into one set of L1.
+std::int64_t packed_row_bytes(const TileFamily& family, std::int64_t depth);
 std::int64_t packed_rows_bytes(const TileFamily& family, std::int64_t rows, std::int64_t depth);
 
 }  // namespace pel::cpu

@@ -78,7 +78,7 @@ class Product {
       call.a = packed + (row - first) * depth_ * f_.element_size + k / kPairDepth * call.a_step;
       call.b_tile = kRegister;
     } else if (packs_rows_) {
-      call.a_row = depth_ * f_.element_size;
+      call.a_row = packed_row_bytes(f_, p_.k);
       call.a = packed + (row - first) * call.a_row + k * f_.element_size;
     } else {
       call.a_row = a_.matrix.row * f_.element_size;
@@ -88,11 +88,13 @@ class Product {
 
   // Rows by blocks of columns over packed panels. A block of panels stays in L2 while the rows pass by.
   void run_blocks(const char* panels) {
-    constexpr std::int64_t kMostRows = 512, kRowBytes = 786'432, kMostPanels = 16;
-    const std::int64_t most_bytes = f_.is_amx() ? 196'608 : 786'432;  // of a block of panels
+    constexpr std::int64_t kMostRows = 512, kMostPanels = 16;
+    // Of a block of panels, and of rows that are packed: both stay in L2.
+    const std::int64_t most_bytes = f_.is_amx() ? 196'608 : 786'432,
+                       row_bytes = f_.is_amx() ? 786'432 : 262'144;
     const std::int64_t threads = thread_count(), depth = std::max<std::int64_t>(depth_, 1);
     std::int64_t rows = kMostRows;
-    if (packs_rows_) rows = std::clamp(kRowBytes / (depth * f_.element_size), std::int64_t{1}, kMostRows);
+    if (packs_rows_) rows = std::clamp(row_bytes / (depth * f_.element_size), std::int64_t{1}, kMostRows);
     rows = std::min(rows, pieces(p_.m, threads));
     rows = round_up(std::max<std::int64_t>(rows, std::min<std::int64_t>(p_.m, 64)), f_.rows);
     const int matrices = p_.packed.matrices;

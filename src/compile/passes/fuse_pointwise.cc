@@ -111,10 +111,26 @@ class Fusion {
         for (const std::size_t other : groups_.readers(*input.value)) {
           const std::size_t theirs = groups_.group_of(other), ours = groups_.group_of(member);
           if (!loops_[other] || theirs == ours || !same_sizes(lead_of(member), lead_of(other))) continue;
+          if (makes_again(ours, theirs)) continue;
           try_join(ours, theirs);
         }
       }
     }
+  }
+
+  // Whether one makes a value that recompute has taken from the other, for readers that come later.
+  bool makes_again(std::size_t a, std::size_t b) const {
+    const auto is_inner = [&](std::size_t node) { return !groups_.is_output(loops_[node]->output); };
+    return std::ranges::any_of(groups_.members(a), [&](std::size_t left) {
+      return std::ranges::any_of(groups_.members(b), [&](std::size_t right) {
+        return is_inner(left) && is_inner(right) && is_equal_call(graph_.nodes[left], graph_.nodes[right]);
+      });
+    });
+  }
+  bool is_equal_call(const GraphNode& a, const GraphNode& b) const {
+    return a.op == b.op && std::ranges::equal(a.args, b.args, [&](const GraphArg& x, const GraphArg& y) {
+             return to_string(x, *graph_.sizes) == to_string(y, *graph_.sizes);
+           });
   }
 
   // The last node of a group has all of its elements: others may have fewer, which it repeats.

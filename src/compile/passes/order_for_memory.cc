@@ -75,6 +75,23 @@ Order as_late_as_needed(const Before& before) {
   return order;
 }
 
+// What needs no other call, such as zeros to add to, stands just before the first that needs it.
+Order begun_late(const Order& given, const Before& before) {
+  Order order;
+  std::vector<bool> is_placed(before.size());
+  const auto place = [&](std::size_t node) {
+    if (!is_placed[node]) order.push_back(node);
+    is_placed[node] = true;
+  };
+  for (const std::size_t node : given) {
+    if (before[node].empty()) continue;
+    std::ranges::for_each(before[node], place);
+    place(node);
+  }
+  std::ranges::for_each(given, place);
+  return order;
+}
+
 // Those that do not stand in a longest run of rising numbers.
 std::vector<std::size_t> moved_nodes(const Order& order) {
   std::vector<std::size_t> length(order.size(), 1), previous(order.size(), order.size());
@@ -113,7 +130,8 @@ Graph order_for_memory(Graph graph, Explanation& why) {
   const std::int64_t peak = bytes.peak(given);
   const Order* best = &given;
   std::int64_t least = peak;
-  const Order tried[] = {by_bytes(bytes, before), as_late_as_needed(before)};
+  std::vector<Order> tried = {by_bytes(bytes, before), as_late_as_needed(before)};
+  for (const Order& order : {given, tried[0], tried[1]}) tried.push_back(begun_late(order, before));
   for (const Order& order : tried) {
     if (const std::int64_t other = bytes.peak(order); other < least) {
       least = other;

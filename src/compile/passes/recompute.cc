@@ -21,7 +21,8 @@ namespace {
 // Operations an element that are made again at most. To write and read a float32 takes as long as about
 // this many where memory is the limit: 8 bytes at 6 GB/s and core, against 16 lanes.
 constexpr std::size_t kMostWork = 96;
-constexpr std::size_t kMostCopied = 8;  // calls
+constexpr std::size_t kMostCopied = 8;   // calls
+constexpr std::int64_t kLeastPart = 50;  // of the peak, that work which is not free must save
 
 class Recompute {
  public:
@@ -34,6 +35,24 @@ class Recompute {
     for (std::uint32_t id = 0, count = static_cast<std::uint32_t>(graph_.values.size()); id < count; ++id) {
       if (const auto plan = plan_for({id}, Cost::Free)) apply(*plan);
     }
+  }
+  // What is in use at the peak, and what a loop that runs later anyway can make beside its own results.
+  void beside_others() {
+    if (graph_.nodes.empty()) return;
+    const std::vector<std::int64_t> live = bytes_->at(given_order(graph_));
+    const auto top = static_cast<std::size_t>(std::ranges::max_element(live) - live.begin());
+    std::vector<bool> is_across(bytes_->storages());
+    for (std::size_t n = 0; n <= top; ++n)
+      for (const std::uint32_t storage : bytes_->touched_by(n))
+        is_across[storage] = last_touch_[storage] >= top;
+    const Saved before = saved();
+    for (std::uint32_t id = 0; id < before.graph.values.size(); ++id) {
+      if (!is_across[graph_.values[id].storage]) continue;
+      if (const auto plan = plan_for({id}, Cost::Beside)) apply(*plan);
+    }
+    if (graph_.nodes.size() == before.graph.nodes.size()) return;
+    const std::int64_t was = peak_when_fused(before.graph), now = peak_when_fused(graph_);
+    if (was - now < std::max<std::int64_t>(1, was / kLeastPart)) restore(before);
   }
   // The candidate that saves the most bytes for its work, until the peak is below the budget.
   void to_fit(std::int64_t budget) {
@@ -55,27 +74,19 @@ class Recompute {
         return;
       }
       tried.insert(best->value.number);
-      const Graph before = graph_;
-      const std::vector<Node> nodes = nodes_;
-      const std::size_t decisions = why_.decisions.size();
+      const Saved before = saved();
       apply(*best);
-      for (std::uint32_t id = static_cast<std::uint32_t>(before.values.size()); id < graph_.values.size();
-           ++id)
+      for (auto id = static_cast<std::uint32_t>(before.graph.values.size()); id < graph_.values.size(); ++id)
         tried.insert(id);  // a copy is not copied again
       const std::int64_t after = peak_when_fused(graph_);
-      if (after > peak) {
-        graph_ = before;
-        nodes_ = nodes;
-        why_.decisions.resize(decisions);
-        find_uses();
-      }
+      if (after > peak) restore(before);
       peak = std::min(peak, after);
     }
   }
   Graph take() { return std::move(graph_); }
 
  private:
-  enum class Cost : std::uint8_t { Free, Kernels };
+  enum class Cost : std::uint8_t { Free, Beside, Kernels };
   struct Node {
     bool is_view = false, is_product = false;
     std::optional<LoopCall> loop;
@@ -90,6 +101,19 @@ class Recompute {
     std::size_t work = 0;
     double worth() const { return static_cast<double>(bytes) / static_cast<double>(work + 8); }
   };
+
+  struct Saved {
+    Graph graph;
+    std::vector<Node> nodes;
+    std::size_t decisions;
+  };
+  Saved saved() const { return {graph_, nodes_, why_.decisions.size()}; }
+  void restore(const Saved& before) {
+    graph_ = before.graph;
+    nodes_ = before.nodes;
+    why_.decisions.resize(before.decisions);
+    find_uses();
+  }
 
   void find_loops() {
     const std::vector<bool> written = written_storages(graph_);
@@ -175,7 +199,7 @@ class Recompute {
     if (!maker || readers_[id.number].empty() || bytes_->is_given_back(graph_[id].storage))
       return std::nullopt;
     if (cost == Cost::Free && readers_[id.number].size() < 2) return std::nullopt;  // it could only be moved
-    while (cost == Cost::Kernels && maker && nodes_[*maker].is_view)
+    while (cost != Cost::Free && maker && nodes_[*maker].is_view)
       maker = maker_[std::get<ValueId>(graph_.nodes[*maker].args[0]).number];
     if (!maker || !nodes_[*maker].loop) return std::nullopt;
     const std::vector<bool> is_far = far_from(*maker, cost);
@@ -190,6 +214,7 @@ class Recompute {
     std::int64_t leaf_bytes = 0;
     if (!collect(id, late, copies, leaf_bytes)) return std::nullopt;
     std::ranges::sort(copies.calls);
+    if (cost == Cost::Beside && !has_room_beside(copies, late)) return std::nullopt;
     const std::uint32_t storage = graph_[id].storage;
     copies.bytes = bytes_->bytes_of(storage);
     // Written and read once, against what is read in its place.
@@ -232,6 +257,23 @@ class Recompute {
       });
     }
     return is_possible;
+  }
+  // Whether a late loop over as many elements reads what the copies are made of.
+  bool has_room_beside(const Copies& copies, const std::vector<std::size_t>& late) const {
+    bool found = false;
+    for (const std::size_t call : copies.calls) {
+      for (const GraphArg& arg : graph_.nodes[call].args) {
+        for_values(arg, [&](ValueId leaf) {
+          const auto made_by = maker_[leaf.number];
+          if (made_by && std::ranges::find(copies.calls, *made_by) != copies.calls.end()) return;
+          found = found || std::ranges::any_of(readers_[leaf.number], [&](std::size_t reader) {
+                    return reader >= late.front() && nodes_[reader].loop &&
+                           value_bytes(nodes_[reader].loop->output) == value_bytes(copies.value);
+                  });
+        });
+      }
+    }
+    return found;
   }
   bool is_read_by(ValueId id, const std::vector<std::size_t>& nodes) const {
     return std::ranges::any_of(nodes, [&](std::size_t n) {
@@ -295,6 +337,19 @@ class Recompute {
     graph_.nodes = std::move(nodes);
     nodes_ = std::move(facts);
     find_uses();
+    drop_unread_views();
+  }
+  // Of values that have copies now: they would seem to be in use.
+  void drop_unread_views() {
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const ValueId* shown = nodes_[n].is_view ? std::get_if<ValueId>(&graph_.nodes[n].results[0]) : nullptr;
+      if (shown == nullptr || !readers_[shown->number].empty() ||
+          std::ranges::find(graph_.outputs, *shown) != graph_.outputs.end())
+        continue;
+      graph_.nodes.erase(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(n));
+      nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(n));
+      find_uses();
+    }
   }
   std::uint32_t next_storage() const {
     std::uint32_t storages = 0;
@@ -321,7 +376,10 @@ class Recompute {
 
 Graph recompute(Graph graph, Explanation& why, std::int64_t budget_bytes) {
   Recompute pass(std::move(graph), why);
-  if (loop_compiler(DeviceType::Cpu) != nullptr) pass.what_is_free();
+  if (loop_compiler(DeviceType::Cpu) != nullptr) {
+    pass.what_is_free();
+    pass.beside_others();
+  }
   if (budget_bytes != 0) pass.to_fit(budget_bytes);
   return pass.take();
 }

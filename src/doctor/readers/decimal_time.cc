@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace pel::doctor {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kSafeDigits = 18;  // so many fit into 63 bits whatever they are
@@ -16,12 +17,12 @@ constexpr std::size_t kSafeDigits = 18;  // so many fit into 63 bits whatever th
 std::optional<std::int64_t> parse_plain(std::string_view text) {
   const char *at = text.data(), *const end = at + text.size();
   std::int64_t number = 0;
-  while (at != end && is_digit(*at)) number = number * 10 + (*at++ - '0');
+  while (at != end && is_decimal(*at)) number = number * 10 + (*at++ - '0');
   if (at == text.data()) return std::nullopt;
   if (at == end) return number > kMost / 1000 ? std::nullopt : std::optional(number * 1000);
   if (*at != '.' || end - at != 4) return std::nullopt;
   for (++at; at != end; ++at) {
-    if (!is_digit(*at)) return std::nullopt;
+    if (!is_decimal(*at)) return std::nullopt;
     number = number * 10 + (*at - '0');
   }
   return number;
@@ -35,13 +36,21 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
     const bool is_negative = *at == '-' && text.size() > 1;
     at += is_negative;
     std::int64_t number = 0;
-    while (at != end_of_text && is_digit(*at)) number = number * 10 + (*at++ - '0');
+    while (at != end_of_text && is_decimal(*at)) number = number * 10 + (*at++ - '0');
     if (at == end_of_text) return is_negative ? -number : number;
     return std::nullopt;
   }
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_decimal(std::string_view text) {
+  if (text.empty() || !(is_decimal(text[0]) || text[0] == '-')) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -75,7 +84,7 @@ std::optional<std::int64_t> parse_microseconds(std::string_view text) {
   std::int64_t ns = 0;
   std::int64_t place = exponent + static_cast<std::int64_t>(whole.size());  // digits that are still to come
   const auto push = [&](char c) {
-    if (!is_digit(c)) return false;
+    if (!is_decimal(c)) return false;
     const int digit = c - '0';
     if (--place >= 0) {
       if (ns > (kMost - digit) / 10) return false;

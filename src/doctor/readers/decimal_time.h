@@ -14,5 +14,7 @@ std::optional<std::int64_t> parse_microseconds(std::string_view text);
 
 // A JSON number without fraction and exponent.
 std::optional<std::int64_t> parse_integer(std::string_view text);
+// Any JSON number that is finite.
+std::optional<double> parse_decimal(std::string_view text);
 
 }  // namespace pel::doctor

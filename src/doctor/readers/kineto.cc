@@ -1,11 +1,16 @@
 #include "doctor/readers/kineto.h"
 
-#include <cstring>
+#include <algorithm>
+#include <chrono>
+#include <exception>
 #include <memory>
+#include <thread>
 
 #include "base/check.h"
 #include "doctor/readers/decimal_time.h"
-#include "doctor/readers/parse_event.h"
+#include "doctor/readers/event_batch.h"
+#include "doctor/readers/hand_over.h"
+#include "doctor/readers/parse_events.h"
 #include "doctor/readers/split_events.h"
 
 namespace pel::doctor {
@@ -14,16 +19,27 @@ namespace {
 constexpr std::size_t kMostMetadataBytes = std::size_t{16} << 20;  // that are kept, of all values together
 constexpr std::size_t kMostOtherCategories = 100;
 
+constexpr int kBatches = 4;  // on their way between the threads
+
+using BatchPointer = std::unique_ptr<EventBatch>;
+// Takes a batch that is full and gives one that is free; null: nobody wants more.
+using Deliver = FunctionRef<BatchPointer(BatchPointer)>;
+
+// Makes batches of events out of bytes.
 class KinetoReader {
  public:
-  KinetoReader(ByteSource& source, EventVisitor visit, const ReadOptions& options)
-      : source_(source), visit_(visit), options_(options) {}
-
-  TraceSummary run() {
-    grow(options_.block_bytes);
+  KinetoReader(ByteSource& source, const ReadOptions& options)
+      : source_(source), options_(options), batch_(std::make_unique<EventBatch>()) {
+    batch_->restart({}, std::max<std::size_t>(options_.block_bytes, 1));
     fill();
-    refuse_compressed();
+  }
+
+  bool has_whole_document() const { return rest_ == Rest::IsThere; }
+
+  TraceSummary run(Deliver deliver) {
     for (;;) {
+      if (wasted_bytes_ > options_.most_wasted_bytes) return give_up(deliver);
+      if (splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text())) events();
       const Piece piece = splitter_.next(text(), rest_);
       switch (piece.kind) {
         case Piece::Kind::Event:
@@ -35,7 +51,7 @@ class KinetoReader {
           metadata(piece);
           break;
         case Piece::Kind::NeedsMore:
-          more();
+          if (!more(deliver)) return std::move(summary_);
           break;
         case Piece::Kind::Comma:
           begin_skip(piece.begin, piece.reason);
@@ -43,64 +59,67 @@ class KinetoReader {
           break;
         case Piece::Kind::Broken:
           begin_skip(piece.begin, piece.reason);
+          wasted_bytes_ += piece.end - piece.begin;
           splitter_.recover(piece.begin + 1);
           break;
         case Piece::Kind::Truncated:
           begin_skip(piece.begin, piece.reason);
-          if (recover_within(piece.begin, used_)) break;
+          wasted_bytes_ += text().size() - piece.begin;
+          if (recover_within(piece.begin, text().size())) break;
           summary_.is_truncated = true;
-          return finish();
+          return finish(deliver);
         case Piece::Kind::End:
-          return finish();
+          return finish(deliver);
       }
     }
   }
 
  private:
-  std::string_view text() const { return {buffer_.get(), used_}; }
+  std::string_view text() const { return batch_->text(); }
 
-  // Events that lie over a border are scanned again from their beginning, so the buffer doubles with them.
-  void grow(std::size_t capacity) {
-    auto buffer = std::make_unique_for_overwrite<char[]>(capacity + EventParser::kPadding);
-    if (used_ != 0) std::memcpy(buffer.get(), buffer_.get(), used_);
-    std::memset(buffer.get() + used_, 0, EventParser::kPadding);
-    buffer_ = std::move(buffer);
-    capacity_ = capacity;
-  }
   void fill() {
-    while (used_ < capacity_) {
-      const std::size_t count = source_.read(buffer_.get() + used_, capacity_ - used_);
+    while (batch_->free_bytes() != 0) {
+      const std::size_t count = source_.read(batch_->free_space(), batch_->free_bytes());
       if (count == 0) {
         rest_ = Rest::IsThere;
+        damage_ = source_.damage();
+        PEL_CHECK(damage_.empty() || options_.reading == Reading::Lenient, FileError, "{}: {}",
+                  source_.name(), damage_);
         break;
       }
-      used_ += count;
+      batch_->add_bytes(count);
       summary_.bytes += count;
     }
-    std::memset(buffer_.get() + used_, 0, EventParser::kPadding);
+    batch_->progress = source_.progress();
   }
-  void more() {
+  // Events that lie over a border are scanned again from their beginning, so the buffer doubles with them.
+  bool more(Deliver deliver) {
     const std::size_t done = splitter_.position();
-    if (done == 0 && used_ == capacity_) {
-      if (capacity_ >= options_.longest_piece_bytes) {
+    const std::string_view rest = text().substr(done);
+    std::size_t capacity = std::max<std::size_t>(options_.block_bytes, 1);
+    if (done == 0 && batch_->free_bytes() == 0) {
+      if (batch_->capacity() >= options_.longest_piece_bytes) {
         begin_skip(0, "longer than an event may be");
+        wasted_bytes_ += 2 * batch_->capacity();
         splitter_.recover(1);
-        return;
+        return true;
       }
-      grow(std::min(2 * capacity_, options_.longest_piece_bytes));
+      capacity = std::min(2 * batch_->capacity(), options_.longest_piece_bytes);
     }
-    std::memmove(buffer_.get(), buffer_.get() + done, used_ - done);
-    used_ -= done;
+    capacity = std::max(capacity, rest.size());
+    if (batch_->count() == 0) {
+      batch_->restart(rest, capacity);
+    } else {
+      const std::string kept(rest);
+      batch_ = deliver(std::move(batch_));
+      if (!batch_) return false;
+      batch_->restart(kept, capacity);
+    }
     dropped_ += done;
     splitter_.drop(done);
+    one_by_one_until_ = 0;
     fill();
-  }
-
-  void refuse_compressed() const {
-    const bool is_gzip = text().starts_with("\x1f\x8b"), is_zstd = text().starts_with("\x28\xb5\x2f\xfd");
-    PEL_CHECK(!is_gzip && !is_zstd, FileError,
-              "{} is compressed by {}, which is not read yet: unpack it first", source_.name(),
-              is_gzip ? "gzip" : "zstd");
+    return true;
   }
 
   // From where something is wrong to where the next thing is right again.
@@ -127,31 +146,59 @@ class KinetoReader {
     splitter_.recover(next);
     return true;
   }
-  TraceSummary finish() {
-    end_skip(used_);
+  TraceSummary finish(Deliver deliver) {
+    end_skip(text().size());
+    if (!damage_.empty()) {
+      summary_.is_truncated = true;
+      begin_skip(text().size(), damage_.c_str());
+      end_skip(text().size());
+    }
+    if (batch_->count() != 0) deliver(std::move(batch_));
     return std::move(summary_);
   }
 
+  TraceSummary give_up(Deliver deliver) {
+    is_skipping_ = false;
+    begin_skip(splitter_.position(), "too much is broken to go on");
+    summary_.is_truncated = true;
+    return finish(deliver);
+  }
+
+  // All that seem to be there, but the last. Where something is wrong with them, they are taken one by one.
+  void events() {
+    const std::size_t begin = splitter_.position(), end = splitter_.last_event(text());
+    one_by_one_until_ = text().size();
+    if (end == std::string_view::npos || end <= begin) return;
+    end_skip(begin);
+    std::size_t i = batch_->count();
+    const std::size_t done = parser_.parse_many(text().substr(begin, end - begin), *batch_);
+    if (done == 0) return;
+    for (; i < batch_->count(); ++i) note((*batch_)[i]);
+    splitter_.pass(begin + done);
+  }
   void event(const Piece& piece) {
-    const char* problem = parser_.parse(text().substr(piece.begin, piece.end - piece.begin), event_);
+    const char* problem = parser_.parse_one(text().substr(piece.begin, piece.end - piece.begin), *batch_);
     if (problem != nullptr) [[unlikely]] {
       begin_skip(piece.begin, problem);
+      wasted_bytes_ += piece.end - piece.begin;
       if (!recover_within(piece.begin, piece.end)) end_skip(piece.end);
       return;
     }
-    ++summary_.events;
-    ++summary_.counts[static_cast<std::size_t>(event_.phase)][static_cast<std::size_t>(event_.category)];
-    if (event_.category == Category::Other) [[unlikely]]
-      other_category();
-    // Today's names are in lower case, all but Trace, which both have.
-    const bool is_upper = !event_.category_text.empty() && event_.category_text[0] < 'a';
-    if (is_upper && event_.category != Category::TraceSpan && event_.category != Category::Other)
-      summary_.has_old_categories = true;
-    visit_(event_);
+    note((*batch_)[batch_->count() - 1]);
   }
-  void other_category() {
+  void note(const TraceEvent& event) {
+    ++summary_.events;
+    ++summary_.counts[static_cast<std::size_t>(event.phase)][static_cast<std::size_t>(event.category)];
+    if (event.category == Category::Other) [[unlikely]]
+      other_category(event);
+    // Today's names are in lower case, all but Trace, which both have.
+    const bool is_upper = !event.category_text.empty() && event.category_text[0] < 'a';
+    if (is_upper && event.category != Category::TraceSpan && event.category != Category::Other)
+      summary_.has_old_categories = true;
+  }
+  void other_category(const TraceEvent& event) {
     auto& all = summary_.other_categories;
-    const std::string name(event_.category_text);
+    const std::string name(event.category_text);
     if (all.size() < kMostOtherCategories || all.contains(name)) ++all[name];
   }
 
@@ -167,20 +214,71 @@ class KinetoReader {
   }
 
   ByteSource& source_;
-  EventVisitor visit_;
   const ReadOptions& options_;
   EventSplitter splitter_;
   EventParser parser_;
-  TraceEvent event_;
   TraceSummary summary_;
-  std::unique_ptr<char[]> buffer_;
-  std::size_t capacity_ = 0, used_ = 0;
-  std::uint64_t dropped_ = 0;  // bytes of the document before the buffer
+  BatchPointer batch_;
+  std::uint64_t dropped_ = 0;  // bytes of the document before the batch
+  std::size_t one_by_one_until_ = 0;
   Rest rest_ = Rest::Follows;
+  std::string damage_;  // of what the document is packed in
   bool is_skipping_ = false;
   Skipped skip_;
   std::size_t metadata_bytes_ = 0;
+  std::uint64_t wasted_bytes_ = 0;
 };
+
+class Visit {
+ public:
+  Visit(EventVisitor visit, const ReadOptions& options) : visit_(visit), options_(options) {}
+  void operator()(const EventBatch& batch) {
+    for (std::size_t i = 0; i < batch.count(); ++i) visit_(batch[i]);
+    if (!options_.progress) return;
+    const Clock::time_point now = Clock::now();
+    if (now - last_progress_ < std::chrono::milliseconds(100)) return;
+    last_progress_ = now;
+    options_.progress(batch.progress);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  EventVisitor visit_;
+  const ReadOptions& options_;
+  Clock::time_point last_progress_ = Clock::now();
+};
+
+TraceSummary read_ahead(KinetoReader& reader, Visit& visit) {
+  HandOver<BatchPointer> full, empty;
+  for (int i = 1; i < kBatches; ++i) empty.put(std::make_unique<EventBatch>());
+  TraceSummary summary;
+  std::exception_ptr error;
+  std::thread thread([&] {
+    try {
+      summary = reader.run([&](BatchPointer batch) {
+        if (!full.put(std::move(batch))) return BatchPointer();
+        return empty.take().value_or(nullptr);
+      });
+    } catch (...) {
+      error = std::current_exception();
+    }
+    full.close();
+  });
+  try {
+    while (auto batch = full.take()) {
+      visit(**batch);
+      empty.put(std::move(*batch));
+    }
+  } catch (...) {
+    full.close();
+    empty.close();
+    thread.join();
+    throw;
+  }
+  thread.join();
+  if (error) std::rethrow_exception(error);
+  return summary;
+}
 
 }  // namespace
 
@@ -201,12 +299,18 @@ const std::string* TraceSummary::find(std::string_view key) const {
   return nullptr;
 }
 
-TraceSummary read_kineto(ByteSource& source, EventVisitor visit, const ReadOptions& options) {
-  return KinetoReader(source, visit, options).run();
+TraceSummary read_kineto(ByteSource& source, EventVisitor visit_event, const ReadOptions& options) {
+  KinetoReader reader(source, options);
+  Visit visit(visit_event, options);
+  if (options.parsing == Parsing::Ahead && !reader.has_whole_document()) return read_ahead(reader, visit);
+  return reader.run([&](BatchPointer batch) {
+    visit(*batch);
+    return batch;
+  });
 }
 TraceSummary read_kineto(const std::string& path, EventVisitor visit, const ReadOptions& options) {
-  FileSource source(path);
-  return read_kineto(source, visit, options);
+  const auto source = open_source(path);
+  return read_kineto(*source, visit, options);
 }
 
 }  // namespace pel::doctor

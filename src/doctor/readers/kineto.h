@@ -1,11 +1,12 @@
-// Traces of PyTorch's profiler, of Pellucid's, and others in Chrome's JSON, of any length: what is in memory
-// is one block.
+// Traces of PyTorch's profiler, of Pellucid's, and others in Chrome's JSON, of any length, plain or packed by
+// gzip or zstd: what is in memory is a few blocks.
 //
-//   const TraceSummary summary = read_kineto("run.json", [&](const TraceEvent& e) { ... });
+//   const TraceSummary summary = read_kineto("run.json.gz", [&](const TraceEvent& e) { ... });
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,11 +22,20 @@ namespace pel::doctor {
 // Strict: the first thing that is wrong is a FileError that says where. Lenient: it is left out and listed.
 enum class Reading : std::uint8_t { Strict, Lenient };
 
+// Ahead: a thread of the reader's own parses while the caller's visits.
+enum class Parsing : std::uint8_t { Ahead, OnCallersThread };
+
 struct ReadOptions {
   Reading reading = Reading::Strict;
-  std::size_t block_bytes = std::size_t{4} << 20;
+  Parsing parsing = Parsing::Ahead;
+  std::size_t block_bytes = std::size_t{128} << 10;
   std::size_t longest_piece_bytes = std::size_t{64} << 20;  // of one event, or one value of the metadata
   std::size_t most_skipped = 1000;                          // that are listed; all are counted
+  // Lenient reading gives up when so much was looked at in vain. A text can be made of which each byte is
+  // looked at hundreds of times; no real one comes near, and this takes ten seconds.
+  std::uint64_t most_wasted_bytes = std::uint64_t{16} << 30;
+  // Called on the caller's thread, ten times a second at most.
+  std::function<void(const SourceProgress&)> progress;
 };
 
 struct Skipped {
@@ -42,7 +52,7 @@ struct TraceSummary {
   // empty.
   std::vector<std::pair<std::string, std::string>> metadata;
   std::optional<std::int64_t> base_time_ns;  // to be added to times; none: they count from 1970
-  bool is_truncated = false;
+  bool is_truncated = false;                 // the document ends early, or what it is packed in is broken
   std::vector<Skipped> skipped;
   std::uint64_t skipped_count = 0, skipped_bytes = 0;
 
@@ -56,7 +66,9 @@ struct TraceSummary {
 
 using EventVisitor = FunctionRef<void(const TraceEvent&)>;
 
+// Visits on the caller's thread, in the order of the document. "-" is the standard input.
 TraceSummary read_kineto(const std::string& path, EventVisitor visit, const ReadOptions& options = {});
+// Of a source that is not packed.
 TraceSummary read_kineto(ByteSource& source, EventVisitor visit, const ReadOptions& options = {});
 
 }  // namespace pel::doctor

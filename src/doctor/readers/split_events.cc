@@ -91,11 +91,25 @@ std::size_t string_end(std::string_view text, std::size_t begin) {
   return npos;
 }
 
-Piece broken(std::size_t at, const char* reason) {
-  return {.kind = Piece::Kind::Broken, .begin = at, .end = at, .reason = reason};
+Piece broken(std::size_t at, const char* reason, std::size_t end = 0) {
+  return {.kind = Piece::Kind::Broken, .begin = at, .end = std::max(at, end), .reason = reason};
 }
 Piece comma(std::size_t at, const char* reason) {
   return {.kind = Piece::Kind::Comma, .begin = at, .end = at, .reason = reason};
+}
+
+// Where the event begins whose first key was found there; npos: it is none. An event stands behind a bracket,
+// which is behind a comma or the beginning: inside an event a colon would be there.
+std::size_t begin_of_event(std::string_view text, std::size_t from, std::size_t key) {
+  std::size_t at = key;
+  const auto back = [&] {
+    while (at > from && is_blank(text[at - 1])) --at;
+    return at > from ? text[--at] : '\0';
+  };
+  if (back() != '{') return npos;
+  const std::size_t brace = at;
+  const char before = back();
+  return before == ',' || before == '[' || before == '\0' ? brace : npos;
 }
 
 }  // namespace
@@ -208,14 +222,15 @@ Piece EventSplitter::event(std::string_view text, Rest rest) {
     case Extent::Outcome::NeedsMore:
       return unfinished(rest, "the document ends inside an event");
     case Extent::Outcome::LineBreakInString:
-      return broken(at_, "a line break inside a string");
+      return broken(at_, "a line break inside a string", extent.end);
     case Extent::Outcome::TooDeep:
-      return broken(at_, "nested too deep");
+      return broken(at_, "nested too deep", extent.end);
     case Extent::Outcome::Whole:
       break;
   }
   const Piece piece{.kind = Piece::Kind::Event, .begin = at_, .end = extent.end};
-  if (first_key_.empty()) note_first_key(text.substr(piece.begin, piece.end - piece.begin));
+  if (first_key_.empty() || std::exchange(is_first_key_doubtful_, false))
+    note_first_key(text.substr(piece.begin, piece.end - piece.begin));
   at_ = extent.end;
   wants_comma_ = true;
   had_comma_ = false;
@@ -244,7 +259,8 @@ Piece EventSplitter::root_member(std::string_view text, Rest rest) {
   if (text[at] == '{' || text[at] == '[') {
     const Extent extent = extent_of(text, at);
     if (extent.outcome == Extent::Outcome::NeedsMore) return unfinished(rest, kCut);
-    if (extent.outcome != Extent::Outcome::Whole) return broken(at, "metadata that is no JSON");
+    if (extent.outcome == Extent::Outcome::TooDeep) return broken(at, "nested too deep", extent.end);
+    if (extent.outcome != Extent::Outcome::Whole) return broken(at, "metadata that is no JSON", extent.end);
     end = extent.end;
   } else if (text[at] == '"') {
     end = string_end(text, at);
@@ -272,21 +288,45 @@ void EventSplitter::note_first_key(std::string_view event) {
   if (end != npos && end - begin <= kLongest) first_key_ = event.substr(begin, end - begin);
 }
 
+std::string_view EventSplitter::first_key() const {
+  return first_key_.empty() ? std::string_view("\"ph\"") : first_key_;
+}
+
 std::size_t EventSplitter::find_event(std::string_view text, std::size_t from) const {
-  const std::string_view key = first_key_.empty() ? std::string_view("\"ph\"") : first_key_;
+  const std::string_view key = first_key();
   for (std::size_t found = text.find(key, from); found != npos; found = text.find(key, found + 1)) {
-    // Behind a bracket, which is behind a comma or the beginning: inside an event a colon would be there.
-    std::size_t at = found;
-    const auto back = [&] {
-      while (at > from && is_blank(text[at - 1])) --at;
-      return at > from ? text[--at] : '\0';
-    };
-    if (back() != '{') continue;
-    const std::size_t brace = at;
-    const char before = back();
-    if (before == ',' || before == '[' || before == '\0') return brace;
+    const std::size_t brace = begin_of_event(text, from, found);
+    if (brace != npos) return brace;
   }
   return npos;
+}
+
+std::size_t EventSplitter::last_event(std::string_view text) {
+  const std::string_view key = first_key();
+  for (std::size_t found = text.rfind(key); found != npos && found > at_;
+       found = text.rfind(key, found - 1)) {
+    const std::size_t brace = begin_of_event(text, at_, found);
+    if (brace != npos) return brace;
+  }
+  is_first_key_doubtful_ = true;
+  return npos;
+}
+
+bool EventSplitter::comes_to_event(std::string_view text) {
+  if (state_ != State::Events) return false;
+  at_ = skip_blanks(text, at_);
+  if (wants_comma_ && at_ < text.size() && text[at_] == ',') {
+    wants_comma_ = false;
+    had_comma_ = true;
+    at_ = skip_blanks(text, at_ + 1);
+  }
+  return !wants_comma_ && at_ < text.size() && text[at_] == '{';
+}
+
+void EventSplitter::pass(std::size_t to) {
+  at_ = to;
+  wants_comma_ = false;
+  had_comma_ = true;
 }
 
 }  // namespace pel::doctor

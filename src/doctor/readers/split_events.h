@@ -25,7 +25,7 @@ struct Piece {
   // inside a piece.
   enum class Kind : std::uint8_t { Event, Member, NeedsMore, Comma, Broken, Truncated, End };
   Kind kind;
-  std::size_t begin = 0, end = 0;  // in the text; of a Member, its value
+  std::size_t begin = 0, end = 0;  // in the text; of a Member, its value; of Broken, what was looked at
   std::string_view key{};          // of a Member, as it stands between its quotes
   const char* reason = "";         // of Comma, Broken and Truncated
 };
@@ -39,6 +39,11 @@ class EventSplitter {
   Piece next(std::string_view text, Rest rest);
   std::size_t position() const { return at_; }  // what stands before is not needed again
   void drop(std::size_t bytes) { at_ -= bytes; }
+  // Steps over blanks and a comma to an event, if one stands next. Then as many as end in `to`, each with its
+  // comma, may be taken by another, who says so by pass().
+  bool comes_to_event(std::string_view text);
+  std::size_t last_event(std::string_view text);  // where the last event seems to begin; npos: nowhere
+  void pass(std::size_t to);
   // Goes on with the first event that seems to begin at `from` or behind. To find it, strings are not looked
   // at: a quote too many would turn the rest of the document inside out.
   void recover(std::size_t from);
@@ -51,14 +56,17 @@ class EventSplitter {
   Piece event(std::string_view text, Rest rest);
   Piece unfinished(Rest rest, const char* reason) const;
   void note_first_key(std::string_view text);
+  std::string_view first_key() const;
 
   State state_ = State::Start;
   bool is_bare_ = false;  // the root is the array of events
   bool wants_comma_ = false;
   bool had_comma_ = false;  // and nothing behind it yet
   std::size_t at_ = 0;
-  // Events are recognised by the key that the first one begins with, quotes included.
+  // Events are recognised by the key that the first one begins with, quotes included; where none is found so,
+  // by that of the next one.
   std::string first_key_;
+  bool is_first_key_doubtful_ = false;
 };
 
 }  // namespace pel::doctor

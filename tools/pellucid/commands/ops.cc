@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/nearest.h"
 #include "command.h"
-#include "inspect/nearest.h"
 
 namespace pel::tool {
 namespace {
@@ -17,8 +17,8 @@ void show_ops(Context& context, const std::string& pattern) {
   }
   const inspect::OpList list = inspect::list_ops(pattern);
   if (list.ops.empty())
-    throw CLI::ValidationError(fmt::format("no op has '{}' in its name{}", pattern,
-                                           inspect::did_you_mean(pattern, inspect::op_names())));
+    throw CLI::ValidationError(
+        fmt::format("no op has '{}' in its name{}", pattern, did_you_mean(pattern, inspect::op_names())));
   context.print(context.wants_json ? list.json() : list.text(context.terminal));
 }
 

@@ -1,0 +1,87 @@
+// Where the time of the devices went: what ran, and one cause for each gap.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "doctor/model/kernel_catalog.h"
+#include "doctor/model/model.h"
+
+namespace pel::doctor {
+
+enum class IdleCause : std::uint8_t {
+  Dispatch,    // the host had not yet asked for the next work
+  Sync,        // the host had waited for the device, and so let it run dry
+  Input,       // the host was loading data
+  Guards,      // the host was looking for, or making, compiled code
+  Allocation,  // the host was asking the driver for memory
+  Profiler,    // the host was busy with the profiler itself
+  Latency,     // the work was asked for in time, and began as soon as works do
+  Dependency,  // the work waited for that of another stream
+  NoLaunch,    // who asked for it, and when, is not in the trace
+  Unexplained,
+};
+inline constexpr std::size_t kIdleCauseCount = 10;
+std::string_view name(IdleCause cause);  // "dispatch"
+
+struct Gap {
+  std::int64_t begin_ns, end_ns;
+  std::uint32_t next;  // the work that ended it, of Model::work()
+  IdleCause cause;
+  EventId blame = kNoEvent;  // the sync, the loader, or the op whose launch came late
+  std::int64_t duration_ns() const { return end_ns - begin_ns; }
+};
+
+// Nanoseconds of device time. What a work's beginning was waited for, and what it added, is counted for its
+// step.
+struct TimeShares {
+  std::int64_t busy_ns = 0;
+  std::int64_t collective_ns = 0;     // of busy: collectives ran
+  std::int64_t communication_ns = 0;  // of that: and nothing else
+  std::array<std::int64_t, kIdleCauseCount> idle_ns{};
+
+  std::int64_t idle(IdleCause cause) const { return idle_ns[static_cast<std::size_t>(cause)]; }
+  std::int64_t idle() const;
+  std::int64_t total() const { return busy_ns + idle(); }
+  void add(const TimeShares& other);
+};
+
+// Of a collective, the time in which nothing ran beside it, or another collective that was counted before.
+struct ExposedCollective {
+  std::uint32_t work;  // of Model::work()
+  std::int64_t exposed_ns;
+  std::int64_t own_ns;  // without what ran beside an earlier collective
+};
+std::vector<ExposedCollective> exposed_collectives(const Model& model, const KernelCatalog& kernels);
+
+class DeviceTime {
+ public:
+  DeviceTime(const Model& model, const KernelCatalog& kernels);
+
+  const std::vector<Gap>& gaps() const { return gaps_; }
+  const TimeShares& all() const { return all_; }                         // of all devices together
+  const std::vector<TimeShares>& of_steps() const { return of_steps_; }  // as Model::steps()
+  const TimeShares& outside() const { return outside_; }                 // of work of no step
+  // From the end of a call to the beginning of its work where the device was idle, the median; 0: not known.
+  std::int64_t launch_latency_ns() const { return launch_latency_ns_; }
+  // Between works that were asked for long before, the median; 0: not known.
+  std::int64_t usual_gap_ns() const { return usual_gap_ns_; }
+  const std::vector<RowId>& launching_rows() const { return launching_rows_; }
+  bool is_wait(EventId call) const;  // returns when the device is done
+
+ private:
+  void find_gaps(const Model& model);
+  void find_causes(const Model& model);
+  void sum_up(const Model& model, const KernelCatalog& kernels);
+  TimeShares& shares_of(const Work& work);
+
+  std::vector<Gap> gaps_;
+  std::vector<EventId> waits_;  // ascending
+  std::vector<RowId> launching_rows_;
+  TimeShares all_, outside_;
+  std::vector<TimeShares> of_steps_;
+  std::int64_t launch_latency_ns_ = 0, usual_gap_ns_ = 0;
+};
+
+}  // namespace pel::doctor

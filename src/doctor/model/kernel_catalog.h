@@ -1,0 +1,31 @@
+// The decoded names of a trace's kernels, each decoded once.
+#pragma once
+
+#include <unordered_map>
+
+#include "doctor/model/model.h"
+#include "doctor/names/kernel_name.h"
+
+namespace pel::doctor {
+
+inline constexpr std::size_t kKernelFamilyCount = static_cast<std::size_t>(KernelFamily::Other) + 1;
+
+// As conditions, questions and JSON call a family: its name with _ for blanks, "gemm_helper".
+std::string word_of(KernelFamily family);
+KernelFamily family_of(std::string_view word);  // Unknown: there is none of that name
+
+class KernelCatalog {
+ public:
+  explicit KernelCatalog(const Model& model);
+
+  const KernelName& of(EventId kernel) const { return names_.at(events_.name_id(kernel)); }
+  // Of copies and fills, too.
+  KernelFamily family(EventId work) const;
+  bool is_collective(EventId work) const { return family(work) == KernelFamily::Collective; }
+
+ private:
+  const EventTable& events_;
+  std::unordered_map<NameId, KernelName> names_;
+};
+
+}  // namespace pel::doctor

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include "doctor/packed.h"
 #include "doctor/readers/kineto.h"
 #include "doctor/sources.h"
+#include "support/random.h"
 
 namespace pel::doctor {
 namespace {
@@ -143,17 +145,52 @@ TEST(UnpackedSource, EventsBeforeAFaultAreVisitedFirst) {
   EXPECT_GT(count, 49000u);
 }
 
+// Ahead, events are left for another to parse before it is known that they are right.
 TEST(UnpackedSource, BothWaysOfParsingGiveTheSame) {
-  const std::string text = text_of(20000);
-  for (const std::size_t block : {100, 1000, 100000}) {
+  const test::Random seed;
+  const auto only = static_cast<std::int64_t>(test::number_from("PELLUCID_CASE", UINT64_MAX));
+  for (std::int64_t number = 0; number < test::Random::share_of(300); ++number) {
+    if (only >= 0 && number != only) continue;
+    test::Random random = seed.of_case(static_cast<std::uint64_t>(number));
+    SCOPED_TRACE(random.repro());
+    std::string text = text_of(static_cast<int>(random.between(1, 4000)));
+    for (std::int64_t faults = random.between(0, 3); faults > 0; --faults) {
+      const auto at = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(text.size()) - 1));
+      if (random.one_in(4)) {
+        text.resize(at + 1);
+      } else {
+        text[at] = "\"\\{}[],:x\n"[random.between(0, 9)];
+      }
+    }
     ReadOptions options;
-    options.block_bytes = block;
+    options.block_bytes = static_cast<std::size_t>(random.one_in(2) ? random.between(1, 300) : 5000);
     options.parsing = Parsing::OnCallersThread;
-    const PackedRead one = read_packed(text, Reading::Strict, 1 << 20, options);
+    const PackedRead one = read_packed(text, Reading::Lenient, 1 << 20, options);
     options.parsing = Parsing::Ahead;
-    const PackedRead two = read_packed(text, Reading::Strict, 1 << 20, options);
-    EXPECT_EQ(one.names, two.names);
-    EXPECT_EQ(one.summary.counts, two.summary.counts);
+    const PackedRead two = read_packed(text, Reading::Lenient, 1 << 20, options);
+    ASSERT_EQ(one.names, two.names);
+    ASSERT_EQ(one.summary.counts, two.summary.counts);
+    ASSERT_EQ(one.summary.metadata, two.summary.metadata);
+    ASSERT_EQ(one.summary.is_truncated, two.summary.is_truncated);
+    ASSERT_EQ(one.summary.skipped.size(), two.summary.skipped.size());
+    for (std::size_t i = 0; i < one.summary.skipped.size(); ++i) {
+      const Skipped &a = one.summary.skipped[i], &b = two.summary.skipped[i];
+      ASSERT_EQ(std::tie(a.offset, a.bytes, a.reason), std::tie(b.offset, b.bytes, b.reason));
+    }
+    std::string refusal;
+    for (const Parsing parsing : {Parsing::OnCallersThread, Parsing::Ahead}) {
+      options.parsing = parsing;
+      std::string said = "nothing";
+      try {
+        read_packed(text, Reading::Strict, 1 << 20, options);
+      } catch (const FileError& error) {
+        said = error.message();
+      }
+      if (!refusal.empty()) {
+        ASSERT_EQ(refusal, said);
+      }
+      refusal = said;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // Any bytes are a trace, or a FileError. Strict and lenient reading must agree where nothing is wrong, and
-// differ where something is. The first byte is the size of a block; bytes of gzip or zstd are unpacked.
+// differ where something is; so must both ways of parsing agree. The first byte is the size of a block; bytes
+// of gzip or zstd are unpacked.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -32,12 +33,13 @@ void add(Seen& seen, std::string_view text) {
 
 constexpr std::size_t kLargestBlock = 16 + 255 * 8;
 
-Seen read(std::string_view bytes, std::size_t block_bytes, Reading reading) {
+Seen read(std::string_view bytes, std::size_t block_bytes, Reading reading,
+          Parsing parsing = Parsing::OnCallersThread, std::size_t longest_piece_bytes = 2048) {
   ReadOptions options;
   options.reading = reading;
-  options.parsing = Parsing::OnCallersThread;
+  options.parsing = parsing;
   options.block_bytes = block_bytes;
-  options.longest_piece_bytes = 2048;
+  options.longest_piece_bytes = longest_piece_bytes;
   std::unique_ptr<ByteSource> source = std::make_unique<pel::test::TextSource>(std::string(bytes), 1000);
   if (block_bytes == kLargestBlock) source = unpacked(std::move(source));
   Seen seen;
@@ -102,5 +104,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(lenient->summary.skipped_bytes <= lenient->summary.bytes);
   require(strict.has_value() == (lenient->summary.skipped_count == 0));
   if (strict) require(strict->events == lenient->events && strict->sum == lenient->sum);
+  // Threads take their time, so one size of a block in eight must do.
+  if (data[0] % 8 == 0 && block != kLargestBlock && bytes.size() > block) {
+    constexpr std::size_t kLongest = std::size_t{2} << 20;  // how long a piece may be depends on blocks
+    const Seen one = read(bytes, block, Reading::Lenient, Parsing::OnCallersThread, kLongest);
+    const Seen two = read(bytes, block, Reading::Lenient, Parsing::Ahead, kLongest);
+    require(one.events == two.events && one.sum == two.sum);
+    require(one.summary.skipped_count == two.summary.skipped_count);
+    require(one.summary.skipped_bytes == two.summary.skipped_bytes);
+    require(one.summary.metadata == two.summary.metadata);
+  }
   return 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -40,6 +41,7 @@ class EventBatch {
     add_bytes(text.size());
     count_ = 0;
     unescaped_.clear();
+    left = {};
   }
 
   // To be filled; counts once it is added.
@@ -54,7 +56,14 @@ class EventBatch {
   // Strings with escapes in them, as they read.
   std::string& new_string() { return unescaped_.emplace_back(); }
 
-  SourceProgress progress;  // when the text was read
+  // Events behind those that are there, which are still to be parsed.
+  struct Left {
+    std::size_t begin = 0, end = 0;  // in the text
+  } left;
+  std::string_view left_text() const { return text().substr(left.begin, left.end - left.begin); }
+
+  std::uint64_t offset = 0;  // of the text in the document
+  SourceProgress progress;   // when the text was read
 
  private:
   std::unique_ptr<char[]> buffer_;

@@ -7,9 +7,8 @@
 #include <thread>
 
 #include "base/check.h"
+#include "doctor/readers/batch_queue.h"
 #include "doctor/readers/decimal_time.h"
-#include "doctor/readers/event_batch.h"
-#include "doctor/readers/hand_over.h"
 #include "doctor/readers/parse_events.h"
 #include "doctor/readers/split_events.h"
 
@@ -19,9 +18,9 @@ namespace {
 constexpr std::size_t kMostMetadataBytes = std::size_t{16} << 20;  // that are kept, of all values together
 constexpr std::size_t kMostOtherCategories = 100;
 
-constexpr int kBatches = 4;  // on their way between the threads
+constexpr int kBatches = 6;       // on their way between the threads
+constexpr int kCarefulBlocks = 64;  // behind something broken, which are not left for another to parse
 
-using BatchPointer = std::unique_ptr<EventBatch>;
 // Takes a batch that is full and gives one that is free; null: nobody wants more.
 using Deliver = FunctionRef<BatchPointer(BatchPointer)>;
 
@@ -32,14 +31,25 @@ class KinetoReader {
       : source_(source), options_(options), batch_(std::make_unique<EventBatch>()) {
     batch_->restart({}, std::max<std::size_t>(options_.block_bytes, 1));
     fill();
+    if (source_error_) std::rethrow_exception(source_error_);
   }
 
   bool has_whole_document() const { return rest_ == Rest::IsThere; }
 
-  TraceSummary run(Deliver deliver) {
+  // All but what is counted of events. With a queue, events are left in it to be parsed, as if nothing were
+  // wrong with them; what was is then read again.
+  TraceSummary run(Deliver deliver, BatchQueue* queue = nullptr) {
+    queue_ = queue;
     for (;;) {
       if (wasted_bytes_ > options_.most_wasted_bytes) return give_up(deliver);
-      if (splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text())) events();
+      const bool are_events =
+          splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text());
+      if (are_events && leave_events()) {
+        if (!more(deliver)) return std::move(summary_);
+        continue;
+      }
+      if (is_anything_left_ && !all_is_right()) continue;
+      if (are_events) events();
       const Piece piece = splitter_.next(text(), rest_);
       switch (piece.kind) {
         case Piece::Kind::Event:
@@ -77,20 +87,29 @@ class KinetoReader {
  private:
   std::string_view text() const { return batch_->text(); }
 
+  // What goes wrong is kept until all that was read before is parsed.
   void fill() {
+    batch_->offset = dropped_;
+    try {
+      if (!source_error_) read_source();
+    } catch (...) {
+      source_error_ = std::current_exception();
+    }
+    batch_->progress = source_.progress();
+  }
+  void read_source() {
     while (batch_->free_bytes() != 0) {
       const std::size_t count = source_.read(batch_->free_space(), batch_->free_bytes());
       if (count == 0) {
-        rest_ = Rest::IsThere;
         damage_ = source_.damage();
         PEL_CHECK(damage_.empty() || options_.reading == Reading::Lenient, FileError, "{}: {}",
                   source_.name(), damage_);
+        rest_ = Rest::IsThere;
         break;
       }
       batch_->add_bytes(count);
       summary_.bytes += count;
     }
-    batch_->progress = source_.progress();
   }
   // Events that lie over a border are scanned again from their beginning, so the buffer doubles with them.
   bool more(Deliver deliver) {
@@ -107,7 +126,7 @@ class KinetoReader {
       capacity = std::min(2 * batch_->capacity(), options_.longest_piece_bytes);
     }
     capacity = std::max(capacity, rest.size());
-    if (batch_->count() == 0) {
+    if (batch_->count() == 0 && batch_->left_text().empty()) {
       batch_->restart(rest, capacity);
     } else {
       const std::string kept(rest);
@@ -118,7 +137,40 @@ class KinetoReader {
     dropped_ += done;
     splitter_.drop(done);
     one_by_one_until_ = 0;
+    careful_blocks_ = std::max(careful_blocks_ - 1, 0);
     fill();
+    if (is_anything_left_ && read_again()) return true;
+    if (source_error_ && (!is_anything_left_ || all_is_right())) std::rethrow_exception(source_error_);
+    return true;
+  }
+
+  // Leaves all events that seem to be there, but the last, to the one who takes the batch.
+  bool leave_events() {
+    if (queue_ == nullptr || rest_ == Rest::IsThere || careful_blocks_ != 0) return false;
+    const std::size_t begin = splitter_.position(), end = splitter_.last_event(text());
+    if (end == std::string_view::npos || end <= begin) return false;
+    end_skip(begin);
+    batch_->left = {begin, end};
+    splitter_.pass(end);
+    is_anything_left_ = true;
+    return true;
+  }
+  // Waits for all events that were left. False: something was wrong, and is read again.
+  bool all_is_right() {
+    queue_->parse_all();
+    is_anything_left_ = false;
+    return !read_again();
+  }
+  bool read_again() {
+    std::optional<BatchQueue::Broken> broken = queue_->take_back();
+    if (!broken) return false;
+    is_anything_left_ = false;
+    broken->text += text();
+    batch_->restart(broken->text, broken->text.size());
+    batch_->offset = dropped_ = broken->offset;
+    splitter_.pass(0);
+    one_by_one_until_ = broken->doubtful_bytes;
+    careful_blocks_ = kCarefulBlocks;
     return true;
   }
 
@@ -170,11 +222,8 @@ class KinetoReader {
     one_by_one_until_ = text().size();
     if (end == std::string_view::npos || end <= begin) return;
     end_skip(begin);
-    std::size_t i = batch_->count();
     const std::size_t done = parser_.parse_many(text().substr(begin, end - begin), *batch_);
-    if (done == 0) return;
-    for (; i < batch_->count(); ++i) note((*batch_)[i]);
-    splitter_.pass(begin + done);
+    if (done != 0) splitter_.pass(begin + done);
   }
   void event(const Piece& piece) {
     const char* problem = parser_.parse_one(text().substr(piece.begin, piece.end - piece.begin), *batch_);
@@ -182,24 +231,7 @@ class KinetoReader {
       begin_skip(piece.begin, problem);
       wasted_bytes_ += piece.end - piece.begin;
       if (!recover_within(piece.begin, piece.end)) end_skip(piece.end);
-      return;
     }
-    note((*batch_)[batch_->count() - 1]);
-  }
-  void note(const TraceEvent& event) {
-    ++summary_.events;
-    ++summary_.counts[static_cast<std::size_t>(event.phase)][static_cast<std::size_t>(event.category)];
-    if (event.category == Category::Other) [[unlikely]]
-      other_category(event);
-    // Today's names are in lower case, all but Trace, which both have.
-    const bool is_upper = !event.category_text.empty() && event.category_text[0] < 'a';
-    if (is_upper && event.category != Category::TraceSpan && event.category != Category::Other)
-      summary_.has_old_categories = true;
-  }
-  void other_category(const TraceEvent& event) {
-    auto& all = summary_.other_categories;
-    const std::string name(event.category_text);
-    if (all.size() < kMostOtherCategories || all.contains(name)) ++all[name];
   }
 
   void metadata(const Piece& piece) {
@@ -222,6 +254,10 @@ class KinetoReader {
   std::uint64_t dropped_ = 0;  // bytes of the document before the batch
   std::size_t one_by_one_until_ = 0;
   Rest rest_ = Rest::Follows;
+  std::exception_ptr source_error_;
+  BatchQueue* queue_ = nullptr;
+  bool is_anything_left_ = false;  // in the queue to be parsed
+  int careful_blocks_ = 0;
   std::string damage_;  // of what the document is packed in
   bool is_skipping_ = false;
   Skipped skip_;
@@ -233,45 +269,68 @@ class Visit {
  public:
   Visit(EventVisitor visit, const ReadOptions& options) : visit_(visit), options_(options) {}
   void operator()(const EventBatch& batch) {
-    for (std::size_t i = 0; i < batch.count(); ++i) visit_(batch[i]);
+    for (std::size_t i = 0; i < batch.count(); ++i) {
+      note(batch[i]);
+      visit_(batch[i]);
+    }
     if (!options_.progress) return;
     const Clock::time_point now = Clock::now();
     if (now - last_progress_ < std::chrono::milliseconds(100)) return;
     last_progress_ = now;
     options_.progress(batch.progress);
   }
+  // With what was counted.
+  TraceSummary whole(TraceSummary summary) {
+    summary.events = counted_.events;
+    summary.counts = counted_.counts;
+    summary.other_categories = std::move(counted_.other_categories);
+    summary.has_old_categories = counted_.has_old_categories;
+    return summary;
+  }
 
  private:
+  void note(const TraceEvent& event) {
+    ++counted_.events;
+    ++counted_.counts[static_cast<std::size_t>(event.phase)][static_cast<std::size_t>(event.category)];
+    if (event.category == Category::Other) [[unlikely]]
+      other_category(event);
+    // Today's names are in lower case, all but Trace, which both have.
+    const bool is_upper = !event.category_text.empty() && event.category_text[0] < 'a';
+    if (is_upper && event.category != Category::TraceSpan && event.category != Category::Other)
+      counted_.has_old_categories = true;
+  }
+  void other_category(const TraceEvent& event) {
+    auto& all = counted_.other_categories;
+    const std::string name(event.category_text);
+    if (all.size() < kMostOtherCategories || all.contains(name)) ++all[name];
+  }
+
   using Clock = std::chrono::steady_clock;
   EventVisitor visit_;
   const ReadOptions& options_;
   Clock::time_point last_progress_ = Clock::now();
+  TraceSummary counted_;
 };
 
 TraceSummary read_ahead(KinetoReader& reader, Visit& visit) {
-  HandOver<BatchPointer> full, empty;
-  for (int i = 1; i < kBatches; ++i) empty.put(std::make_unique<EventBatch>());
+  BatchQueue queue(kBatches - 1);
   TraceSummary summary;
   std::exception_ptr error;
   std::thread thread([&] {
     try {
-      summary = reader.run([&](BatchPointer batch) {
-        if (!full.put(std::move(batch))) return BatchPointer();
-        return empty.take().value_or(nullptr);
-      });
+      summary = reader.run([&](BatchPointer batch) { return queue.exchange(std::move(batch)); }, &queue);
     } catch (...) {
       error = std::current_exception();
     }
-    full.close();
+    queue.close();
   });
   try {
-    while (auto batch = full.take()) {
-      visit(**batch);
-      empty.put(std::move(*batch));
+    while (BatchPointer batch = queue.take()) {
+      visit(*batch);
+      queue.give(std::move(batch));
     }
   } catch (...) {
-    full.close();
-    empty.close();
+    queue.close();
     thread.join();
     throw;
   }
@@ -302,11 +361,11 @@ const std::string* TraceSummary::find(std::string_view key) const {
 TraceSummary read_kineto(ByteSource& source, EventVisitor visit_event, const ReadOptions& options) {
   KinetoReader reader(source, options);
   Visit visit(visit_event, options);
-  if (options.parsing == Parsing::Ahead && !reader.has_whole_document()) return read_ahead(reader, visit);
-  return reader.run([&](BatchPointer batch) {
+  if (options.parsing == Parsing::Ahead && !reader.has_whole_document()) return visit.whole(read_ahead(reader, visit));
+  return visit.whole(reader.run([&](BatchPointer batch) {
     visit(*batch);
     return batch;
-  });
+  }));
 }
 TraceSummary read_kineto(const std::string& path, EventVisitor visit, const ReadOptions& options) {
   const auto source = open_source(path);

@@ -83,13 +83,13 @@ Diagnosis diagnose(const Examination& examination, const std::vector<std::string
   examined.verdicts = &verdicts;
   Diagnosis diagnosis;
   diagnosis.path = examination.path();
-  diagnosis.verdict = verdict_of(examined, verdicts);
   const std::span<const Analysis> analyses = all_analyses();
   std::vector<std::optional<Finding>> findings(analyses.size());
   const std::size_t most_at_once = examined.model.events().size() < kManySpans ? 0 : 1;  // memory adds up
-  // From the last one on, because it takes longest; then the counts.
-  each_at_once(analyses.size() + 1, most_at_once, [&](std::size_t i) {
+  // From the last one on, because it takes longest; then the counts and the verdict.
+  each_at_once(analyses.size() + 2, most_at_once, [&](std::size_t i) {
     if (i == analyses.size()) return count(examined, diagnosis);
+    if (i == analyses.size() + 1) return void(diagnosis.verdict = verdict_of(examined, verdicts));
     const std::size_t number = analyses.size() - 1 - i;
     const bool is_asked = analyses[number].key == "what_if" && !what_if.empty();
     findings[number] = is_asked ? answer_questions(examined, what_if) : analyses[number].run(examined);

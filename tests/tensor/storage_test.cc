@@ -59,7 +59,8 @@ TEST(Storage, FromTwoMebibytesUpDataIsAlignedToHugePages) {
   }
 }
 
-// Of the mapping that holds `address`, the flags that /proc/self/smaps gives it; nothing where the system gives none.
+// Of the mapping that holds `address`, the flags that /proc/self/smaps gives it; nothing where the system
+// gives none.
 std::string mapping_flags(std::uintptr_t address) {
   std::ifstream maps("/proc/self/smaps");
   bool is_it = false;
@@ -80,7 +81,9 @@ TEST(Storage, AMebibyteTakesNoHugePage) {
   if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage") || flags(kLargeBytes).empty()) {
     GTEST_SKIP() << "this system has no huge pages, or does not show them";
   }
-  const auto wants_huge_pages = [&](std::int64_t bytes) { return flags(bytes).find(" hg ") != std::string::npos; };
+  const auto wants_huge_pages = [&](std::int64_t bytes) {
+    return flags(bytes).find(" hg ") != std::string::npos;
+  };
   EXPECT_TRUE(wants_huge_pages(2 * kLargeBytes));
   EXPECT_FALSE(wants_huge_pages(kLargeBytes));
   EXPECT_FALSE(wants_huge_pages(kLargeBytes * 3 / 2));

@@ -106,10 +106,6 @@ DeviceTime::DeviceTime(const Model& model, const KernelCatalog& kernels) : of_st
   sum_up(model, kernels);
 }
 
-bool DeviceTime::is_wait(EventId call) const {
-  return std::binary_search(waits_.begin(), waits_.end(), call);
-}
-
 TimeShares& DeviceTime::shares_of(const Work& work) {
   return work.step < of_steps_.size() ? of_steps_[work.step] : outside_;
 }
@@ -131,22 +127,21 @@ void DeviceTime::find_gaps(const Model& model) {
     }
   }
   std::vector<bool> launches(events.rows.size());
+  is_wait_.assign(events.size(), false);
   for (const Work& work : model.work()) {
     if (work.launch == kNoEvent) continue;
     launches[events.row(work.launch)] = true;
     // A copy to the host that its call waited for.
     if (events.category(work.event) == Category::Memcpy && contains(events.name(work.event), "DtoH") &&
         events.end_ns(work.launch) >= work.end_ns && events.duration_ns(work.launch) > 0)
-      waits_.push_back(work.launch);
+      is_wait_[work.launch] = true;
   }
   for (RowId row = 0; row < launches.size(); ++row) {
     if (launches[row]) launching_rows_.push_back(row);
   }
   for (EventId e = 0; e < events.size(); ++e) {
-    if (events.is_sync_call(e)) waits_.push_back(e);
+    if (events.is_sync_call(e)) is_wait_[e] = true;
   }
-  std::sort(waits_.begin(), waits_.end());
-  waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
 }
 
 void DeviceTime::find_causes(const Model& model) {

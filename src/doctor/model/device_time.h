@@ -68,7 +68,7 @@ class DeviceTime {
   // Between works that were asked for long before, the median; 0: not known.
   std::int64_t usual_gap_ns() const { return usual_gap_ns_; }
   const std::vector<RowId>& launching_rows() const { return launching_rows_; }
-  bool is_wait(EventId call) const;  // returns when the device is done
+  bool is_wait(EventId call) const { return is_wait_[call]; }  // returns when the device is done
 
  private:
   void find_gaps(const Model& model);
@@ -77,7 +77,7 @@ class DeviceTime {
   TimeShares& shares_of(const Work& work);
 
   std::vector<Gap> gaps_;
-  std::vector<EventId> waits_;  // ascending
+  std::vector<bool> is_wait_;  // of each event
   std::vector<RowId> launching_rows_;
   TimeShares all_, outside_;
   std::vector<TimeShares> of_steps_;

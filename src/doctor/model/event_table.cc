@@ -55,7 +55,11 @@ void EventTable::keep(const TraceEvent& event) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
   begins_.push_back(std::clamp(event.begin_ns, -kMost, kMost));
   durations_.push_back(std::clamp<std::int64_t>(event.duration_ns, 0, kMost));
-  names_of_.push_back(names.add(event.name));
+  const NameId name = names.add(event.name);
+  names_of_.push_back(name);
+  for (auto id = static_cast<NameId>(words_.size()); id <= name; ++id)
+    words_.push_back({contains(names[id], "GraphLaunch"), contains(names[id], "Synchronize"),
+                      contains(names[id], "DataLoader")});
   rows_of_.push_back(row_of(event.process, event.thread));
   categories_.push_back(event.category);
   correlations_.push_back(event.get(Arg::Correlation, kNoNumber));

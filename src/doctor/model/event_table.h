@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "doctor/model/blocks.h"
+#include "doctor/model/event_index.h"
 #include "doctor/model/names.h"
 #include "doctor/trace_event.h"
 
@@ -59,6 +60,28 @@ struct CollectiveArgs {
   std::int64_t elements, sequence, ranks;  // kNoNumber: not known
 };
 
+// What some of the events have, ordered by event.
+template <class T>
+class BesideEvents {
+ public:
+  void push_back(T entry) {
+    index_.add(entry.event, entries_.size());
+    entries_.push_back(entry);
+  }
+  std::size_t size() const { return entries_.size(); }
+  const T& operator[](std::size_t i) const { return entries_[i]; }
+  // Null: it has none.
+  const T* find(EventId e) const {
+    auto [low, high] = index_.find(e, entries_.size());
+    while (low < high && entries_[low].event < e) ++low;
+    return low < high && entries_[low].event == e ? &entries_[low] : nullptr;
+  }
+
+ private:
+  Blocks<T> entries_;
+  EventIndex index_;
+};
+
 class EventTable {
  public:
   void take(const TraceEvent& event);  // keeps spans, and names of rows
@@ -81,9 +104,9 @@ class EventTable {
   bool is_call(EventId e) const {
     return category(e) == Category::Runtime || category(e) == Category::Driver;
   }
-  bool is_graph_launch(EventId e) const { return is_call(e) && contains(name(e), "GraphLaunch"); }
-  bool is_sync_call(EventId e) const { return is_call(e) && contains(name(e), "Synchronize"); }
-  bool is_loading(EventId e) const { return !is_call(e) && contains(name(e), "DataLoader"); }
+  bool is_graph_launch(EventId e) const { return is_call(e) && words_of(e).has_graph_launch; }
+  bool is_sync_call(EventId e) const { return is_call(e) && words_of(e).has_synchronize; }
+  bool is_loading(EventId e) const { return !is_call(e) && words_of(e).has_data_loader; }
   // What threads of the host did, one thing inside the other.
   bool is_on_host(EventId e) const {
     return is_call(e) || category(e) == Category::CpuOp || category(e) == Category::UserAnnotation ||
@@ -91,47 +114,42 @@ class EventTable {
   }
 
   // Null: it has none.
-  const DeviceArgs* device_args(EventId e) const { return find(device_args_, e); }
-  const OpShapes* shapes(EventId e) const { return find(shapes_, e); }
-  const OpSequence* sequence(EventId e) const { return find(sequences_, e); }
-  const CallStack* call_stack(EventId e) const { return find(call_stacks_, e); }
-  const CollectiveArgs* collective(EventId e) const { return find(collectives_, e); }
+  const DeviceArgs* device_args(EventId e) const { return device_args_.find(e); }
+  const OpShapes* shapes(EventId e) const { return shapes_.find(e); }
+  const OpSequence* sequence(EventId e) const { return sequences_.find(e); }
+  const CallStack* call_stack(EventId e) const { return call_stacks_.find(e); }
+  const CollectiveArgs* collective(EventId e) const { return collectives_.find(e); }
   LaunchShape launch_shape(const DeviceArgs& args) const;
   std::size_t sequence_count() const { return sequences_.size(); }
   const OpSequence& sequence_at(std::size_t i) const { return sequences_[i]; }
+  std::size_t device_args_count() const { return device_args_.size(); }  // one for each work of a device
+  const DeviceArgs& device_args_at(std::size_t i) const { return device_args_[i]; }
 
   Names names;
   std::vector<Row> rows;
 
  private:
+  // What is looked for in names, once for each.
+  struct Words {
+    bool has_graph_launch = false, has_synchronize = false, has_data_loader = false;
+  };
+  const Words& words_of(EventId e) const { return words_[names_of_[e]]; }
   void keep(const TraceEvent& event);
   void label_row(const TraceEvent& event);
   RowId row_of(const RowName& process, const RowName& thread);
-  template <class T>
-  static const T* find(const Blocks<T>& table, EventId e) {
-    std::size_t low = 0, high = table.size();
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (table[middle].event < e) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low < table.size() && table[low].event == e ? &table[low] : nullptr;
-  }
 
   Blocks<std::int64_t> begins_;
   NumberBlocks durations_, correlations_, external_ids_;
   Blocks<NameId> names_of_;
   Blocks<RowId> rows_of_;
   Blocks<Category> categories_;
-  Blocks<DeviceArgs> device_args_;
-  Blocks<OpShapes> shapes_;
-  Blocks<OpSequence> sequences_;
-  Blocks<CallStack> call_stacks_;
-  Blocks<CollectiveArgs> collectives_;
-  Names launch_shapes_;  // their bytes
+  BesideEvents<DeviceArgs> device_args_;
+  BesideEvents<OpShapes> shapes_;
+  BesideEvents<OpSequence> sequences_;
+  BesideEvents<CallStack> call_stacks_;
+  BesideEvents<CollectiveArgs> collectives_;
+  Names launch_shapes_;       // their bytes
+  std::vector<Words> words_;  // by NameId, up to the last one of a span
   std::unordered_map<std::string, RowId> row_ids_;
   RowName last_process_, last_thread_;
   RowId last_row_ = std::numeric_limits<RowId>::max();

@@ -19,17 +19,23 @@ KernelFamily family_of(std::string_view word) {
 }
 
 KernelCatalog::KernelCatalog(const Model& model) : events_(model.events()) {
+  constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+  places_.assign(events_.names.size(), kNowhere);
+  families_.assign(events_.names.size(), KernelFamily::Unknown);
   for (const Work& work : model.work()) {
     if (events_.category(work.event) != Category::Kernel) continue;
     const NameId id = events_.name_id(work.event);
-    if (!names_.contains(id)) names_.emplace(id, decode_kernel_name(events_.names[id]));
+    if (places_[id] != kNowhere) continue;
+    places_[id] = static_cast<std::uint32_t>(names_.size());
+    names_.push_back(decode_kernel_name(events_.names[id]));
+    families_[id] = *names_.back().family;
   }
 }
 
 KernelFamily KernelCatalog::family(EventId work) const {
   switch (events_.category(work)) {
     case Category::Kernel:
-      return *of(work).family;
+      return families_[events_.name_id(work)];
     case Category::Memset:
       return KernelFamily::Fill;
     default:

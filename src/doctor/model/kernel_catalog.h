@@ -1,7 +1,8 @@
 // The decoded names of a trace's kernels, each decoded once.
 #pragma once
 
-#include <unordered_map>
+#include <cstdint>
+#include <vector>
 
 #include "doctor/model/model.h"
 #include "doctor/names/kernel_name.h"
@@ -18,14 +19,16 @@ class KernelCatalog {
  public:
   explicit KernelCatalog(const Model& model);
 
-  const KernelName& of(EventId kernel) const { return names_.at(events_.name_id(kernel)); }
+  const KernelName& of(EventId kernel) const { return names_[places_[events_.name_id(kernel)]]; }
   // Of copies and fills, too.
   KernelFamily family(EventId work) const;
   bool is_collective(EventId work) const { return family(work) == KernelFamily::Collective; }
 
  private:
   const EventTable& events_;
-  std::unordered_map<NameId, KernelName> names_;
+  std::vector<std::uint32_t> places_;  // in names_, by NameId
+  std::vector<KernelName> names_;
+  std::vector<KernelFamily> families_;  // by NameId
 };
 
 }  // namespace pel::doctor

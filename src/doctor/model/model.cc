@@ -7,6 +7,7 @@
 #include <simdjson.h>
 
 #include "base/sort_stably.h"
+#include "doctor/each_at_once.h"
 
 namespace pel::doctor {
 namespace {
@@ -39,9 +40,11 @@ bool is_step_mark(const EventTable& events, EventId e) {
 
 Model::Model(EventTable table, TraceSummary summary)
     : events_(std::move(table)), summary_(std::move(summary)) {
-  order_rows();
-  nest();
-  link_works();
+  each_at_once(2, 0, [this](std::size_t part) {
+    if (part == 1) return link_works();
+    order_rows();
+    nest();
+  });
   find_steps();
   link_ops();
   link_backward();
@@ -91,17 +94,15 @@ void Model::nest() {
 
 void Model::link_works() {
   std::vector<std::pair<std::int64_t, EventId>> calls;
-  std::size_t works = 0;
   for (EventId e = 0; e < events_.size(); ++e) {
     if (events_.is_call(e) && events_.correlation(e) != kNoNumber)
       calls.emplace_back(events_.correlation(e), e);
-    works += events_.is_device_work(e) ? 1 : 0;
   }
-  std::sort(calls.begin(), calls.end());
-  work_.reserve(works);
-  for (EventId e = 0; e < events_.size(); ++e) {
-    if (!events_.is_device_work(e)) continue;
-    const DeviceArgs& args = *events_.device_args(e);
+  if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
+  work_.reserve(events_.device_args_count());
+  for (std::size_t i = 0; i < events_.device_args_count(); ++i) {
+    const DeviceArgs& args = events_.device_args_at(i);
+    const EventId e = args.event;
     Work work{.event = e,
               .begin_ns = events_.begin_ns(e),
               .end_ns = events_.end_ns(e),
@@ -141,7 +142,10 @@ void Model::link_works() {
     return work_[a].launch != work_[b].launch ? work_[a].launch < work_[b].launch : a < b;
   });
   launches_.reserve(launched_works_.size());
-  for (const std::uint32_t w : launched_works_) launches_.push_back(work_[w].launch);
+  for (const std::uint32_t w : launched_works_) {
+    launch_index_.add(work_[w].launch, launches_.size());
+    launches_.push_back(work_[w].launch);
+  }
 }
 
 void Model::find_steps() {
@@ -349,9 +353,12 @@ EventId Model::running_at(RowId row, std::int64_t time_ns) const {
 }
 
 std::span<const std::uint32_t> Model::launched_by(EventId launch) const {
-  const auto [begin, end] = std::equal_range(launches_.begin(), launches_.end(), launch);
+  const EventIndex::Range range = launch_index_.find(launch, launches_.size());
+  const auto near = std::span(launches_).subspan(range.begin, range.end - range.begin);
+  const auto [begin, end] = std::equal_range(near.begin(), near.end(), launch);
   return std::span(launched_works_)
-      .subspan(static_cast<std::size_t>(begin - launches_.begin()), static_cast<std::size_t>(end - begin));
+      .subspan(range.begin + static_cast<std::size_t>(begin - near.begin()),
+               static_cast<std::size_t>(end - begin));
 }
 
 }  // namespace pel::doctor

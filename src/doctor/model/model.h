@@ -104,6 +104,7 @@ class Model {
   std::vector<std::size_t> device_begins_;
   std::vector<EventId> launches_;  // of launched_works_, ascending
   std::vector<std::uint32_t> launched_works_;
+  EventIndex launch_index_;
   std::unordered_map<std::int64_t, EventId> ops_by_external_id_;  // those that nesting does not give
   std::vector<std::pair<EventId, EventId>> forward_;              // backward op and forward op
   std::vector<Step> steps_;

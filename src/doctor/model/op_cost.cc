@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
-#include <simdjson.h>
+#include "doctor/readers/decimal_time.h"
 
 namespace pel::doctor {
 namespace {
@@ -13,17 +15,99 @@ constexpr int kMostLevelsUp = 4;
 // Sizes of traces may be anything: beyond this, products of them would overflow.
 constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
 
-bool read_sizes(simdjson::dom::element element, Sizes& to) {
-  simdjson::dom::array list;
-  if (element.get(list) != simdjson::SUCCESS) return false;
-  for (const simdjson::dom::element item : list) {
-    std::int64_t size;
-    if (item.get(size) != simdjson::SUCCESS) return item.is_array() && to.empty() && read_sizes(item, to);
-    if (size < 0 || size > kMostSize) return false;
-    to.push_back(size);
+// Reads [[2, 3], [], [[4], [5]]] and ["float", ""], which stand in a trace millions of times. Brackets and
+// quotes match, as the reader of the trace has seen.
+class ListReader {
+ public:
+  explicit ListReader(std::string_view json) : rest_(json) {}
+
+  // Of a list of lists: the first. What holds anything but sizes is empty. False: it is no list.
+  bool read(std::vector<Sizes>& to) {
+    return each([&] {
+      if (!read_sizes(to.emplace_back())) to.back().clear();
+      return true;
+    });
   }
-  return true;
-}
+  bool read(std::vector<std::string>& to) {
+    return each([&] {
+      const std::string_view token = skip();
+      to.emplace_back(token.starts_with('"') ? token.substr(1, token.size() - 2) : std::string_view());
+      return true;
+    });
+  }
+
+ private:
+  // Calls f() where each element begins; where that says false, the others are passed over.
+  template <class F>
+  bool each(F&& f) {
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    bool is_right = true;
+    do {
+      if (is_right) {
+        is_right = f();
+      } else {
+        skip();
+      }
+    } while (take(','));
+    return take(']') && is_right;
+  }
+  bool read_sizes(Sizes& to) {
+    if (peek() != '[') {
+      skip();
+      return false;
+    }
+    bool is_nested = false;
+    return each([&] {
+      if (peek() == '[' && to.empty() && !is_nested) {
+        is_nested = true;
+        return read_sizes(to);
+      }
+      const std::string_view value = skip();
+      if (is_nested) return true;
+      const std::optional<std::int64_t> size = parse_integer(value);
+      if (!size || *size < 0 || *size > kMostSize) return false;
+      to.push_back(*size);
+      return true;
+    });
+  }
+
+  char peek() {
+    while (!rest_.empty() && static_cast<unsigned char>(rest_.front()) <= ' ') rest_.remove_prefix(1);
+    return rest_.empty() ? '\0' : rest_.front();
+  }
+  bool take(char c) {
+    if (peek() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  // The value here, passing over it.
+  std::string_view skip() {
+    peek();
+    std::size_t at = 0;
+    int depth = 0;
+    bool is_in_string = false;
+    for (; at < rest_.size(); ++at) {
+      const char c = rest_[at];
+      if (is_in_string) {
+        if (c == '\\') ++at;
+        is_in_string = c != '"';
+        continue;
+      }
+      if (depth == 0 && (c == ',' || c == ']' || c == '}')) break;
+      is_in_string = c == '"';
+      if (c == '[' || c == '{') ++depth;
+      if (c == ']' || c == '}') --depth;
+    }
+    at = std::min(at, rest_.size());
+    std::string_view value = rest_.substr(0, at);
+    rest_.remove_prefix(at);
+    while (!value.empty() && static_cast<unsigned char>(value.back()) <= ' ') value.remove_suffix(1);
+    return value;
+  }
+
+  std::string_view rest_;
+};
 
 std::optional<ProductSizes> matrices(const OpInputs& inputs, std::size_t a, std::size_t b, std::size_t rank) {
   if (inputs.sizes.size() <= std::max(a, b)) return std::nullopt;
@@ -64,18 +148,6 @@ constexpr ProductOp kProductOps[] = {{"mm", 0, 1, 2},
                                      {"baddbmm", 1, 2, 3},
                                      kLinear};
 
-// [[2, 3], [], [3]]
-std::vector<Sizes> read_lists(simdjson::dom::array list) {
-  std::vector<Sizes> lists;
-  for (const simdjson::dom::element item : list) {
-    if (!read_sizes(item, lists.emplace_back())) lists.back().clear();
-  }
-  return lists;
-}
-
-}  // namespace
-
-namespace {
 struct KnownType {
   std::string_view name, dtype;
   int bytes;
@@ -126,20 +198,11 @@ std::optional<OpInputs> inputs_of(const Model& model, EventId op) {
   if (op == kNoEvent) return std::nullopt;
   const OpShapes* shapes = model.events().shapes(op);
   if (shapes == nullptr) return std::nullopt;
-  thread_local simdjson::dom::parser parser;
+  const Names& names = model.events().names;
   OpInputs inputs;
-  simdjson::dom::array list;
-  if (parser.parse(std::string(model.events().names[shapes->sizes])).get(list) != simdjson::SUCCESS)
-    return std::nullopt;
-  inputs.sizes = read_lists(list);
-  if (parser.parse(std::string(model.events().names[shapes->strides])).get(list) == simdjson::SUCCESS)
-    inputs.strides = read_lists(list);
-  if (parser.parse(std::string(model.events().names[shapes->types])).get(list) == simdjson::SUCCESS) {
-    for (const simdjson::dom::element item : list) {
-      std::string_view type;
-      inputs.types.emplace_back(item.get(type) == simdjson::SUCCESS ? type : std::string_view());
-    }
-  }
+  if (!ListReader(names[shapes->sizes]).read(inputs.sizes)) return std::nullopt;
+  if (!ListReader(names[shapes->strides]).read(inputs.strides)) inputs.strides.clear();
+  if (!ListReader(names[shapes->types]).read(inputs.types)) inputs.types.clear();
   return inputs;
 }
 

@@ -83,7 +83,8 @@ BatchPointer BatchQueue::take() {
   for (;;) {
     if (slots_.empty()) {
       if (is_closed_) return nullptr;
-    } else if (slots_.front().state == State::Parsed || (slots_.front().state == State::Broken && is_closed_)) {
+    } else if (slots_.front().state == State::Parsed ||
+               (slots_.front().state == State::Broken && is_closed_)) {
       Slot slot = std::move(slots_.front());
       slots_.pop_front();
       if (slot.error) std::rethrow_exception(slot.error);

@@ -1,5 +1,5 @@
-// Batches on their way from the thread that reads to the one that visits. Both parse: whoever would wait takes
-// one that nobody has parsed yet.
+// Batches on their way from the thread that reads to the one that visits. Both parse: whoever would wait
+// takes one that nobody has parsed yet.
 #pragma once
 
 #include <condition_variable>
@@ -26,8 +26,8 @@ class BatchQueue {
   // The reader's. Puts one behind the others and takes one that is free; null: nobody wants more.
   BatchPointer exchange(BatchPointer batch);
   void parse_all();  // of those that were put
-  // From the first thing on that parsing did not take to the end of all that was put; that is no longer on its
-  // way then. Nothing: so far all is right.
+  // From the first thing on that parsing did not take to the end of all that was put; that is no longer on
+  // its way then. Nothing: so far all is right.
   struct Broken {
     std::uint64_t offset = 0;  // in the document
     std::string text;

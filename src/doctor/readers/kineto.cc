@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostMetadataBytes = std::size_t{16} << 20;  // that are kept, of all values together
 constexpr std::size_t kMostOtherCategories = 100;
 
-constexpr int kBatches = 6;       // on their way between the threads
+constexpr int kBatches = 6;         // on their way between the threads
 constexpr int kCarefulBlocks = 64;  // behind something broken, which are not left for another to parse
 
 // Takes a batch that is full and gives one that is free; null: nobody wants more.
@@ -42,8 +42,7 @@ class KinetoReader {
     queue_ = queue;
     for (;;) {
       if (wasted_bytes_ > options_.most_wasted_bytes) return give_up(deliver);
-      const bool are_events =
-          splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text());
+      const bool are_events = splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text());
       if (are_events && leave_events()) {
         if (!more(deliver)) return std::move(summary_);
         continue;
@@ -146,10 +145,9 @@ class KinetoReader {
 
   // Leaves all events that seem to be there, but the last, to the one who takes the batch.
   bool leave_events() {
-    if (queue_ == nullptr || rest_ == Rest::IsThere || careful_blocks_ != 0) return false;
+    if (queue_ == nullptr || rest_ == Rest::IsThere || careful_blocks_ != 0 || is_skipping_) return false;
     const std::size_t begin = splitter_.position(), end = splitter_.last_event(text());
     if (end == std::string_view::npos || end <= begin) return false;
-    end_skip(begin);
     batch_->left = {begin, end};
     splitter_.pass(end);
     is_anything_left_ = true;
@@ -221,9 +219,10 @@ class KinetoReader {
     const std::size_t begin = splitter_.position(), end = splitter_.last_event(text());
     one_by_one_until_ = text().size();
     if (end == std::string_view::npos || end <= begin) return;
-    end_skip(begin);
     const std::size_t done = parser_.parse_many(text().substr(begin, end - begin), *batch_);
-    if (done != 0) splitter_.pass(begin + done);
+    if (done == 0) return;
+    end_skip(begin);
+    splitter_.pass(begin + done);
   }
   void event(const Piece& piece) {
     const char* problem = parser_.parse_one(text().substr(piece.begin, piece.end - piece.begin), *batch_);
@@ -361,7 +360,8 @@ const std::string* TraceSummary::find(std::string_view key) const {
 TraceSummary read_kineto(ByteSource& source, EventVisitor visit_event, const ReadOptions& options) {
   KinetoReader reader(source, options);
   Visit visit(visit_event, options);
-  if (options.parsing == Parsing::Ahead && !reader.has_whole_document()) return visit.whole(read_ahead(reader, visit));
+  if (options.parsing == Parsing::Ahead && !reader.has_whole_document())
+    return visit.whole(read_ahead(reader, visit));
   return visit.whole(reader.run([&](BatchPointer batch) {
     visit(*batch);
     return batch;

@@ -61,7 +61,8 @@ struct ReplayGraph::Building {
     Edge edge;
   };
   std::vector<Placed> placed{};
-  std::unordered_map<EventId, std::uint32_t> call_index{};
+  static constexpr std::uint32_t kNoCall = ~std::uint32_t{0};
+  std::vector<std::uint32_t> call_index{};              // of each event: its place in graph.calls_
   std::vector<std::vector<std::uint32_t>> row_calls{};  // by launching row, in order
   std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::uint32_t>> streams{};  // works by begin
   std::vector<std::int64_t>
@@ -76,6 +77,7 @@ struct ReplayGraph::Building {
 
   void collect() {
     row_calls.resize(time.launching_rows().size());
+    call_index.assign(events.size(), kNoCall);
     for (std::size_t r = 0; r < row_calls.size(); ++r) {
       std::int64_t until = kNever;
       for (const EventId e : model.of_row(time.launching_rows()[r])) {
@@ -83,11 +85,12 @@ struct ReplayGraph::Building {
         until = events.end_ns(e);
         const auto index = static_cast<std::uint32_t>(graph.calls_.size());
         row_calls[r].push_back(index);
-        call_index.emplace(e, index);
+        call_index[e] = index;
         graph.calls_.push_back(e);
       }
     }
     graph.measured_.resize(2 * (graph.calls_.size() + works.size()));
+    placed.reserve(2 * graph.calls_.size() + 4 * works.size());  // about
     for (std::size_t i = 0; i < graph.calls_.size(); ++i) {
       graph.measured_[graph.call_begin(i)] = events.begin_ns(graph.calls_[i]);
       graph.measured_[graph.call_end(i)] = events.end_ns(graph.calls_[i]);
@@ -126,8 +129,7 @@ struct ReplayGraph::Building {
   // The outermost call around a launch, which may be made by another call.
   std::int64_t call_of(EventId launch) const {
     for (EventId e = launch; e != kNoEvent; e = model.parent(e)) {
-      const auto found = call_index.find(e);
-      if (found != call_index.end()) return found->second;
+      if (call_index[e] != kNoCall) return call_index[e];
       if (!events.is_call(e)) break;
     }
     return -1;

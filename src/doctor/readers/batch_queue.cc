@@ -18,10 +18,10 @@ bool BatchQueue::parse_next(std::unique_lock<std::mutex>& lock, EventParser& par
   });
   if (slot == slots_.end() || slot->state == State::Broken) return false;  // what is behind is read again
   Slot& mine = *slot;  // stays where it is, whatever is put behind and taken before
+  EventBatch& batch = *mine.batch;
   mine.state = State::IsBeingParsed;
   lock.unlock();
   std::exception_ptr error;
-  EventBatch& batch = *mine.batch;
   try {
     batch.left.begin += parser.parse_many(batch.left_text(), batch);
   } catch (...) {

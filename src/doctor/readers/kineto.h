@@ -22,7 +22,7 @@ namespace pel::doctor {
 // Strict: the first thing that is wrong is a FileError that says where. Lenient: it is left out and listed.
 enum class Reading : std::uint8_t { Strict, Lenient };
 
-// Ahead: a thread of the reader's own parses while the caller's visits.
+// Ahead: a thread of the reader's own reads, and parses with the caller's, which visits.
 enum class Parsing : std::uint8_t { Ahead, OnCallersThread };
 
 struct ReadOptions {

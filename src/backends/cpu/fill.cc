@@ -27,7 +27,7 @@ void run_fill(Stream&, const KernelArgs& args) {
   src.data = pattern;
   src.strides = still.data();
   src.is_row_major = 0;
-  copy_elements(dst, src);
+  copy_on_threads(dst, src);
 }
 
 Support into_row_major(const KernelArgs& args) {

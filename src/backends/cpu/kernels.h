@@ -31,6 +31,9 @@ inline Support supports_any(const KernelArgs&) { return Support::yes(); }
 
 // Elements of one width, whatever they mean. A stride of 0 repeats an element of src.
 void copy_elements(const Operand& dst, const Operand& src);
+// `copy` on all threads, along an axis that is long enough. The steps of src may be negative.
+using CopyFn = void (*)(const Operand& dst, const Operand& src);
+void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy = copy_elements);
 
 // How products find their matrices packed (gemm_tiles.h).
 void register_packing();

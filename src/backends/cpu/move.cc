@@ -29,31 +29,6 @@ Sizes copy_of(const std::int64_t* values, int rank) {
   return Sizes(ArrayView<std::int64_t>(values, static_cast<std::size_t>(rank)));
 }
 
-// `copy` divided along the longest axis. The steps of src may be negative.
-using CopyFn = void (*)(const Operand& dst, const Operand& src);
-void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy = copy_elements) {
-  int longest = 0;
-  for (int i = 1; i < dst.rank; ++i) longest = dst.sizes[i] > dst.sizes[longest] ? i : longest;
-  const std::int64_t bytes = product(dst.sizes, 0, dst.rank) * width_of(dst);
-  if (bytes == 0) return;
-  if (dst.rank == 0) return copy(dst, src);
-  // An axis outside of the longest is as good where it is long enough, and leaves longer runs.
-  int divided = 0;
-  while (divided < longest && dst.sizes[divided] < 64) ++divided;
-  const std::int64_t size = dst.sizes[divided], each = bytes / size;
-  parallel_for(size, std::max<std::int64_t>(1, kGrainBytes / each),
-               [&](std::int64_t begin, std::int64_t end) {
-                 Sizes sizes = copy_of(dst.sizes, dst.rank);
-                 sizes[static_cast<std::size_t>(divided)] = end - begin;
-                 Operand to = dst, from = src;
-                 to.data = static_cast<char*>(dst.data) + begin * dst.strides[divided] * width_of(dst);
-                 from.data = static_cast<char*>(src.data) + begin * src.strides[divided] * width_of(src);
-                 to.sizes = from.sizes = sizes.data();
-                 to.is_row_major = from.is_row_major = 0;
-                 copy(to, from);
-               });
-}
-
 // cat: dst; the pieces; the axis.
 struct Pieces {
   std::int64_t outer;                     // times that a run of each piece follows
@@ -185,16 +160,16 @@ template <bool Streams>
 void flip_elements(const Operand& dst, const Operand& src) {
   switch (width_of(dst)) {
     case 1:
-      for_each_run(dst, src, flip_run<1, Streams>);
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<1, Streams>);
       break;
     case 2:
-      for_each_run(dst, src, flip_run<2, Streams>);
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<2, Streams>);
       break;
     case 4:
-      for_each_run(dst, src, flip_run<4, Streams>);
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<4, Streams>);
       break;
     default:
-      for_each_run(dst, src, flip_run<8, Streams>);
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<8, Streams>);
   }
   if constexpr (Streams) stream_fence();
 }

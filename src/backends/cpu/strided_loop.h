@@ -24,12 +24,14 @@ struct LoopAxis {
   std::int64_t size, dst_step, src_step;  // steps in bytes
 };
 
+using LoopAxes = SmallVector<LoopAxis, 8>;
+
 // Axes of size 1 dropped, neighbours that follow each other in both operands joined; the innermost comes
 // first.
-inline SmallVector<LoopAxis, 8> loop_axes(const Operand& dst, const Operand& src) {
+inline LoopAxes loop_axes(const Operand& dst, const Operand& src) {
   const std::int64_t dst_bytes = size_bytes(static_cast<DType>(dst.dtype));
   const std::int64_t src_bytes = size_bytes(static_cast<DType>(src.dtype));
-  SmallVector<LoopAxis, 8> axes;
+  LoopAxes axes;
   for (int i = dst.rank; i-- > 0;) {
     if (dst.sizes[i] != 1)
       axes.push_back({dst.sizes[i], dst.strides[i] * dst_bytes, src.strides[i] * src_bytes});
@@ -37,7 +39,7 @@ inline SmallVector<LoopAxis, 8> loop_axes(const Operand& dst, const Operand& src
   std::sort(axes.begin(), axes.end(), [](const LoopAxis& a, const LoopAxis& b) {
     return a.dst_step != b.dst_step ? a.dst_step < b.dst_step : a.src_step < b.src_step;
   });
-  SmallVector<LoopAxis, 8> joined;
+  LoopAxes joined;
   for (const LoopAxis& axis : axes) {
     if (!joined.empty() && axis.dst_step == joined.back().size * joined.back().dst_step &&
         axis.src_step == joined.back().size * joined.back().src_step) {
@@ -52,8 +54,7 @@ inline SmallVector<LoopAxis, 8> loop_axes(const Operand& dst, const Operand& src
 
 // Calls run(dst, src, innermost axis) for each inner run.
 template <class Run>
-void for_each_run(const Operand& dst, const Operand& src, Run&& run) {
-  const SmallVector<LoopAxis, 8> axes = loop_axes(dst, src);
+void for_each_run(const Operand& dst, const Operand& src, const LoopAxes& axes, Run&& run) {
   auto* to = static_cast<char*>(dst.data);
   const auto* from = static_cast<const char*>(src.data);
   SmallVector<std::int64_t, 8> index(axes.size());

@@ -29,12 +29,12 @@ void run_dense(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &src = input(args, 0);
   std::int64_t bytes = size_bytes(static_cast<DType>(dst.dtype));
   for (int i = 0; i < dst.rank; ++i) bytes *= dst.sizes[i];
-  auto* to = static_cast<char*>(dst.data);
-  const auto* from = static_cast<const char*>(src.data);
-  if (to == from) return;
-  parallel_for(bytes, kGrainBytes, [&](std::int64_t begin, std::int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
-  });
+  const auto copy = [&](std::int64_t begin, std::int64_t end) {
+    std::memmove(static_cast<char*>(dst.data) + begin, static_cast<const char*>(src.data) + begin,
+                 static_cast<std::size_t>(end - begin));  // dst may be src itself
+  };
+  if (bytes < 2 * kGrainBytes) return copy(0, bytes);
+  parallel_for(bytes, kGrainBytes, copy);
 }
 
 template <std::size_t Width>

@@ -104,8 +104,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(lenient->summary.skipped_bytes <= lenient->summary.bytes);
   require(strict.has_value() == (lenient->summary.skipped_count == 0));
   if (strict) require(strict->events == lenient->events && strict->sum == lenient->sum);
-  // Threads take their time, so one size of a block in eight must do.
-  if (data[0] % 8 == 0 && block != kLargestBlock && bytes.size() > block) {
+  // Threads take their time, so one size of a block in 32 must do.
+  if (data[0] % 32 == 0 && block != kLargestBlock && bytes.size() > block) {
     constexpr std::size_t kLongest = std::size_t{2} << 20;  // how long a piece may be depends on blocks
     const Seen one = read(bytes, block, Reading::Lenient, Parsing::OnCallersThread, kLongest);
     const Seen two = read(bytes, block, Reading::Lenient, Parsing::Ahead, kLongest);

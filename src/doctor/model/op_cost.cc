@@ -21,7 +21,8 @@ class ListReader {
  public:
   explicit ListReader(std::string_view json) : rest_(json) {}
 
-  // Of a list of lists: the first. What holds anything but sizes is empty. False: it is no list.
+  // One for each element; of a list of tensors, the sizes of the first; empty: something else than sizes.
+  // False: the text is no list.
   bool read(std::vector<Sizes>& to) {
     return each([&] {
       if (!read_sizes(to.emplace_back())) to.back().clear();

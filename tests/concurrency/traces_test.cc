@@ -11,18 +11,16 @@
 #include "doctor/packed.h"
 #include "doctor/readers/kineto.h"
 #include "doctor/sources.h"
+#include "doctor/trace_text.h"
 
 namespace pel::doctor {
 namespace {
 
 std::string text_with_faults(int events, int fault_every) {
-  std::string text = "{\"traceEvents\": [";
-  for (int i = 0; i < events; ++i) {
-    text += (i == 0 ? "\n" : ",\n") + std::string(R"({"ph": "X", "cat": "cpu_op", "name": "op)") +
-            std::to_string(i) + (i % fault_every == fault_every - 1 ? "\"" : "") +
-            R"(", "pid": 1, "tid": 2, "ts": )" + std::to_string(i) + R"(.5, "dur": 2})";
-  }
-  return text + "\n]}";
+  test::TraceText text;
+  for (int i = 0; i < events; ++i)
+    text.op(2, "op" + std::to_string(i) + (i % fault_every == fault_every - 1 ? "\"" : ""), i + 0.5, 2);
+  return text.text();
 }
 
 std::vector<std::string> names_of(const std::string& packed, Parsing parsing) {

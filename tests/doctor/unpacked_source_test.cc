@@ -18,6 +18,7 @@
 #include "doctor/packed.h"
 #include "doctor/readers/kineto.h"
 #include "doctor/sources.h"
+#include "doctor/trace_text.h"
 #include "support/random.h"
 
 namespace pel::doctor {
@@ -26,12 +27,9 @@ namespace {
 using test::gzip_of, test::zstd_of;
 
 std::string text_of(int events) {
-  std::string text = "{\"traceEvents\": [";
-  for (int i = 0; i < events; ++i) {
-    text += (i == 0 ? "\n" : ",\n") + std::string(R"({"ph": "X", "cat": "cpu_op", "name": "op)") +
-            std::to_string(i) + R"(", "pid": 1, "tid": 2, "ts": )" + std::to_string(i) + R"(.5, "dur": 2})";
-  }
-  return text + "\n]}";
+  test::TraceText text;
+  for (int i = 0; i < events; ++i) text.op(2, "op" + std::to_string(i), i + 0.5, 2);
+  return text.text();
 }
 
 struct PackedRead {

@@ -23,18 +23,16 @@ Support supports_dense(const KernelArgs& args) {
   return both ? Support::yes() : Support::no("not both row-major");
 }
 
-constexpr std::int64_t kGrainBytes = 128 << 10;  // of a piece that a thread takes
-
 void run_dense(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &src = input(args, 0);
-  std::int64_t bytes = size_bytes(static_cast<DType>(dst.dtype));
+  std::int64_t bytes = width_of(dst);
   for (int i = 0; i < dst.rank; ++i) bytes *= dst.sizes[i];
   const auto copy = [&](std::int64_t begin, std::int64_t end) {
     std::memmove(static_cast<char*>(dst.data) + begin, static_cast<const char*>(src.data) + begin,
                  static_cast<std::size_t>(end - begin));  // dst may be src itself
   };
-  if (bytes < 2 * kGrainBytes) return copy(0, bytes);
-  parallel_for(bytes, kGrainBytes, copy);
+  if (bytes < 2 * kCopyGrainBytes) return copy(0, bytes);
+  parallel_for(bytes, kCopyGrainBytes, copy);
 }
 
 template <std::size_t Width>
@@ -202,7 +200,7 @@ void run_cast(Stream&, const KernelArgs& args) {
 }  // namespace
 
 void copy_elements(const Operand& dst, const Operand& src) {
-  switch (size_bytes(static_cast<DType>(dst.dtype))) {
+  switch (width_of(dst)) {
     case 1:
       return copy_axes<1>(dst, src);
     case 2:
@@ -215,8 +213,7 @@ void copy_elements(const Operand& dst, const Operand& src) {
 }
 
 void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy) {
-  const std::int64_t dst_width = size_bytes(static_cast<DType>(dst.dtype)),
-                     src_width = size_bytes(static_cast<DType>(src.dtype));
+  const std::int64_t dst_width = width_of(dst), src_width = width_of(src);
   std::int64_t bytes = std::max(dst_width, src_width);
   int longest = 0;
   for (int i = 0; i < dst.rank; ++i) {
@@ -229,7 +226,7 @@ void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy) {
   int divided = 0;
   while (divided < longest && dst.sizes[divided] < 64) ++divided;
   const std::int64_t size = dst.sizes[divided], each = bytes / size;
-  parallel_for(size, std::max<std::int64_t>(1, kGrainBytes / each),
+  parallel_for(size, std::max<std::int64_t>(1, kCopyGrainBytes / each),
                [&](std::int64_t begin, std::int64_t end) {
                  SmallVector<std::int64_t, 8> sizes(
                      ArrayView<std::int64_t>(dst.sizes, static_cast<std::size_t>(dst.rank)));

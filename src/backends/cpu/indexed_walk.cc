@@ -5,12 +5,12 @@
 #include "pellucid/dtype.h"
 #include "pellucid/threads.h"
 
+#include "backends/cpu/strided_loop.h"
 #include "base/check.h"
 
 namespace pel::cpu {
 namespace {
 
-std::int64_t width_of(const Operand& a) { return size_bytes(static_cast<DType>(a.dtype)); }
 bool is_i32(const Operand& index) { return static_cast<DType>(index.dtype) == kI32; }
 
 }  // namespace

@@ -12,11 +12,8 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kGrainBytes = 128 << 10;
 // Shorter runs are copied one input at a time, with strides.
 constexpr std::int64_t kShortRunBytes = 64;
-
-std::int64_t width_of(const Operand& a) { return size_bytes(static_cast<DType>(a.dtype)); }
 
 std::int64_t product(const std::int64_t* sizes, int from, int to) {
   std::int64_t count = 1;
@@ -64,7 +61,7 @@ void run_cat_runs(Stream&, const KernelArgs& args) {
   const std::int64_t run = pieces.run_ends.back(), bytes = pieces.outer * run;
   const bool streams = bytes >= kStreamBytes;
   auto* to = static_cast<char*>(output(args, 0).data);
-  parallel_for(bytes, kGrainBytes, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(bytes, kCopyGrainBytes, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t outer = begin / run, at = begin % run;  // of the byte to write next
     int piece = 0;
     while (at >= pieces.run_ends[static_cast<std::size_t>(piece)]) ++piece;
@@ -249,7 +246,7 @@ void run_triangle(Stream&, const KernelArgs& args) {
                     : width == 4 ? keep_columns<4>
                                  : keep_columns<8>;
   const std::int64_t all_rows = product(dst.sizes, 0, rank - 1);
-  parallel_for(all_rows, std::max<std::int64_t>(1, kGrainBytes / (columns * width)),
+  parallel_for(all_rows, std::max<std::int64_t>(1, kCopyGrainBytes / (columns * width)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t r = begin; r < end; ++r) {
                    std::int64_t to = 0, from = 0, left = r;

@@ -11,6 +11,8 @@
 
 namespace pel::cpu {
 
+inline std::int64_t width_of(const Operand& a) { return size_bytes(static_cast<DType>(a.dtype)); }
+
 inline bool is_row_major(const Operand& a) {
   if (a.is_row_major) return true;
   std::int64_t expected = 1;
@@ -29,8 +31,7 @@ using LoopAxes = SmallVector<LoopAxis, 8>;
 // Axes of size 1 dropped, neighbours that follow each other in both operands joined; the innermost comes
 // first.
 inline LoopAxes loop_axes(const Operand& dst, const Operand& src) {
-  const std::int64_t dst_bytes = size_bytes(static_cast<DType>(dst.dtype));
-  const std::int64_t src_bytes = size_bytes(static_cast<DType>(src.dtype));
+  const std::int64_t dst_bytes = width_of(dst), src_bytes = width_of(src);
   LoopAxes axes;
   for (int i = dst.rank; i-- > 0;) {
     if (dst.sizes[i] != 1)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "doctor/readers/blanks.h"
 #include "doctor/readers/decimal_time.h"
 
 namespace pel::doctor {
@@ -74,7 +75,7 @@ class ListReader {
   }
 
   char peek() {
-    while (!rest_.empty() && static_cast<unsigned char>(rest_.front()) <= ' ') rest_.remove_prefix(1);
+    rest_ = without_blanks_before(rest_);
     return rest_.empty() ? '\0' : rest_.front();
   }
   bool take(char c) {
@@ -101,10 +102,9 @@ class ListReader {
       if (c == ']' || c == '}') --depth;
     }
     at = std::min(at, rest_.size());
-    std::string_view value = rest_.substr(0, at);
+    const std::string_view value = rest_.substr(0, at);
     rest_.remove_prefix(at);
-    while (!value.empty() && static_cast<unsigned char>(value.back()) <= ' ') value.remove_suffix(1);
-    return value;
+    return without_blanks_behind(value);
   }
 
   std::string_view rest_;

@@ -43,12 +43,13 @@ class KinetoReader {
     for (;;) {
       if (wasted_bytes_ > options_.most_wasted_bytes) return give_up(deliver);
       const bool are_events = splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text());
-      if (are_events && leave_events()) {
+      const std::size_t end = are_events ? splitter_.last_event(text()) : 0;
+      if (are_events && leave_events(end)) {
         if (!more(deliver)) return std::move(summary_);
         continue;
       }
       if (is_anything_left_ && !all_is_right()) continue;
-      if (are_events) events();
+      if (are_events) events(end);
       const Piece piece = splitter_.next(text(), rest_);
       switch (piece.kind) {
         case Piece::Kind::Event:
@@ -143,10 +144,11 @@ class KinetoReader {
     return true;
   }
 
-  // Leaves all events that seem to be there, but the last, to the one who takes the batch.
-  bool leave_events() {
+  // Leaves all events that seem to be there, but the last, which begins at `end`, to the one who takes the
+  // batch.
+  bool leave_events(std::size_t end) {
     if (queue_ == nullptr || rest_ == Rest::IsThere || careful_blocks_ != 0 || is_skipping_) return false;
-    const std::size_t begin = splitter_.position(), end = splitter_.last_event(text());
+    const std::size_t begin = splitter_.position();
     if (end == std::string_view::npos || end <= begin) return false;
     batch_->left = {begin, end};
     splitter_.pass(end);
@@ -215,8 +217,8 @@ class KinetoReader {
   }
 
   // All that seem to be there, but the last. Where something is wrong with them, they are taken one by one.
-  void events() {
-    const std::size_t begin = splitter_.position(), end = splitter_.last_event(text());
+  void events(std::size_t end) {
+    const std::size_t begin = splitter_.position();
     one_by_one_until_ = text().size();
     if (end == std::string_view::npos || end <= begin) return;
     const std::size_t done = parser_.parse_many(text().substr(begin, end - begin), *batch_);

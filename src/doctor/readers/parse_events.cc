@@ -8,6 +8,7 @@
 
 #include <simdjson.h>
 
+#include "doctor/readers/blanks.h"
 #include "doctor/readers/decimal_time.h"
 #include "doctor/readers/split_events.h"
 
@@ -161,16 +162,6 @@ class Meanings {
 };
 constexpr Meanings kFieldMeanings(kFields), kArgMeanings(kArgs);
 
-std::string_view without_blanks_behind(std::string_view token) {
-  while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
-  return token;
-}
-
-std::string_view without_blanks(std::string_view token) {
-  while (!token.empty() && static_cast<unsigned char>(token.front()) <= ' ') token.remove_prefix(1);
-  return without_blanks_behind(token);
-}
-
 // Up to 8 digits at once: each step adds neighbours, of one digit, two and four. Bytes behind the token may
 // be read.
 std::optional<std::int64_t> parse_short_integer(std::string_view token) {
@@ -197,7 +188,7 @@ bool read_three(std::string_view list, std::array<std::int64_t, 3>& to) {
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t comma = list.find(',');
     if ((comma == std::string_view::npos) != (i == 2)) return false;
-    const auto number = parse_integer(without_blanks(list.substr(0, comma)));
+    const auto number = parse_integer(without_blanks_before(without_blanks_behind(list.substr(0, comma))));
     if (!number) return false;
     to[i] = *number;
     list.remove_prefix(i == 2 ? 0 : comma + 1);

@@ -37,6 +37,19 @@ class Collector final : public Keeper {
   std::vector<Tensor> values;
 };
 
+// Draws from `state` while in scope; then the default generator goes on from where it was, also after an
+// error.
+class GeneratorScope {
+ public:
+  explicit GeneratorScope(Generator::State state) { default_generator().set_state(state); }
+  ~GeneratorScope() { default_generator().set_state(before_); }
+  GeneratorScope(const GeneratorScope&) = delete;
+  GeneratorScope& operator=(const GeneratorScope&) = delete;
+
+ private:
+  Generator::State before_ = default_generator().state();
+};
+
 class Frame final : public Recompute {
  public:
   Frame(Region region, ArrayView<Tensor> inputs, const Site& site)
@@ -65,10 +78,9 @@ class Frame final : public Recompute {
 
  private:
   void compute() {
-    const Generator::State now = default_generator().state();
-    default_generator().set_state(state_);
     Collector collector;
     {
+      const GeneratorScope same_numbers(state_);
       const KeeperScope scope(&collector);
       const EnableGrad record;
       std::vector<Tensor> inputs;
@@ -84,7 +96,6 @@ class Frame final : public Recompute {
       }
       region_(inputs);
     }
-    default_generator().set_state(now);
     values_ = std::move(collector.values);
   }
 

@@ -1,6 +1,7 @@
 // Functions that bring their own gradient.
 #include "pellucid/autograd.h"
 #include "pellucid/ops.h"
+#include "pellucid/profile.h"
 
 #include "autograd/node.h"
 #include "autograd/saved.h"
@@ -16,8 +17,8 @@ using autograd::NodePtr;
 class FunctionNode final : public autograd::Node {
  public:
   FunctionNode(const Function& function, const Site& site)
-      : Node(site, autograd::next_sequence()), function_(function) {}
-  std::string_view name() const override { return function_.name; }
+      : Node(site, autograd::next_sequence()), function_(function), name_(interned(function.name)) {}
+  std::string_view name() const override { return name_; }
   std::vector<Tensor> run(std::vector<Tensor> grads) override {
     check_is_kept();
     for (std::size_t i = 0; i < grads.size(); ++i) {
@@ -50,6 +51,7 @@ class FunctionNode final : public autograd::Node {
 
  private:
   Function function_;
+  const char* name_;  // a profile reads it after this node is gone
   FunctionContext context_;
   std::vector<Kept> kept_;
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "pellucid/profile.h"
+
 #include "base/check.h"
 #include "base/readable.h"
 #include "base/small_vector.h"
@@ -112,7 +114,7 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
           std::ranges::any_of(rows.outputs, [](const Tensor& t) { return t.numel().value() != 0; });
       if (gives)
         add_step(
-            {.kernel = loops.kernels[loop - 1], .op_name = node.name.c_str(), .site = node.site, .node = n},
+            {.kernel = loops.kernels[loop - 1], .op_name = interned(node.name), .site = node.site, .node = n},
             rows.outputs, rows.inputs, rows.numbers);
       continue;
     }
@@ -127,7 +129,7 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
     for (const GraphArg& arg : node.args) inputs.push_back(run[std::get<ValueId>(arg)]);
     if (outputs[0].numel().value() != 0)
       add_step({.kernel = loops.kernels[loop - 1],
-                .op_name = node.name.c_str(),
+                .op_name = interned(node.name),
                 .site = node.site,
                 .overwrites = loops.overwrites[loop - 1],
                 .node = n},

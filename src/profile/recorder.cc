@@ -1,9 +1,6 @@
 #include "profile/recorder.h"
 
 #include <chrono>
-#include <mutex>
-#include <set>
-#include <string>
 
 namespace pel {
 namespace profile {
@@ -89,15 +86,6 @@ void Range::end() {
   profile::OpenSpan span{session_, begin_};
   if (span.finish()) profile::write_span(kind_, span, name_, site_, sequence_);
   if (gives_site_) profile::thread_state.site = Site();
-}
-
-const char* interned(std::string_view text) {
-  static auto* const mutex = new std::mutex;
-  static auto* const names = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
-  auto found = names->find(text);
-  if (found == names->end()) found = names->emplace(text).first;
-  return found->c_str();
 }
 
 }  // namespace pel

@@ -253,6 +253,67 @@ TEST(Profile, MemoryIsRecordedOnRequest) {
   EXPECT_EQ(memory[0].event.bytes_in_use - memory[1].event.bytes_in_use, 4000);
 }
 
+// Takes the memory that was freed last, so that a name kept by pointer alone reads as x.
+void overwrite_freed_memory() {
+  std::vector<std::string> strings;
+  for (std::size_t size = 16; size <= 4096; size += 16) {
+    for (int i = 0; i < 32; ++i) strings.emplace_back(size, 'x');
+  }
+}
+
+TEST(Profile, NamesOfACompiledFunctionOutliveIt) {
+  const Tensor x = ones({8, 16});
+  Profile profile;
+  const Recording recording;
+  std::vector<std::string> ops, kernels;
+  {
+    const auto fast =
+        compile([](const Tensor& t) { return std::vector<Tensor>{mul(gelu(add(t, 1)), t), softmax(t, 1)}; });
+    fast(x);
+    for (const Event& e : recording.events()) {
+      ops.emplace_back(e.op);
+      kernels.emplace_back(e.name);
+    }
+  }
+  ASSERT_FALSE(ops.empty());
+  overwrite_freed_memory();
+  std::vector<std::string> recorded_ops, recorded_kernels, profiled_ops, profiled_kernels;
+  for (const Event& e : recording.events()) {
+    recorded_ops.emplace_back(e.op);
+    recorded_kernels.emplace_back(e.name);
+  }
+  profile.each([&](const ProfileEvent& e) {
+    if (e.kind != Kind::Kernel) return;
+    profiled_ops.emplace_back(e.op);
+    profiled_kernels.emplace_back(e.name);
+  });
+  EXPECT_EQ(recorded_ops, ops);
+  EXPECT_EQ(recorded_kernels, kernels);
+  EXPECT_EQ(profiled_ops, ops);
+  EXPECT_EQ(profiled_kernels, kernels);
+}
+
+TEST(Profile, TheNameOfAFunctionOfYourOwnOutlivesIt) {
+  const std::string name = "a_function_with_a_name_on_the_heap";
+  const Tensor x = ones({3}).requires_grad_();
+  Profile profile;
+  {
+    Function twice;
+    twice.name = name;
+    twice.forward = [](FunctionContext&, ArrayView<Tensor> in) { return std::vector<Tensor>{in[0] * 2}; };
+    twice.backward = [](FunctionContext&, ArrayView<Tensor> grads) {
+      return std::vector<Tensor>{grads[0] * 2};
+    };
+    sum(apply(twice, {x})[0]).backward();
+  }
+  overwrite_freed_memory();
+  std::vector<std::string> found;
+  profile.each([&](const ProfileEvent& e) {
+    if (e.kind == Kind::Backward) found.emplace_back(e.name);
+  });
+  EXPECT_EQ(found, (Names{"sum", name, "leaf"}));
+}
+
 TEST(Profile, KernelsThatWereAskedAndRefusedAreThere) {
   const Tensor x = ones({64, 64});
   const auto kernels = of(profiled([&] { x.t().contiguous(); }), Kind::Kernel);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "pellucid/profile.h"
+
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernel_set.h"
 #include "backends/cpu/kernels.h"
@@ -18,7 +20,6 @@ namespace {
 
 // What the kernels point into.
 struct Loops {
-  std::deque<std::string> names;
   std::deque<LoopCode> codes;
   std::deque<RowCode> rows;
   std::optional<codegen::CompiledKernels> compiled;
@@ -137,8 +138,7 @@ CompiledLoops compile_loops(const std::vector<LoopSource>& sources) {
   LoopList list(*isa);
   CompiledLoops result;
   for (const LoopSource& source : sources) {
-    const char* const name =
-        loops->names.emplace_back(fmt::format("{}_{}", source.name, codegen::name(*isa))).c_str();
+    const char* const name = interned(fmt::format("{}_{}", source.name, codegen::name(*isa)));
     if (source.rows) {
       RowCode& code = loops->rows.emplace_back();
       code.name = name;

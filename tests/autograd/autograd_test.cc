@@ -151,6 +151,37 @@ TEST(Autograd, CheckpointsGiveTheSameGradientAndKeepLess) {
   EXPECT_EQ(to_string(x.grad()) + to_string(w.grad()), plain);
 }
 
+TEST(Autograd, ACheckpointThatThrowsInBackwardRestoresTheGenerator) {
+  bool throws = false;
+  const auto region = [&](ArrayView<Tensor> in) {
+    const Tensor dropped = dropout(in[0], 0.5, Training::Yes);
+    if (throws) throw ValueError("the second run fails");
+    return exp(dropped);
+  };
+  const Tensor x = rand({64}, kF64).requires_grad_();
+  const Tensor y = sum(checkpoint(region, {x}));
+  rand({1});  // other draws follow before backward
+  const auto after = default_generator().state();
+  throws = true;
+  EXPECT_THROW(y.backward({.retain_graph = true}), ValueError);
+  EXPECT_EQ(default_generator().state(), after);
+  throws = false;
+  y.backward();
+  EXPECT_TRUE(x.grad().defined());
+  EXPECT_EQ(default_generator().state(), after);
+}
+
+TEST(Autograd, ACheckpointWhoseInputWasWrittenToRestoresTheGenerator) {
+  const Tensor w = rand({8}, kF64), x = rand({8}, kF64).requires_grad_();
+  const Tensor y = sum(checkpoint(
+      [](ArrayView<Tensor> in) { return exp(dropout(in[0], 0.5, Training::Yes)) * in[1]; }, {x, w}));
+  rand({1});
+  const auto after = default_generator().state();
+  w.zero_();
+  EXPECT_THROW(y.backward(), VersionError);
+  EXPECT_EQ(default_generator().state(), after);
+}
+
 TEST(Autograd, AWriteThatNeedsWhatItOverwritesHasACopy) {
   const Tensor x = tensor({0.5, -1.5}, kF64).requires_grad_(), w = tensor({2., 3.}, kF64).requires_grad_();
   const TensorFunction f = [](ArrayView<Tensor> in) {

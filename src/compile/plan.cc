@@ -10,13 +10,14 @@
 #include "base/check.h"
 #include "base/readable.h"
 #include "base/small_vector.h"
+#include "choice/choice.h"
 #include "compile/arena.h"
 #include "compile/effects.h"
 #include "compile/fake_run.h"
 #include "compile/row_calls.h"
-#include "dispatch/choice.h"
 #include "dispatch/op_table.h"
 #include "dispatch/rows.h"
+#include "profile/kernel_span.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
@@ -580,7 +581,7 @@ std::vector<PlannedKernel> Plan::planned_kernels() const {
     made.name = full_name(step.kernel, args);
     made.node = step.node;
     made.is_whole_node = step.op == nullptr;
-    fill_bytes(args, made.bytes_read, made.bytes_written);
+    profile::add_bytes(args, made.bytes_read, made.bytes_written);
     made.reason = step.op == nullptr ? "compiled for this graph"
                                      : reason_for(*step.op, step.kernel, args, step.computation);
   }

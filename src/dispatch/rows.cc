@@ -13,7 +13,7 @@ using scalar::ScalarExpr;
 using scalar::Term;
 
 std::string_view name(FoldKind kind) {
-  constexpr std::string_view kNames[kFoldKindCount] = {"sum", "prod", "max", "min", "and", "or", "greatest"};
+  constexpr std::string_view kNames[kFoldKindCount] = {"sum", "prod", "max", "min", "and", "or", "maxnum"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -33,7 +33,7 @@ Term combine(FoldKind kind, Term a, Term b) {
       return a & b;
     case FoldKind::Or:
       return a | b;
-    case FoldKind::Greatest:
+    case FoldKind::MaxNumber:
       return max(b, a);
   }
   PEL_ASSERT(false, "a kind of fold");
@@ -46,7 +46,7 @@ std::uint64_t initial_bits(FoldKind kind, DType type) {
     const auto least = is_floating(type) ? -Limits::infinity() : Limits::lowest();
     const auto most = is_floating(type) ? Limits::infinity() : Limits::max();
     const bool is_one = kind == FoldKind::Product || kind == FoldKind::And;
-    if (kind == FoldKind::Max || kind == FoldKind::Greatest) {
+    if (kind == FoldKind::Max || kind == FoldKind::MaxNumber) {
       store_as(&bits, convert<T>(least));
     } else if (kind == FoldKind::Min) {
       store_as(&bits, convert<T>(most));

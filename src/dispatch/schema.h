@@ -20,7 +20,7 @@ struct SchemaArg {
   ArgType type;
   AliasMark alias;
   std::string name;                    // empty for an unnamed result
-  std::optional<Value> default_value;  // none: must be given
+  std::optional<Value> default_value;  // none: the argument is required
   bool keyword_only = false;
 };
 

@@ -107,10 +107,10 @@ std::uint64_t* take_slow(std::uint32_t session) {
   {
     const std::lock_guard lock(mutex());
     if (active == nullptr || active->number != session) return nullptr;
-    const std::int64_t room = active->options.most_bytes - active->bytes;
-    const std::int64_t bytes = std::min(kChunkBytes, room / 4096 * 4096);
+    const std::int64_t left = active->options.max_bytes - active->bytes;
+    const std::int64_t bytes = std::min(kChunkBytes, left / 4096 * 4096);
     std::unique_ptr<Chunk> chunk;
-    if (bytes >= static_cast<std::int64_t>(kMostWords * sizeof(std::uint64_t))) chunk = make_chunk(bytes);
+    if (bytes >= static_cast<std::int64_t>(kMaxWords * sizeof(std::uint64_t))) chunk = make_chunk(bytes);
     if (chunk) {
       active->bytes += bytes;
       state.begin = state.cursor = chunk->words;
@@ -125,14 +125,14 @@ std::uint64_t* take_slow(std::uint32_t session) {
 }
 
 std::unique_ptr<Session> begin_session(const ProfileOptions& options) {
-  PEL_CHECK(options.most_bytes >= 4096, ValueError, "most_bytes is {}; a profile needs 4096 at least",
-            options.most_bytes);
+  PEL_CHECK(options.max_bytes >= 4096, ValueError, "max_bytes is {}; it must be at least 4096",
+            options.max_bytes);
   start_clock();
   auto session = std::make_unique<Session>();
   session->options = options;
   {
     const std::lock_guard lock(mutex());
-    PEL_CHECK(active == nullptr, ValueError, "another Profile records already; stop it first");
+    PEL_CHECK(active == nullptr, ValueError, "another Profile is recording; stop it first");
     last_number = (last_number + 1) & ((1u << (32 - Settings::kBits)) - 1);
     if (last_number == 0) last_number = 1;
     session->number = last_number;

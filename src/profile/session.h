@@ -15,7 +15,7 @@ namespace pel::profile {
 struct Chunk {
   std::uint64_t* words;
   std::size_t capacity;
-  std::atomic<std::size_t> used{0};  // whole records; what stands behind may be half written
+  std::atomic<std::size_t> used{0};  // whole records; what follows may be incomplete
 };
 
 struct ThreadBuffer {

@@ -41,7 +41,7 @@ class Writer {
     used_ = static_cast<std::size_t>(std::to_chars(buffer_.get() + used_, buffer_.get() + kBytes, value).ptr -
                                      buffer_.get());
   }
-  // Microseconds with three digits behind the point.
+  // Microseconds with three digits after the point.
   void time(std::uint64_t ns) {
     number(ns / 1000);
     const auto rest = static_cast<unsigned>(ns % 1000);
@@ -266,16 +266,16 @@ class TraceWriter {
     }
     out_.text("]");
   }
-  void shapes(std::string_view what, ArrayView<ProfileEvent::Shape> given) {
-    if (given.empty()) return;
+  void shapes(std::string_view what, ArrayView<ProfileEvent::Shape> list) {
+    if (list.empty()) return;
     const auto each = [&](std::string_view part, auto&& write) {
       out_.text(", \"");
       out_.text(what);
       out_.text(part);
       out_.text("\": [");
-      for (std::size_t i = 0; i < given.size(); ++i) {
+      for (std::size_t i = 0; i < list.size(); ++i) {
         if (i != 0) out_.text(", ");
-        write(given[i]);
+        write(list[i]);
       }
       out_.text("]");
     };
@@ -287,12 +287,12 @@ class TraceWriter {
       out_.text("\"");
     });
   }
-  void site(const Site& place) {
-    if (place.line() == 0) return;
+  void site(const Site& location) {
+    if (location.line() == 0) return;
     out_.text(", \"Call site\": \"");
-    out_.escaped(place.file_name());
+    out_.escaped(location.file_name());
     out_.text(":");
-    out_.number(place.line());
+    out_.number(location.line());
     out_.text("\"");
   }
 

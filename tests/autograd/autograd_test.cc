@@ -121,11 +121,11 @@ TEST(Autograd, FunctionsOfYourOwn) {
   Function cube;
   cube.name = "cube";
   cube.forward = [](FunctionContext& c, ArrayView<Tensor> in) {
-    c.keep({in[0]});
+    c.save_for_backward({in[0]});
     return std::vector<Tensor>{in[0] * in[0] * in[0]};
   };
   cube.backward = [](FunctionContext& c, ArrayView<Tensor> grads) {
-    return std::vector<Tensor>{grads[0] * c.kept()[0] * c.kept()[0] * 3};
+    return std::vector<Tensor>{grads[0] * c.saved_tensors()[0] * c.saved_tensors()[0] * 3};
   };
   const Tensor x = tensor({2., -1.}, kF64).requires_grad_();
   const TensorFunction f = [&](ArrayView<Tensor> in) { return apply(cube, in); };

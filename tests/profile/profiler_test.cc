@@ -355,14 +355,14 @@ TEST(Profile, ThreadsHaveRowsOfTheirOwn) {
 TEST(Profile, IsBoundedAndCountsWhatItDrops) {
   const Tensor x = ones({3});
   ProfileOptions options;
-  options.most_bytes = 64 << 10;
+  options.max_bytes = 64 << 10;
   Profile profile(options);
   constexpr int kCalls = 5000;
   for (int i = 0; i < kCalls; ++i) neg(x);
   EXPECT_EQ(profile.event_count() + profile.dropped(), 2u * kCalls);
   EXPECT_GT(profile.dropped(), 0u);
   EXPECT_GT(profile.event_count(), 100u);
-  EXPECT_LE(profile.bytes_used(), options.most_bytes);
+  EXPECT_LE(profile.bytes_used(), options.max_bytes);
 }
 
 TEST(Profile, TimesAreThoseOfTheClock) {

@@ -23,7 +23,7 @@ struct OneOp {
   static int outputs(const LoopCode&) { return 1; }
 };
 struct Fused {
-  static constexpr int kMost = kMostLoopOperands;
+  static constexpr int kMost = kMaxLoopOperands;
   static int outputs(const LoopCode& code) { return code.output_count; }
 };
 // One operand's share of L1 while a block is computed.

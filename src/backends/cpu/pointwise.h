@@ -15,7 +15,7 @@ struct LoopCode {
   std::int64_t grain = 1;  // elements that are worth a thread
   int output_count = 1;
   int input_count = 0;
-  DType operands[kMostLoopOperands] = {};
+  DType operands[kMaxLoopOperands] = {};
 };
 // A piece of work for one thread takes about 20 µs: ten times what handing it over costs.
 std::int64_t grain_of(double cycles_per_element);

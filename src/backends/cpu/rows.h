@@ -11,8 +11,6 @@
 
 namespace pel::cpu {
 
-inline constexpr int kMaxRowInputs = kMostRowInputs;
-
 // The loops of one op over rows, for one dtype.
 struct RowCode {
   struct Fold {

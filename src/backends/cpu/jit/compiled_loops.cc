@@ -53,8 +53,8 @@ class LoopList {
 
 void fill_loop(LoopCode& code, const std::string& name, const scalar::ScalarExpr& body, codegen::Isa isa,
                LoopList& list) {
-  PEL_CHECK(body.results.size() + body.inputs.size() <= kMostLoopOperands, InternalError,
-            "a loop has at most {} operands", kMostLoopOperands);
+  PEL_CHECK(body.results.size() + body.inputs.size() <= kMaxLoopOperands, InternalError,
+            "a loop has at most {} operands", kMaxLoopOperands);
   const KernelSpec spec{.name = name, .body = body};
   code.grain = grain_of(codegen::cost_per_element(list.add(spec, &code.function), isa));
   code.output_count = static_cast<int>(body.results.size());
@@ -72,8 +72,8 @@ codegen::PelLoopFn* prebuilt(const std::string& name, codegen::Isa isa) {
 
 void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, codegen::Isa isa,
                LoopList& list) {
-  PEL_CHECK(rows.inputs.size() <= kMostRowInputs && rows.outputs.size() <= kMostRowOutputs &&
-                rows.folds.size() <= kMostRowFolds && rows.stages.size() <= kMostRowStages,
+  PEL_CHECK(rows.inputs.size() <= kMaxRowInputs && rows.outputs.size() <= kMaxRowOutputs &&
+                rows.folds.size() <= kMaxRowFolds && rows.stages.size() <= kMaxRowStages,
             InternalError, "a kernel over rows has more parts than there is room for");
   code.value = rows.value;
   code.input_count = static_cast<int>(rows.inputs.size());

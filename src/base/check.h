@@ -8,7 +8,7 @@
 
 #include "pellucid/error.h"
 
-// PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} against {}", k_a, k_b)
+// PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} and {}", k_a, k_b)
 // The message states the rule and the values; dispatch adds the op's name and the caller's source location.
 #define PEL_CHECK(condition, ErrorType, ...)                                                  \
   do {                                                                                        \

@@ -69,7 +69,7 @@ void check_memory(const Op& op, std::size_t i, std::size_t outputs, std::size_t 
             "the output {} with strides {} holds one element at several indices; write to a clone",
             describe(t), to_string(t.strides()));
   for (std::size_t j = i + 1; j < count; ++j) {
-    // Two storages of our own never meet; external memory may be anywhere.
+    // Our own storages never overlap; external memory may be anywhere.
     if (!any_external && !t.shares_storage(*tensors[j])) continue;
     const Overlap shared = overlap(operands[i], operands[j]);
     PEL_CHECK(shared == Overlap::None || (shared == Overlap::Same && j >= outputs), AliasError,
@@ -196,7 +196,7 @@ constinit thread_local std::vector<RecordedLaunch>* recorded = nullptr;
   throw_no_kernel(op, device, args, computation);
 }
 
-// Memory for what a kernel is called with.
+// Memory for the arguments of a kernel.
 struct CallBuffers {
   Operand* operands;
   const Tensor** tensors;
@@ -227,7 +227,7 @@ struct CallBuffers {
     storage_flags |= flags;
     fill_operand(operands[i], t);
   }
-  // Meta device or symbolic sizes: the shape rule was all there is to do.
+  // Meta device or symbolic sizes: only the shape rule applies.
   if (storage_flags & StorageHeader::kNoData) [[unlikely]] {
     if (recorded != nullptr) record_launch(op, outputs, inputs, scalars, computation);
     return;
@@ -266,7 +266,7 @@ void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inp
             ArrayView<Scalar> scalars, const std::optional<Computation>& computation) {
   const std::size_t count = outputs.size() + inputs.size();
   if (count <= kInlineOperands && scalars.size() <= kInlineOperands) [[likely]] {
-    // Plain arrays, left as they are: each is filled as far as it is used.
+    // Uninitialised arrays: only the entries in use are filled.
     Operand operands[kInlineOperands];
     const Tensor* tensors[kInlineOperands];
     PelScalar numbers[kInlineOperands];

@@ -28,7 +28,7 @@ struct Formula {
   std::function<WideInt(const WideInt* args)> reference_bool;  // where bool is not reference_int != 0
   // Where terms cancel: the size of the terms, which the error is compared with instead of the result.
   std::function<double(const double* args)> magnitude;
-  // |result - reference| in units of the last place; 0.5 is rounded correctly. For f16 and bf16, which are
+  // |result - reference| in ULP; 0.5 is rounded correctly. For f16 and bf16, which are
   // computed in f32, it is this many f32 ULP more than 0.5 of their own.
   double max_ulp = 0.5;
   double max_ulp_f64 = 0.5;

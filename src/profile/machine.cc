@@ -103,7 +103,7 @@ std::optional<Machine> parse_machine(const std::string& text) {
 }
 
 // Written under another name and renamed: a reader sees the whole file or none. A directory that cannot be
-// written to is no error: the next who asks measures again.
+// written to is not an error: the next process measures again.
 void keep_machine(const Machine& machine) {
   namespace fs = std::filesystem;
   const fs::path path = Machine::path();

@@ -29,7 +29,7 @@ std::uint16_t key_bits(const ProfileOptions& options) {
                                     (options.layers ? pel::detail::kLayered : 0));
 }
 
-// What the last Profile had, for the next: memory that was touched before costs nothing more.
+// The chunks of the last Profile, reused by the next: their pages are mapped already.
 constexpr std::size_t kMostSpare = 8;
 std::vector<std::unique_ptr<Chunk>>& spare() {
   static auto* const chunks = new std::vector<std::unique_ptr<Chunk>>;
@@ -64,7 +64,7 @@ void free_chunks(ThreadBuffer& buffer, std::size_t keep) {
   }
 }
 
-// The thread writes to this buffer no more.
+// Called when the thread writes to this buffer no more.
 void leave_buffer(ThreadState& state) {
   ThreadBuffer* buffer = std::exchange(state.buffer, nullptr);
   state.begin = state.cursor = state.end = nullptr;
@@ -139,7 +139,7 @@ std::unique_ptr<Session> begin_session(const ProfileOptions& options) {
     session->began = Moment::now();
     active = session.get();
   }
-  // The first chunk of this thread is mapped now, and not inside a call.
+  // Maps the first chunk of this thread now, not inside a call.
   if (std::uint64_t* first = take(session->number)) *first = 0;
   settings_bits.store(session->number << Settings::kBits | (options.shapes ? Settings::kShapes : 0) |
                           (options.layers ? Settings::kLayers : 0) | (options.memory ? Settings::kMemory : 0),

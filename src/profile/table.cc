@@ -1,4 +1,4 @@
-// A profile summed up by op, kernel, call site or module.
+// Sums a profile by op, kernel, call site or module.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -26,7 +26,7 @@ struct Launches {
   }
 };
 
-// What has ended and lies inside a span that has not.
+// Sums over ended spans inside one that is still open.
 struct Ended {
   std::uint64_t begin_ns = 0;
   std::uint64_t first_kernel_ns = ~std::uint64_t{0};  // when it began

@@ -1,4 +1,4 @@
-// A profile as Chrome JSON with the categories, arguments and flows of Kineto, PyTorch's profiler.
+// Writes a profile as Chrome JSON with the categories, arguments and flows of Kineto, PyTorch's profiler.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -216,7 +216,7 @@ class TraceWriter {
   }
   std::uint64_t row_of(std::uint32_t thread) const { return static_cast<std::uint64_t>(process_) + thread; }
   static std::uint64_t external_id(const ProfileEvent& e) { return std::uint64_t{e.thread} << 40 | e.id; }
-  // Of a span that is no op, which has none of its own, one that no op has.
+  // A span that is not an op has no number of its own: it gets one that no op has.
   std::uint64_t span_id(const ProfileEvent& e) {
     return e.id != 0 ? external_id(e) : std::uint64_t{e.thread} << 40 | std::uint64_t{1} << 39 | ++spans_;
   }
@@ -266,16 +266,16 @@ class TraceWriter {
     }
     out_.text("]");
   }
-  void shapes(std::string_view what, ArrayView<ProfileEvent::Shape> list) {
-    if (list.empty()) return;
+  void shapes(std::string_view what, ArrayView<ProfileEvent::Shape> operands) {
+    if (operands.empty()) return;
     const auto each = [&](std::string_view part, auto&& write) {
       out_.text(", \"");
       out_.text(what);
       out_.text(part);
       out_.text("\": [");
-      for (std::size_t i = 0; i < list.size(); ++i) {
+      for (std::size_t i = 0; i < operands.size(); ++i) {
         if (i != 0) out_.text(", ");
-        write(list[i]);
+        write(operands[i]);
       }
       out_.text("]");
     };
@@ -296,8 +296,8 @@ class TraceWriter {
     out_.text("\"");
   }
 
-  // Twice: on the thread, which waits for it, and on the stream; joined by a correlation. HTA takes for a
-  // launch what has the name of one in CUDA, and nothing else.
+  // Written twice: on the thread, which waits for it, and on the stream, joined by a correlation. HTA
+  // recognises only launches with the names of CUDA.
   void kernel(const ProfileEvent& e) {
     const std::uint64_t correlation = ++correlation_;
     separate();

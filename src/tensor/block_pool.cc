@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kMaxPerList = 256;
 constexpr std::uint32_t kBatch = 64;
-constexpr std::size_t kMostShared = 4096;  // per class; more go back to malloc
+constexpr std::size_t kMaxShared = 4096;  // per class; more go back to malloc
 
 // Never destroyed: tensors in static variables are freed after everything else.
 struct Shared {
@@ -38,7 +38,7 @@ void move_to_shared(Shared& all, int block_class, std::uint32_t count) {
   for (; count > 0 && list.head != nullptr; --count, --list.count) {
     FreeBlock* block = list.head;
     list.head = block->next;
-    if (all.free[block_class].size() < kMostShared) {
+    if (all.free[block_class].size() < kMaxShared) {
       all.free[block_class].push_back(block);
     } else {
       unpoison_block(block, block_class);

@@ -33,9 +33,8 @@ struct ThreadBlocks {
     std::uint32_t count = 0;
   };
   List lists[kBlockClasses];
-  std::uint32_t max_count = 0;  // per list; 0 before the first use and after the thread's end
-  std::atomic<std::int64_t> in_use{
-      0};  // taken minus returned here; may be negative. Only this thread writes.
+  std::uint32_t max_count = 0;          // per list; 0 before the first use and after the thread's end
+  std::atomic<std::int64_t> in_use{0};  // taken minus returned; may be negative. Only this thread writes.
 
   void count_in_use(std::int64_t change) {
     in_use.store(in_use.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);

@@ -89,7 +89,7 @@ int order_in_this_call(Dims sizes, ArrayView<DimVector> operands, std::size_t a,
   return 0;
 }
 
-// `axes` stand in row-major order, the last first. An axis may pass one that it has no order with.
+// `axes` are in row-major order, the last first. An axis may pass one that it has no order with.
 template <class Order>
 void sort_fastest_first(Axes& axes, const Order& order_of) {
   for (std::size_t i = 1; i < axes.size(); ++i) {
@@ -104,7 +104,7 @@ void sort_fastest_first(Axes& axes, const Order& order_of) {
   }
 }
 
-// Whether each two stand as they would without the others. Then so do any of them.
+// Whether each pair is ordered as it would be without the others. Then so is any subset.
 template <class Order>
 bool agrees_pair_by_pair(const Axes& axes, const Order& order_of) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -122,8 +122,8 @@ Axes axes_fastest_first(Dims sizes, ArrayView<DimVector> operands) {
   for (std::size_t i = sizes.size(); i-- > 0;) axes.push_back(i);
   sort_fastest_first(axes, order_of);
   if (axes.size() < 3 || agrees_pair_by_pair(axes, order_of)) return axes;
-  // A size of 1, whose stride may be any, has a say here: a graph asks whether there is one, and goes by the
-  // strides of this call.
+  // An axis of size 1 may have any stride and still affects the order: a graph guards on whether there is
+  // one, and uses the strides of this call.
   bool has_one = false;
   for (const Dim size : sizes) has_one = (size.is_symbolic() && size == 1) || has_one;
   if (!has_one) return axes;

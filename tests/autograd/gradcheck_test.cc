@@ -132,7 +132,7 @@ TEST(Gradient, GradientsOfGradientsAgreeWithDifferences) {
         const Probe probe(*op, samples[i], LayoutKind::Contiguous);
         return gradgradcheck(probe, probe.inputs);
       });
-      if (wrong.find("has no gradient yet") != std::string::npos) {
+      if (wrong.find("does not define a gradient") != std::string::npos) {
         without.insert(std::string(op->name()));
         continue;
       }

@@ -348,7 +348,7 @@ TEST(ThreadCount, IsRefusedBelowOneAndFarAboveAnyMachine) {
   for (const int bad : {0, -1, 1025, INT32_MAX, INT32_MIN}) {
     const auto error = test::thrown_by<ValueError>([&] { set_thread_count(bad); });
     EXPECT_EQ(error.op(), "set_thread_count");
-    EXPECT_EQ(error.message(), std::to_string(bad) + " threads: the number must be from 1 to 1024");
+    EXPECT_EQ(error.message(), "count is " + std::to_string(bad) + "; it must be from 1 to 1024");
     EXPECT_EQ(test::file_of(error.site()), "thread_pool_test.cc");
   }
   EXPECT_EQ(thread_count(), before);

@@ -28,17 +28,17 @@ TEST(BoxedCall, SaysWhichArgumentIsMissingOrWrong) {
   const Tensor x = arange(10);
   expect_in(message_of<ValueError>([&] { call_boxed(*find_op("select"), {x}); }),
             "select: argument dim is missing");
-  expect_in(message_of<ValueError>([&] { call_boxed(*find_op("t"), {x, x}); }), "2 arguments given");
+  expect_in(message_of<ValueError>([&] { call_boxed(*find_op("t"), {x, x}); }), "got 2 arguments");
   expect_in(message_of<ValueError>([&] { call_boxed(*find_op("t"), {Dim(3)}); }),
-            "Tensor is expected, not 3");
+            "expected an argument of type Tensor, got 3");
   expect_in(message_of<ValueError>([&] { call_boxed(*find_op("select"), {x, 1.5, Dim(0)}); }),
-            "int is expected");
+            "expected an argument of type int");
 }
 
 TEST(Call, RefusesAnUndefinedTensorByName) {
-  expect_in(message_of<ValueError>([] { t(Tensor()); }), "t: an undefined tensor is given for self");
+  expect_in(message_of<ValueError>([] { t(Tensor()); }), "t: argument self is an undefined tensor");
   expect_in(message_of<ValueError>([] { zeros({2}).copy_(Tensor()); }),
-            "copy_: an undefined tensor is given for src");
+            "copy_: argument src is an undefined tensor");
   expect_in(message_of<ValueError>([] { call_boxed(*find_op("t"), {Tensor()}); }), "undefined");
 }
 

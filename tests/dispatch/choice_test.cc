@@ -1,5 +1,5 @@
 // The choice of a kernel by predicted and by measured time.
-#include "dispatch/choice.h"
+#include "choice/choice.h"
 
 #include <cstdio>
 #include <fstream>
@@ -9,7 +9,9 @@
 
 #include "pellucid/ops.h"
 
+#include "choice/tuning.h"
 #include "dispatch/launch_recording.h"
+#include "support/page.h"
 
 namespace pel {
 namespace {
@@ -52,6 +54,28 @@ TEST(Choice, AnExplanationNamesTheKernelsOfTheCallsDevice) {
   ASSERT_EQ(choice.candidates.size(), 3u);
   ASSERT_TRUE(choice.winner.has_value());
   EXPECT_EQ(choice.candidates[*choice.winner].name, "meta_fast");
+}
+
+TEST(Choice, TuningMeasuresAndRemembersTheKernelsOfEachDevice) {
+  const std::string path = testing::TempDir() + "/pellucid_tuning_devices_" + std::to_string(getpid());
+  const Op& op = op_on_two_devices();
+  const Tensor x = zeros({2});
+  Operand operand;
+  fill_operand_of(operand, x);
+  const KernelArgs args{PEL_KERNEL_ARGS_VERSION, 1, 0, &operand, nullptr, 0, 0, nullptr, 0, nullptr};
+  const auto winner = [&](Device device) {
+    Tuning tuning(path);
+    return std::string(tuning.choose(op, device, args, &op.kernels(device.type)[0], std::nullopt)->name);
+  };
+  EXPECT_TRUE(winner(kCpu).starts_with("cpu_"));
+  const std::string on_meta = winner(kMeta);
+  EXPECT_TRUE(on_meta.starts_with("meta_")) << on_meta;
+  const std::string file = test::read_file(path);
+  EXPECT_NE(file.find("cpu every_call cpu_"), std::string::npos) << file;
+  EXPECT_NE(file.find("meta every_call " + on_meta), std::string::npos) << file;
+  EXPECT_EQ(winner(kMeta), on_meta) << "a class that is known is not measured again";
+  EXPECT_EQ(test::read_file(path), file);
+  std::remove(path.c_str());
 }
 
 }  // namespace

@@ -78,13 +78,13 @@ TEST(Expect, RefusesWhatItCannotRead) {
     return message_of<ValueError>([&] { expect(conditions, nothing); });
   };
   EXPECT_TRUE(contains(refusal(""), "there is no condition; write one such as kernels == 5"));
-  EXPECT_TRUE(contains(refusal("kernel == 5"), "is no quantity; there are kernels, gemm"));
-  EXPECT_TRUE(contains(refusal("kernels = 5"), "compares nothing"));
-  EXPECT_TRUE(contains(refusal("kernels == five"), "is no number"));
-  EXPECT_TRUE(contains(refusal("kernels == 5x"), "is no number"));
-  EXPECT_TRUE(contains(refusal("'gelu == 5"), "has a quote that does not end"));
+  EXPECT_TRUE(contains(refusal("kernel == 5"), "is not a quantity; expected one of kernels, gemm"));
+  EXPECT_TRUE(contains(refusal("kernels = 5"), "has no comparison"));
+  EXPECT_TRUE(contains(refusal("kernels == five"), "is not a number"));
+  EXPECT_TRUE(contains(refusal("kernels == 5x"), "is not a number"));
+  EXPECT_TRUE(contains(refusal("'gelu == 5"), "has an opening quote without a closing one"));
   const Profile another;
-  EXPECT_TRUE(contains(refusal("kernels == 0"), "another Profile does already"));
+  EXPECT_TRUE(contains(refusal("kernels == 0"), "another is recording"));
 }
 
 TEST(Families, EveryOpThatLaunchesHasOne) {

@@ -42,7 +42,7 @@ TEST(Call, RefusesAnUndefinedTensorByName) {
   expect_in(message_of<ValueError>([] { call_boxed(*find_op("t"), {Tensor()}); }), "undefined");
 }
 
-TEST(BoxedCall, GivesWhatTheTypedCallGives) {
+TEST(BoxedCall, ReturnsTheResultsOfTheTypedCall) {
   const Tensor x = arange(6).view({2, 3});
   const auto results = call_boxed(*find_op("unbind"), {x, Dim(1)});
   const auto& list = std::get<std::vector<Tensor>>(results.at(0));
@@ -53,7 +53,7 @@ TEST(BoxedCall, GivesWhatTheTypedCallGives) {
 TEST(Launch, RefusesAnOutputThatPartlyOverlapsAnInput) {
   const Tensor x = arange(10);
   expect_in(message_of<AliasError>([&] { x.slice(0, 0, 5).copy_(x.slice(0, 1, 6)); }), "partly overlaps");
-  x.slice(0, 0, 5).copy_(x.slice(0, 5, 10));  // beside each other
+  x.slice(0, 0, 5).copy_(x.slice(0, 5, 10));  // next to each other
   x.copy_(x);                                 // the same
   const Tensor m = zeros({4, 4});
   m[{Slice(), Slice(0, std::nullopt, 2)}].copy_(m[{Slice(), Slice(1, std::nullopt, 2)}]);  // interleaved

@@ -116,14 +116,14 @@ std::string ulp_of(const Op& op) {
     return f32 == f64 ? figure(f32) : figure(f32) + ", " + figure(f64);
   }
   if (op.rows() == nullptr) return "—";
-  double most = 0;
+  double max_ulp = 0;
   bool adds = false;
   for (const RowProgram& program : op.rows()->programs) {
-    most = std::max(most, program.max_ulp);
+    max_ulp = std::max(max_ulp, program.max_ulp);
     for (const RowFold& fold : program.folds)
       adds = adds || fold.kind == FoldKind::Sum || fold.kind == FoldKind::Product;
   }
-  return figure(most) + (most > 0 && adds ? " + fold" : "");
+  return figure(max_ulp) + (max_ulp > 0 && adds ? " + fold" : "");
 }
 
 std::string dtypes_of(const Op& op) {

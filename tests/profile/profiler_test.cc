@@ -18,8 +18,8 @@ namespace {
 using Kind = ProfileEvent::Kind;
 
 // An event that outlives Profile::each.
-struct Kept {
-  explicit Kept(const ProfileEvent& e)
+struct Recorded {
+  explicit Recorded(const ProfileEvent& e)
       : event(e), name(e.name), line(e.site.line()), refusals(e.refusals.begin(), e.refusals.end()) {
     for (const ProfileEvent::Shape& s : e.shapes) {
       sizes.emplace_back(s.sizes.begin(), s.sizes.end());
@@ -27,7 +27,7 @@ struct Kept {
       dtypes.push_back(s.dtype);
     }
   }
-  bool is_inside(const Kept& outer) const {
+  bool is_inside(const Recorded& outer) const {
     return event.begin_ns >= outer.event.begin_ns && event.end_ns <= outer.event.end_ns;
   }
   ProfileEvent event;
@@ -39,36 +39,36 @@ struct Kept {
 };
 
 template <class F>
-std::vector<Kept> profiled(F&& f, const ProfileOptions& options = {}) {
+std::vector<Recorded> profiled(F&& f, const ProfileOptions& options = {}) {
   Profile profile(options);
   f();
-  std::vector<Kept> events;
+  std::vector<Recorded> events;
   profile.each([&](const ProfileEvent& e) { events.emplace_back(e); });
   EXPECT_EQ(events.size(), profile.event_count());
   EXPECT_EQ(profile.dropped(), 0u);
   return events;
 }
 
-std::vector<Kept> of(const std::vector<Kept>& events, Kind kind) {
-  std::vector<Kept> found;
+std::vector<Recorded> of(const std::vector<Recorded>& events, Kind kind) {
+  std::vector<Recorded> found;
   std::copy_if(events.begin(), events.end(), std::back_inserter(found),
-               [&](const Kept& e) { return e.event.kind == kind; });
+               [&](const Recorded& e) { return e.event.kind == kind; });
   return found;
 }
-std::vector<std::string> names(const std::vector<Kept>& events, Kind kind) {
+std::vector<std::string> names(const std::vector<Recorded>& events, Kind kind) {
   std::vector<std::string> found;
-  for (const Kept& e : of(events, kind)) found.push_back(e.name);
+  for (const Recorded& e : of(events, kind)) found.push_back(e.name);
   return found;
 }
 
 using Names = std::vector<std::string>;
 
-TEST(Profile, AnOpAndItsKernelHaveShapesBytesAndPlace) {
+TEST(Profile, AnOpAndItsKernelHaveShapesBytesAndSourceLocation) {
   const Tensor a = ones({4, 6}), b = ones({6});
   const std::uint32_t line = __LINE__ + 1;
   const auto events = profiled([&] { add(a, b); });
   ASSERT_EQ(events.size(), 2u);
-  const Kept &kernel = events[0], &op = events[1];  // what is inside comes first
+  const Recorded &kernel = events[0], &op = events[1];  // what is inside comes first
   EXPECT_EQ(op.event.kind, Kind::Op);
   EXPECT_EQ(op.name, "add");
   EXPECT_EQ(op.line, line);
@@ -89,7 +89,7 @@ TEST(Profile, AnOpAndItsKernelHaveShapesBytesAndPlace) {
   EXPECT_EQ(kernel.event.end_ns, op.event.end_ns);  // one stamp serves both
 }
 
-TEST(Profile, AnOpThatEndsWithItsKernelAndOneThatDoesNotAreToldAlike) {
+TEST(Profile, AnOpThatEndsWithItsKernelIsRecordedLikeOneThatDoesNot) {
   const Tensor a = ones({4, 6}), b = ones({4, 6}), row = ones({6});
   ProfileOptions plain, without_shapes, with_memory;
   without_shapes.shapes = false;
@@ -100,7 +100,7 @@ TEST(Profile, AnOpThatEndsWithItsKernelAndOneThatDoesNotAreToldAlike) {
       const auto kernels = of(events, Kind::Kernel), ops = of(events, Kind::Op);
       ASSERT_EQ(kernels.size(), 1u);
       ASSERT_EQ(ops.size(), 1u);
-      const Kept &kernel = kernels[0], &op = ops[0];
+      const Recorded &kernel = kernels[0], &op = ops[0];
       EXPECT_EQ(op.name, "add");
       EXPECT_EQ(std::string(kernel.event.op), "add");
       EXPECT_TRUE(op.event.is_outermost);
@@ -123,7 +123,7 @@ TEST(Profile, AnOpThatEndsWithItsKernelAndOneThatDoesNotAreToldAlike) {
   }
 }
 
-TEST(Profile, TellsOfThreeHundredTensorsWithoutTheirShapes) {
+TEST(Profile, RecordsThreeHundredTensorsWithoutTheirShapes) {
   const std::vector<Tensor> many(300, ones({}));
   const auto events = profiled([&] { stack(many); });
   const auto kernels = of(events, Kind::Kernel);
@@ -139,19 +139,20 @@ TEST(Profile, ViewsLaunchNothingAndSyncsAreMarked) {
     static_cast<void>(x.select(0, 0).select(0, 0).item());
   });
   EXPECT_EQ(names(events, Kind::Kernel), Names{});
-  for (const Kept& e : events) EXPECT_EQ(e.event.is_sync, e.name == "item") << e.name;
-  EXPECT_EQ(std::count_if(events.begin(), events.end(), [](const Kept& e) { return e.event.is_sync; }), 1);
+  for (const Recorded& e : events) EXPECT_EQ(e.event.is_sync, e.name == "item") << e.name;
+  EXPECT_EQ(std::count_if(events.begin(), events.end(), [](const Recorded& e) { return e.event.is_sync; }),
+            1);
 }
 
-TEST(Profile, TheCallsOfACompositeOpLieInsideItAndBelongToItsPlace) {
+TEST(Profile, TheCallsOfACompositeOpLieInsideItAndHaveItsSourceLocation) {
   const Tensor x = ones({4, 6}), w = ones({5, 6}), bias = ones({5});
   const std::uint32_t line = __LINE__ + 1;
   const auto events = profiled([&] { linear(x, w, bias); });
-  const Kept& outer = events.back();
+  const Recorded& outer = events.back();
   EXPECT_EQ(outer.name, "linear");
   EXPECT_TRUE(outer.event.is_composite);
   ASSERT_GE(events.size(), 3u);
-  for (const Kept& e : events) {
+  for (const Recorded& e : events) {
     EXPECT_TRUE(e.is_inside(outer)) << e.name;
     EXPECT_EQ(e.line, line) << e.name;
   }
@@ -194,7 +195,7 @@ TEST(Profile, RangesAndModulesAreSpansAroundWhatTheyCall) {
   EXPECT_EQ(names(events, Kind::Module), (Names{"gate", "up", "down", "model"}));
   EXPECT_EQ(names(events, Kind::Kernel).size(), 5u);
   EXPECT_EQ(events.back().name, "mine");
-  for (const Kept& e : events) EXPECT_TRUE(e.is_inside(events.back())) << e.name;
+  for (const Recorded& e : events) EXPECT_TRUE(e.is_inside(events.back())) << e.name;
 }
 
 TEST(Profile, ASpanThatEndsByAnErrorIsRecorded) {
@@ -204,7 +205,7 @@ TEST(Profile, ASpanThatEndsByAnErrorIsRecorded) {
   EXPECT_EQ(names(events, Kind::Kernel), Names{});
 }
 
-TEST(Profile, AGradientIsJoinedWithItsCallByItsNumber) {
+TEST(Profile, AGradientHasTheSequenceNumberOfItsCall) {
   Tensor x = ones({3});
   x.requires_grad_();
   const std::uint32_t line = __LINE__ + 2;
@@ -213,15 +214,15 @@ TEST(Profile, AGradientIsJoinedWithItsCallByItsNumber) {
     sum(y).backward();
   });
   std::map<std::uint64_t, std::string> calls;
-  for (const Kept& e : of(events, Kind::Op)) {
+  for (const Recorded& e : of(events, Kind::Op)) {
     if (e.event.sequence != 0) calls[e.event.sequence] = e.name;
   }
   int joined = 0;
-  for (const Kept& e : of(events, Kind::Backward)) {
+  for (const Recorded& e : of(events, Kind::Backward)) {
     if (e.event.sequence == 0) continue;  // a leaf takes its gradient up
     ++joined;
     EXPECT_EQ(calls.at(e.event.sequence), e.name);
-    for (const Kept& inner : of(events, Kind::Kernel)) {
+    for (const Recorded& inner : of(events, Kind::Kernel)) {
       if (!inner.is_inside(e)) continue;
       EXPECT_EQ(inner.line, e.name == "mul" ? line : line + 1);
     }
@@ -253,7 +254,7 @@ TEST(Profile, MemoryIsRecordedOnRequest) {
   EXPECT_EQ(memory[0].event.bytes_in_use - memory[1].event.bytes_in_use, 4000);
 }
 
-// Takes the memory that was freed last, so that a name kept by pointer alone reads as x.
+// Takes the memory that was freed last, so that a dangling pointer to a name reads other bytes.
 void overwrite_freed_memory() {
   std::vector<std::string> strings;
   for (std::size_t size = 16; size <= 4096; size += 16) {
@@ -293,7 +294,7 @@ TEST(Profile, NamesOfACompiledFunctionOutliveIt) {
   EXPECT_EQ(profiled_kernels, kernels);
 }
 
-TEST(Profile, TheNameOfAFunctionOfYourOwnOutlivesIt) {
+TEST(Profile, TheNameOfACustomFunctionOutlivesIt) {
   const std::string name = "a_function_with_a_name_on_the_heap";
   const Tensor x = ones({3}).requires_grad_();
   Profile profile;
@@ -314,7 +315,7 @@ TEST(Profile, TheNameOfAFunctionOfYourOwnOutlivesIt) {
   EXPECT_EQ(found, (Names{"sum", name, "leaf"}));
 }
 
-TEST(Profile, KernelsThatWereAskedAndRefusedAreThere) {
+TEST(Profile, KernelsThatRefusedTheCallAreRecorded) {
   const Tensor x = ones({64, 64});
   const auto kernels = of(profiled([&] { x.t().contiguous(); }), Kind::Kernel);
   ASSERT_EQ(kernels.size(), 1u);

@@ -1,4 +1,4 @@
-// Writes the trace of a small training run, and beside it what the profile counted: write_sample OUT.json
+// Writes the trace of a small training run, and next to it what the profile counted: write_sample OUT.json
 // [STEPS] Steps are named as PyTorch's profiler names them. With more than three steps, layers and memory are
 // left out.
 #include <cstdio>

@@ -1,7 +1,7 @@
 // The Autograd key: records a node for each call whose arguments require a gradient.
 #include "dispatch/record.h"
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 #include "pellucid/ops.h"
 
 #include "autograd/leaf_watch.h"

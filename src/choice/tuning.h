@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 

@@ -1,7 +1,7 @@
 // From an op's operands to a kernel: the checks, the choice from the list, the launch.
 #include <algorithm>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "base/check.h"
 #include "base/environment.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pellucid/explain.h"
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 

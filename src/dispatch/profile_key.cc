@@ -1,5 +1,5 @@
 // The Profile key: a boxed call gets a span. Typed calls open theirs in op.h.
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "dispatch/arguments.h"
 #include "dispatch/registry.h"

@@ -1,5 +1,5 @@
 // Resolves names in a gradient's rules to indices of arguments and results.
-#include "pellucid/vjp.h"
+#include "pellucid/extend/vjp.h"
 
 #include <algorithm>
 #include <sstream>

@@ -21,7 +21,8 @@ constinit std::atomic<std::int64_t> packing_cache_limit{0};
 
 namespace {
 
-constinit std::array<std::atomic<Packer>, kDeviceTypeCount> packers{};  // null: matrices on this device are not packed
+constinit std::array<std::atomic<Packer>, kDeviceTypeCount>
+    packers{};  // null: matrices on this device are not packed
 
 Packer packer_for(Device device) {
   return packers[static_cast<std::size_t>(device.type)].load(std::memory_order_acquire);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "pellucid/kernel.h"
+#include "pellucid/extend/kernel.h"
 
 namespace pel::profile {
 

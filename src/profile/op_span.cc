@@ -1,7 +1,7 @@
 // The span of an op: a record of the call, from its begin to its end.
 #include <utility>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "profile/recorder.h"
 

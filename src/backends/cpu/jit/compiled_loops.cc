@@ -7,11 +7,11 @@
 
 #include "pellucid/profile.h"
 
+#include "backends/cpu/elementwise/pointwise.h"
+#include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/kernel_set.h"
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/pointwise.h"
-#include "backends/cpu/rows.h"
+#include "backends/cpu/rows/rows.h"
 #include "base/check.h"
 #include "codegen/llvm/jit.h"
 

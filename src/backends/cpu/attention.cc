@@ -1,11 +1,14 @@
-// Attention over tiles of keys: scores of some queries and some keys by the tiles of products, weights of
-// them by generated loops, and sums of values weighted so, again by tiles. The scores are never all there.
+// Attention over tiles of keys (as in FlashAttention). GEMM tiles compute the scores of some queries and
+// keys, generated loops turn them into weights, and GEMM tiles sum the weighted values. The full score matrix
+// never exists.
 //
-// Tiles of keys begin at key 0 and have kKeys keys. For each, in order: scores are one chain of products over
-// the columns; the greatest score so far is found; weights are e^(score - greatest); what was summed before
-// is scaled to the new greatest score; and the weighted values are added to it, key after key. So a row of
-// the result depends on its own query and the keys that it sees: neither on the other rows, nor on how many
-// keys follow.
+// Tiles of keys begin at key 0 and have kKeys keys. For each tile, in order: the scores are one chain of
+// products over the columns; the running max is updated; weights are e^(score - max); the previous sums are
+// rescaled to the new max; and the weighted values are added, key after key. So a row of the result depends
+// only on its own query and the keys that it attends to: not on the other rows or on how many keys follow.
+//
+// Parts: Attention packs keys and values and splits the rows into blocks. Attention::Block runs one block:
+// pack_queries, then per tile score, compute_weights and add_values, and finally finish.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,9 +37,9 @@ namespace {
 using codegen::kAmxSide;
 using codegen::PelTileCall;
 
-constexpr std::int64_t kKeys = 1024;    // of a tile
-constexpr std::int64_t kMostRows = 64;  // that go through the tiles of keys together
-constexpr std::int64_t kLine = 64;      // beside rows, so that they do not fall into one set of L1
+constexpr std::int64_t kKeys = 1024;    // per tile
+constexpr std::int64_t kMostRows = 64;  // rows per block
+constexpr std::int64_t kLine = 64;      // padding between rows, so that they do not map to one set of L1
 
 // [batch, head, row, column]; strides are in elements.
 struct Heads {
@@ -91,7 +94,7 @@ class Attention {
         f_(tiles_for(query_.dtype)),
         code_(attention_code(query_.dtype)) {
     if (args.input_count > 3) mask_ = Heads(input(args, 3));
-    // Heads that share their keys go through them together.
+    // Heads that share their keys are processed together.
     if (key_heads_ == heads_ && heads_ > 1 && key_.head == 0 && value_.head == 0) key_heads_ = 1;
     group_ = heads_ / key_heads_;
     rows_ = group_ * queries_;
@@ -103,7 +106,8 @@ class Attention {
     key_panel_ = f_.panel_bytes(width_);
   }
 
-  // Of keys and values packed once, where several blocks of queries read them.
+  // Returns the size of the packed keys and values; they are packed once if several blocks of queries read
+  // them.
   std::int64_t scratch_bytes() const {
     if (rows_ <= kMostRows) return 0;
     return batch_ * key_heads_ * pieces(keys_, kKeys) *
@@ -152,7 +156,7 @@ class Attention {
  private:
   static constexpr std::int64_t kSize = sizeof(T);
 
-  // Tasks worth some 20 µs.
+  // Returns a grain size of about 20 µs per task.
   std::int64_t grain(std::int64_t rows) const {
     const auto products = static_cast<double>(keys_ * (width_ + value_width_));
     const double ns =
@@ -168,13 +172,12 @@ class Attention {
     pack_panels(f_, value_.matrix(b, h), {first, count, 0, value_width_}, to, f_.panel_bytes(count));
   }
 
-  // What makes powers of 2 of scores, which were scaled before where there is a mask.
-  // Of scores as they are weighed. A mask that is added needs them scaled before. One that hides keys does
-  // not, so that a row has the same bits as if they were not there; but 0 times its infinity would be NaN.
+  // Whether scores are scaled before the mask. An additive mask requires it. A bool mask does not, so that a
+  // row has the same bits as without the hidden keys; but a scale of 0 times its infinity would be NaN.
   bool scales_first() const { return mask_.data != nullptr && (mask_.dtype != kBool || scale_ == 0); }
   double power_scale() const { return (scales_first() ? 1 : scale_) * std::numbers::log2e; }
 
-  // Keys [first, end) that a query sees.
+  // Keys [first, end) that a query attends to.
   struct Seen {
     std::int64_t first, end;
   };
@@ -189,7 +192,7 @@ class Attention {
     return seen;
   }
 
-  // Rows of queries that go through the tiles of keys. A row is a query of one of the heads that share keys.
+  // A block of rows that is processed tile by tile. A row is a query of one of the heads that share keys.
   class Block {
    public:
     Block(const Attention& a, const TileMode& mode, std::int64_t b, std::int64_t key_head, std::int64_t first,
@@ -218,7 +221,7 @@ class Attention {
       std::memset(sums_, 0, static_cast<std::size_t>(all * a.sum_row_));
     }
 
-    // `panels` are those of all tiles, or null.
+    // `panels` holds the packed panels of all tiles, or is null.
     void run(const char* panels, std::int64_t key_bytes, std::int64_t tile_bytes) {
       const Seen all = seen_by_rows(0, rows_);
       for (std::int64_t r = 0; r < rows_; r += f_.rows)
@@ -258,7 +261,7 @@ class Attention {
 
     void take_queries() {
       const Heads& q = a_.query_;
-      // AMX reads whole registers.
+      // AMX reads full registers.
       if (f_.is_amx() && (rows_ % f_.rows != 0 || a_.depth_ != a_.width_))
         std::memset(queries_, 0, static_cast<std::size_t>(round_up(rows_, f_.rows) * a_.query_row_));
       const bool copies = f_.is_amx() || !needs_packing(f_, q.matrix(0, 0));
@@ -273,7 +276,8 @@ class Attention {
       }
     }
 
-    // Keys and values of one tile, which no other block needs: read as they lie where tiles can.
+    // Prepares the keys and values of one tile that no other block needs: unpacked if the tiles can read them
+    // so.
     void prepare_tile(std::int64_t key_bytes, std::int64_t value_bytes) {
       packed_count_ = count_;
       const std::int64_t unit = f_.is_amx() ? f_.rows : f_.unit;
@@ -315,7 +319,7 @@ class Attention {
         }
       });
     }
-    // Keys that are dense along their columns are turned in registers.
+    // Transposes keys that are dense along their columns in registers.
     void score_turning(std::int64_t height) {
       const Heads& k = a_.key_;
       PelTileCall call{};
@@ -330,7 +334,7 @@ class Attention {
         f_.turning[height](&call);
       }
     }
-    // AMX: keys go into the registers of rows as they lie, and the queries stand for columns.
+    // AMX: keys are loaded into the row registers unpacked, and the queries take the role of columns.
     void score_rows_of_keys() {
       const Heads& k = a_.key_;
       const int columns = f_.width_at(0, rows_);
@@ -352,8 +356,8 @@ class Attention {
       copy_tile({scores_, a_.score_row_, kSize}, {scores, kSize, call.row}, rows_, turned_, kSize);
     }
 
-    // Scores become weights. What lies outside of the keys that a row sees is zero. Neighbours that see the
-    // same keys go through the loops together.
+    // Turns scores into weights. Keys that a row does not attend to have weight zero. Adjacent rows with the
+    // same keys share one call of the loops.
     void weigh(std::int64_t r, std::int64_t height) {
       T before[kMostTileRows], now[kMostTileRows], decay[kMostTileRows];
       std::copy_n(greatest_ + r, height, before);
@@ -367,7 +371,7 @@ class Attention {
         clear_weights(i, rows, 0, f_.padded(depth_));
       });
     }
-    // f(first row, rows, keys).
+    // Calls f(first row, rows, keys) for each group of adjacent rows with the same keys.
     template <class F>
     void for_rows_alike(std::int64_t r, std::int64_t height, F&& f) {
       for (std::int64_t i = 0, end = 0; i < height; i = end) {
@@ -383,7 +387,7 @@ class Attention {
       return {std::max<std::int64_t>(seen_[r].first - first_key_, 0),
               std::min(seen_[r].end - first_key_, depth_)};
     }
-    // A row that sees nothing yet has no greatest score.
+    // A row without keys so far has no max.
     static T finite(T greatest) { return greatest == -std::numeric_limits<T>::infinity() ? T(0) : greatest; }
 
     void find_greatest(std::int64_t r, std::int64_t i, std::int64_t rows, const Seen& here) {
@@ -438,12 +442,12 @@ class Attention {
         if (widens)
           run_loop(cast_loop(kBF16, kF32)->function, count,
                    {{scores + row * a_.score_row_, 1}, {to + row * kNarrowRow, 1}});
-        // A score that is NaN or infinite makes a row of NaN.
+        // A NaN or infinite score makes the whole row NaN.
         T& sum = sum_[r + row];
         // NOLINTNEXTLINE(clang-analyzer-core.*): the kernel fills `sums`
         sum = greatest[row] < std::numeric_limits<T>::infinity() ? sum * decay[row] + sums[row]
                                                                  : std::numeric_limits<T>::quiet_NaN();
-        // What was summed before the first score is zero.
+        // The sums before the first score are zero.
         char* const so_far = sums_ + (r + row) * a_.sum_row_;
         if (decay[row] != T(1) && before[row] != -std::numeric_limits<T>::infinity())
           run_loop(a_.code_.scale, a_.value_width_, {{so_far, 1}, {so_far, 1}, {decay + row, 0}});
@@ -503,7 +507,7 @@ class Attention {
       void* data;
       std::int64_t stride;
     };
-    // As loops take them.
+    // The argument arrays of a loop.
     struct Lists {
       explicit Lists(std::initializer_list<Operand> operands) {
         int n = 0;
@@ -521,7 +525,7 @@ class Attention {
       Lists lists(operands);
       loop(count, lists.data, lists.strides, numbers);
     }
-    // A run for each row: the stride of an operand is from one row to the next, in bytes.
+    // Runs a loop once per row: the stride of an operand is the distance between rows, in bytes.
     static void run_rows(codegen::PelRunsFn* loop, std::int64_t count, std::int64_t rows,
                          std::initializer_list<Operand> operands, const PelScalar* numbers = nullptr) {
       if (count <= 0) return;
@@ -539,14 +543,14 @@ class Attention {
     Seen seen_[kMostRows], seen_by_group_[kMostRows];
     T greatest_[kMostRows], sum_[kMostRows];
     char *queries_, *scores_, *weights_, *sums_;
-    // Of the tile of keys.
+    // State of the current tile of keys.
     std::int64_t first_key_ = 0, count_ = 0, packed_count_ = 0;
-    std::int64_t turned_ = 0;  // keys that are read as they lie
-    std::int64_t depth_ = 0;   // keys that the rows at hand need
+    std::int64_t turned_ = 0;  // keys that are read unpacked
+    std::int64_t depth_ = 0;   // keys that the current rows need
     const char *keys_ = nullptr, *values_ = nullptr;
   };
 
-  // Whether tiles for few rows read keys and values as they lie.
+  // Return whether tiles for few rows read keys and values unpacked.
   bool keys_lie_well() const {
     if (f_.is_amx()) return key_.column == 1 && width_ % codegen::kPairDepth == 0;
     const PackSource keys = key_.matrix(0, 0);
@@ -564,8 +568,8 @@ class Attention {
   const TileFamily& f_;
   const AttentionCode& code_;
   std::int64_t group_;                                                     // heads that share keys
-  std::int64_t rows_;                                                      // of all of them
-  std::int64_t depth_;                                                     // width, filled up
+  std::int64_t rows_;                                                      // of these heads
+  std::int64_t depth_;                                                     // width, padded
   std::int64_t query_row_, score_row_, weight_row_, sum_row_, key_panel_;  // bytes
 };
 
@@ -589,7 +593,7 @@ std::string describe(const KernelArgs& args) {
   return fmt::format("pellucid_{}_{}_attention_{}x{}", isa_name(family), name(dtype), family.rows, kKeys);
 }
 
-// Of both products, as if every query saw every key.
+// Counts both GEMMs, as if every query attended to every key.
 std::uint64_t flops(const KernelArgs& args) {
   const std::int64_t* q = input(args, 0).sizes;
   const std::int64_t keys = input(args, 1).sizes[2], value_width = input(args, 2).sizes[3];

@@ -1,4 +1,4 @@
-// Rows along one axis of several operands. All have the same sizes but along that axis.
+// Rows along one axis of several operands. All have the same sizes except along that axis.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace pel::cpu {
 
 inline constexpr int kMaxRowOperands = 3;
 
-// The other axes, joined where no operand can tell, the one with the smallest steps first: rows that follow
-// each other along it share cache lines when the rows themselves are strided.
+// The other axes, merged if they are contiguous in all operands, the one with the smallest steps first: rows
+// that are consecutive along it share cache lines when the rows themselves are strided.
 class AxisRows {
  public:
   struct Axis {
@@ -68,7 +68,7 @@ class AxisRows {
     return at;
   }
 
-  // Cuts the rows into groups of at most `most` neighbours, none across the end of the inner axis.
+  // Splits the rows into groups of at most `max_size` adjacent rows, none across the end of the inner axis.
   std::int64_t group_count(std::int64_t most) const {
     return count_ / inner() * ((inner() + most - 1) / most);
   }

@@ -1,4 +1,4 @@
-// The kernels of convolutions: channel by channel, one product, the engine, and products over windows.
+// The convolution kernels: depthwise, one GEMM, oneDNN, and GEMM tiles over windows.
 #include "backends/cpu/convolution.h"
 
 #include <bit>
@@ -120,7 +120,7 @@ std::string describe_tiles(const KernelArgs& args) {
   return fmt::format("pellucid_{}_{}_{}_conv_{}_{}x{}", isa_name(family), name(c.dtype), c.layout(),
                      c.shape(), family.rows, family.columns);
 }
-std::string describe_product(const KernelArgs& args) { return describe_tiles(args) + "_product"; }
+std::string describe_product(const KernelArgs& args) { return describe_tiles(args) + "_gemm"; }
 
 }  // namespace
 
@@ -131,7 +131,7 @@ KernelLists convolution_kernels() {
     depthwise.predict = predict_convolution_depthwise;
     depthwise.describe = describe_depthwise;
     list.push_back(depthwise);
-    Kernel product{"cpu_convolution_product", supports_convolution_product, run_convolution_product};
+    Kernel product{"cpu_convolution_gemm", supports_convolution_product, run_convolution_product};
     product.predict = predict_convolution_product;
     product.describe = describe_product;
     product.scratch_bytes = scratch_of_convolution_product;

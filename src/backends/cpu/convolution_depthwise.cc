@@ -1,6 +1,5 @@
-// Convolutions of f32 whose groups have one channel: each plane of the input is padded (padded_image.h), and
-// eight neighbouring positions of the result are one chain of fused multiply-adds over the taps, from the
-// bias on.
+// Depthwise convolutions of f32. Each plane of the input is padded (padded_image.h). Eight adjacent positions
+// of the result are one chain of fused multiply-adds over the taps, starting from the bias.
 #include <vector>
 
 #include <immintrin.h>
@@ -29,7 +28,7 @@ __attribute__((target("avx2,fma"), always_inline)) inline void convolve_lanes(co
     sum = _mm256_fmadd_ps(_mm256_loadu_ps(src + tap.offset), _mm256_set1_ps(tap.weight), sum);
   _mm256_storeu_ps(dst, sum);
 }
-// Four times as many, side by side: one would wait for each of its additions.
+// Computes four times as many positions: a single chain would wait for each of its additions.
 __attribute__((target("avx2,fma"), always_inline)) inline void convolve_four(const float* src, float* dst,
                                                                              float bias,
                                                                              const std::vector<Tap>& taps) {
@@ -60,7 +59,7 @@ __attribute__((target("avx2,fma"))) void convolve_row(const float* src, float* d
   std::copy_n(block, count, dst);
 }
 
-// The taps of one channel of the result.
+// Collects the taps of one output channel.
 void find_taps(const ConvCall& c, const std::vector<std::int64_t>& offsets, std::int64_t group,
                std::int64_t out, std::vector<Tap>& taps) {
   const auto* weights =
@@ -90,9 +89,9 @@ void convolve_plane(const ConvCall& c, const PaddedImage& padded, const float* i
 
 Support supports_convolution_depthwise(const KernelArgs& args) {
   const ConvCall c(args);
-  if (c.dtype != kF32) return Support::no("computes f32 alone");
-  if (c.in_channels != 1) return Support::no("a group has several channels");
-  if (c.transposed) return Support::no("is not for transposed convolutions");
+  if (c.dtype != kF32) return Support::no("the depthwise kernel supports only f32");
+  if (c.in_channels != 1) return Support::no("a group has more than one channel");
+  if (c.transposed) return Support::no("the depthwise kernel does not support transposed convolutions");
   if (c.axes[2].out > 1 && c.dst.axis[2] != 1) return Support::no("rows of the result are strided");
   if (!active_isa()) return Support::no("the processor lacks AVX2");
   return Support::yes();
@@ -103,7 +102,7 @@ void run_convolution_depthwise(Stream&, const KernelArgs& args) {
   const PaddedImage padded(c);
   const std::vector<std::int64_t> offsets = padded.tap_offsets();
   const std::int64_t work = c.positions() * c.taps() * c.out_channels;
-  constexpr std::int64_t kWorth = 100'000;  // multiplications that are worth a thread
+  constexpr std::int64_t kWorth = 100'000;  // multiplications per thread task
   parallel_for(c.batch * c.groups, std::max<std::int64_t>(1, kWorth / std::max<std::int64_t>(work, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  const DefaultFloatMode mode;

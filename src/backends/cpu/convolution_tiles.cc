@@ -1,9 +1,13 @@
-// Convolutions as products of matrices: weights [out channels, depth] by windows [depth, positions], where
-// depth runs over channels of the input and taps of the window.
+// Convolutions as GEMM (im2col): weights [out channels, depth] by windows [depth, positions], where depth
+// runs over input channels and taps of the window.
 //
-// The elements that one tap sees at positions of a row lie side by side in a padded copy of the image. Runs
-// of them are copied to panels, as tiles read them (gemm_pack.h). Nothing here depends on how the work is
-// cut: an element's products are added in the order of the tiles.
+// In a padded copy of the image, the elements that one tap reads at the positions of a row are contiguous.
+// Runs of them are copied to panels, in the order that tiles read (gemm_pack.h). The result does not depend
+// on how the work is split: an element's products are added in the order of the tiles.
+//
+// Parts: fill_panel copies runs to panels. Convolution::run chooses between a 1x1 window (run_pointwise, one
+// GEMM per image) and materialized windows (run_images): run_block fills the panels of some columns, runs
+// the tiles and applies the bias, and scatter_images distributes columns that belong to several images.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -23,14 +27,14 @@
 namespace pel::cpu {
 namespace {
 
-// Positions that follow each other in a row: in bytes.
+// Consecutive positions in a row, in bytes.
 struct Run {
   std::int64_t from, to, count;
 };
 
-// A panel: for each tap the runs, side by side; `row` bytes from tap to tap, of which the last ones may be
-// zeros. Chunks of a copy, behind which there is room, may reach over the end of a run, where the next run or
-// tap comes; not in the last tap.
+// Fills a panel: for each tap the runs, contiguous; `row` bytes per tap, with zeros at the end. If the source
+// is a copy, it has slack after its end, so chunks may overrun the end of a run, where the next run or tap
+// follows; not in the last tap.
 enum class Source : bool { Input, Copy };
 __attribute__((target("avx2"))) void fill_panel(char* panel, std::int64_t row, Source source,
                                                 const char* image, const std::vector<std::int64_t>& taps,
@@ -66,7 +70,7 @@ class Convolution {
     constexpr std::int64_t kBlockBytes = 786'432, kMostPanels = 16, kLightBytes = 1 << 20;
     std::int64_t panels =
         std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(panel, 1), 1, kMostPanels);
-    // Each block reads all weights: where they stay in L2, blocks may be small enough to be many.
+    // Each block reads all weights: if they stay in L2, blocks may be small, so that there are many.
     if (c.out_channels * c.depth() * size_ <= kLightBytes)
       panels = std::clamp<std::int64_t>(c.positions() / family_.columns / kFewBlocks, 1, panels);
     block_ = panels * family_.columns;
@@ -77,7 +81,7 @@ class Convolution {
     const double flops = c_.flops() / static_cast<double>(c_.batch * c_.groups);
     constexpr double kSmall = 4e6;
     if (flops < kSmall) {
-      // Images too small to be shared out: each is a task.
+      // Images too small to split: each is a task.
       parallel_for(c_.batch * c_.groups,
                    std::max<std::int64_t>(1, static_cast<std::int64_t>(1e6 / std::max(flops, 1.0))),
                    [&](std::int64_t begin, std::int64_t end) {
@@ -85,7 +89,7 @@ class Convolution {
                    });
       return;
     }
-    // Images whose positions fill some blocks of panels together.
+    // Images whose positions together fill some blocks of panels.
     const std::int64_t together =
         std::clamp<std::int64_t>(pieces(kFewBlocks * block_, c_.positions()) - 1, 1, c_.batch);
     for (std::int64_t n = 0; n < c_.batch; n += together) {
@@ -96,7 +100,7 @@ class Convolution {
  private:
   static constexpr std::int64_t kFewBlocks = 8;
 
-  // A window of one element, at every place of the input: the input is the matrix.
+  // Returns whether the window is 1x1 with stride 1: the input itself is the matrix.
   bool is_pointwise() const {
     return std::all_of(std::begin(c_.axes), std::end(c_.axes), [](const ConvAxis& a) {
       return a.kernel == 1 && a.stride == 1 && a.spread == 1 && a.before == 0 && a.in == a.out;
@@ -138,7 +142,7 @@ class Convolution {
     run_tiles(product, family_);
   }
 
-  // Weights as rows that are dense along the depth: as they lie, or copied.
+  // Returns weights as rows that are dense along the depth: in place, or copied.
   Image dense_weights() {
     Image dense = c_.weight;
     std::int64_t next = 1;
@@ -174,7 +178,7 @@ class Convolution {
     }
   }
 
-  // Some images of one group: all their positions are columns of one matrix.
+  // Processes some images of one group: all their positions are columns of one matrix.
   void run_images(std::int64_t first, std::int64_t images, std::int64_t g) const {
     const char* image = c_.src.data + (first * c_.src.batch + g * c_.in_channels * c_.src.channel) * size_;
     std::optional<Room> copy;
@@ -201,7 +205,7 @@ class Convolution {
                  });
   }
 
-  // Some columns: panels are filled and multiplied.
+  // Processes some columns: fills panels and multiplies them.
   void run_block(const char* image, std::int64_t first, std::int64_t images, std::int64_t g,
                  std::int64_t column, std::int64_t columns) const {
     const std::int64_t width = writes_panels_ ? family_.columns : columns;
@@ -244,7 +248,7 @@ class Convolution {
     });
   }
 
-  // Where the elements of positions are, for the first tap: rows of each image.
+  // Finds the runs of the positions for the first tap: rows of each image.
   void find_runs(std::int64_t column, std::int64_t count, std::vector<Run>& runs) const {
     runs.clear();
     const std::int64_t width = sees_input_ ? c_.positions() : c_.axes[2].out, rows = c_.axes[1].out;
@@ -260,7 +264,7 @@ class Convolution {
     }
   }
 
-  // Columns of several images, to each its own.
+  // Distributes columns of several images, to each image its own.
   void share_out(char* sums, std::int64_t first, std::int64_t g, std::int64_t column,
                  std::int64_t columns) const {
     parallel_for(c_.out_channels, std::max<std::int64_t>(1, 16384 / columns),
@@ -282,11 +286,11 @@ class Convolution {
   const ConvCall& c_;
   const TileFamily& family_;
   std::int64_t size_;
-  bool writes_panels_;  // windows go straight to where tiles read them; else through a matrix
+  bool writes_panels_;  // windows are written to panels directly; else through a matrix
   PaddedImage padded_;
   std::int64_t out_sizes_[kSpatialAxes];
-  bool sees_input_;                 // windows are of one element: panels are filled from the input itself
-  std::vector<std::int64_t> taps_;  // from the first element of a window, in the order of the depth
+  bool sees_input_;                 // 1x1 windows: panels are filled from the input itself
+  std::vector<std::int64_t> taps_;  // offsets from the first element of a window, in the order of the depth
   std::optional<Room> copied_weights_;
   Image weights_;
   std::int64_t block_;  // columns
@@ -300,8 +304,8 @@ void run_convolution_tiles(Stream&, const KernelArgs& args) {
 }
 
 double predict_convolution_tiles(const KernelArgs& args) {
-  // Floating-point operations a nanosecond are those of large images on a server core of 2023; the windows
-  // are written out once.
+  // The FLOP per nanosecond are those of large images on a server core of 2023; the windows are
+  // written once.
   const ConvCall c(args);
   const TileFamily& family = tiles_for(c.dtype);
   const bool wide = active_isa() == codegen::Isa::Avx512;

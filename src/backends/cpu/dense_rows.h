@@ -1,5 +1,5 @@
-// Rows of two outputs and one input, handed over as dense arrays. Strided ones are packed, a few neighbours
-// at a time, because they share cache lines.
+// Passes rows of two outputs and one input as dense arrays. Strided rows are packed, a few adjacent ones at a
+// time, because they share cache lines.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace pel::cpu {
 
-// For each row calls work(dst0, dst1, src), where work = make_work() once a thread's piece. `grain`: rows
-// that are worth a thread.
+// Calls process(dst0, dst1, src) for each row, where process = make_process() once per thread task. `grain`:
+// rows per task.
 template <class MakeWork>
 void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeWork&& make_work) {
   constexpr int kInput = 2;
@@ -22,7 +22,7 @@ void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeWork&& make_wo
     any_packed = any_packed || !is_dense[o];
     most_bytes = std::max(most_bytes, rows.length(o) * rows.width(o));
   }
-  // A line's worth of f32, and no more than half of L2.
+  // One cache line of f32, and at most half of L2.
   constexpr std::int64_t kGroup = 16, kGroupBytes = 1 << 20;
   const std::int64_t most = any_packed ? std::clamp<std::int64_t>(kGroupBytes / most_bytes, 1, kGroup) : 1;
   parallel_for(

@@ -50,7 +50,7 @@ class Product {
     out_.data += batch * product.out.batch * size_bytes(product.out_type);
   }
 
-  // `panels` has room for all panels, where they are needed.
+  // `panels` is scratch for all panels, if they are needed.
   void run(char* panels) {
     if (p_.packed.data != nullptr) return run_blocks(p_.packed.data);
     if (f_.is_amx() && p_.m <= kFewRows && p_.k > 0 && b_.matrix.row == 1) return run_turned();
@@ -61,13 +61,13 @@ class Product {
   static bool packs_panels(const TileProduct& p) { return p.packed.data == nullptr && p.m > kFewRows; }
 
  private:
-  static constexpr std::int64_t kFewRows = 64;  // each panel is read once then
-  // Beside rows of sums, so that they do not fall into one set of L1.
+  static constexpr std::int64_t kFewRows = 64;  // for so few rows each panel is read once
+  // Padding between rows of sums, so that they do not map to one set of L1.
   static constexpr std::int64_t kLine = 64;
 
   std::int64_t depth_block() const { return f_.order == TileOrder::Chain ? kChainDepth : 8192; }
 
-  // Where the rows of a are for a tile: in their place, or packed from `first` on.
+  // Sets the rows of a for a tile: in place, or packed from `first` on.
   void point_at_rows(PelTileCall& call, const char* packed, std::int64_t first, std::int64_t row,
                      std::int64_t rows, std::int64_t k) const {
     if (f_.is_amx()) {
@@ -86,10 +86,10 @@ class Product {
     }
   }
 
-  // Rows by blocks of columns over packed panels. A block of panels stays in L2 while the rows pass by.
+  // Processes rows by blocks of columns over packed panels. A block of panels stays in L2 across all rows.
   void run_blocks(const char* panels) {
     constexpr std::int64_t kMostRows = 512, kMostPanels = 16;
-    // Of a block of panels, and of rows that are packed: both stay in L2.
+    // Sizes of a block of panels, and of packed rows: both stay in L2.
     const std::int64_t most_bytes = f_.is_amx() ? 196'608 : 786'432,
                        row_bytes = f_.is_amx() ? 786'432 : 262'144;
     const std::int64_t threads = thread_count(), depth = std::max<std::int64_t>(depth_, 1);
@@ -122,7 +122,7 @@ class Product {
                    }
                  });
   }
-  // Tasks worth some 20 µs.
+  // Returns a grain size of about 20 µs per task.
   std::int64_t grain(std::int64_t elements) const {
     const double ns =
         static_cast<double>(elements) * static_cast<double>(p_.k + 8) * 2 / (f_.is_amx() ? 800.0 : 100.0);
@@ -166,11 +166,11 @@ class Product {
 
   // Few rows: b is read once, and multiplied by all of them.
   //
-  // As it lies, where its columns are dense and one block of rows is all there is: some k at a time across
-  // many panels, so that long runs are read. More rows would read lines again that lie too far apart for L1.
-  // Where b is dense along k, the first block of rows turns it in registers and leaves a copy for the others.
-  // Else through copies of panels: small enough for L1 where b is dense along k, of a few panels where it is
-  // dense along its columns.
+  // If the columns of b are dense and there is one block of rows, b is read unpacked: some k at a time across
+  // many panels, so that long runs are read. More rows would reread lines that are too far apart for L1.
+  // If b is dense along k, the first block of rows transposes it in registers and stores a copy for the
+  // others. Otherwise b is read through packed panels: small enough for L1 if b is dense along k, a few
+  // panels if it is dense along its columns.
   void run_streamed() {
     constexpr std::int64_t kL1Copy = 12'288;
     const bool along_columns = b_.matrix.column == 1;
@@ -222,7 +222,7 @@ class Product {
     for (std::int64_t k = 0; k == 0 || k < depth_;) {
       const std::int64_t chain_end = is_chain ? round_up(k + 1, kChainDepth) : depth_;
       std::int64_t end = std::min({k + slab.depth, chain_end, depth_});
-      const std::int64_t there = std::min(end, p_.k) - k;  // depth is filled up with zeros
+      const std::int64_t there = std::min(end, p_.k) - k;  // depth is padded with zeros
       const bool turning = turns && there >= f_.turning_unit();
       if (turning) end = k + there / f_.turning_unit() * f_.turning_unit();
       if (!as_it_lies && !turning) copy_slab(k, end, column, columns, copy);
@@ -268,7 +268,7 @@ class Product {
     finish(0, p_.m, column, width, sums, row, room);
   }
 
-  // Panels beside each other, each of `end` - `k`.
+  // Packs adjacent panels, each of depth `end` - `k`.
   void copy_slab(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns,
                  char* copy) const {
     const std::int64_t depth = end - k;
@@ -277,7 +277,7 @@ class Product {
                 depth * f_.columns * f_.element_size);
   }
 
-  // What is read next: the processor's own fetching does not follow short runs that lie far apart.
+  // Prefetches the next block: the hardware prefetcher does not follow short runs that are far apart.
   void fetch(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns) const {
     const std::int64_t line = 64 / size_bytes(p_.dtype);
     for (std::int64_t c = column; c < column + columns; ++c) {
@@ -285,8 +285,8 @@ class Product {
     }
   }
 
-  // AMX, few rows, and a matrix on the right that is dense along k: it goes into the registers of rows as it
-  // lies, and the few rows stand for columns.
+  // AMX, few rows, and a right operand that is dense along k: b is loaded into the row registers unpacked,
+  // and the few rows of a take the role of columns.
   void run_turned() {
     const PackSource turned{a_.matrix.turned(), a_.dtype}, rows_of_b{b_.matrix.turned(), b_.dtype};
     char* const panels = Room::of_thread().panel.take(depth_ * round_up(p_.m, f_.columns) * f_.element_size);
@@ -303,7 +303,7 @@ class Product {
                    for (std::int64_t i = begin; i < end; ++i) {
                      const std::int64_t first = i * f_.rows,
                                         count = std::min<std::int64_t>(f_.rows, p_.n - first);
-                     // What does not fill the registers is copied.
+                     // The part that does not fill the registers is copied.
                      const std::int64_t as_it_lies = count == f_.rows ? whole : 0;
                      if (as_it_lies < depth_)
                        pack_rows(f_, rows_of_b, {as_it_lies, p_.k - as_it_lies, first, count}, rest);
@@ -343,10 +343,10 @@ class Product {
                  });
   }
 
-  // Sums of some rows and columns, as far as they are part of the result.
+  // Applies the epilogue to the sums of some rows and columns, clipped to the result.
   void finish(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, char* sums,
               std::int64_t sums_row, Room& room) const {
-    const std::int64_t width = columns * sum_size_;  // from the sums of one matrix to those of the next
+    const std::int64_t width = columns * sum_size_;  // distance between the sums of one matrix and the next
     columns = std::min(columns, p_.n - column);
     const std::int64_t size = size_bytes(p_.out_type);
     const TileEpilogue& e = p_.epilogue;
@@ -354,7 +354,7 @@ class Product {
     const std::size_t operands = first_input + e.inputs.size();
     void* data[kMostOperands];
     std::int64_t strides[kMostOperands];
-    PEL_ASSERT(operands <= kMostOperands, "an epilogue has few operands");
+    PEL_ASSERT(operands <= kMostOperands, "the epilogue has too many operands");
     const bool dense = out_.column == 1 || columns == 1;
     const bool stores_sums = e.loop == nullptr && p_.out_type == f_.type;
     codegen::PelLoopFn* const loop = e.loop != nullptr ? e.loop
@@ -400,12 +400,12 @@ class Product {
   PackSource a_, b_;
   Matrix out_;
   std::int64_t batch_;
-  std::int64_t depth_;     // k, filled up
+  std::int64_t depth_;     // k, padded
   std::int64_t sum_size_;  // bytes
   bool packs_rows_;
 };
 
-// A narrow result is turned, so that a panel of columns is not mostly empty.
+// Transposes the GEMM for a narrow result, so that a panel of columns is not mostly empty.
 TileProduct turned(const TileProduct& p) {
   TileProduct result = p;
   result.m = p.n;
@@ -424,7 +424,7 @@ bool is_narrow(const TileProduct& p) {
 double flops_of_one(const TileProduct& p) {
   return 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
 }
-// The threads share one product after the other; else each has products of its own.
+// Returns whether all threads share one GEMM after the other; otherwise each thread runs GEMMs of its own.
 bool shares_threads(const TileProduct& p) {
   constexpr double kLarge = 1e7;
   return p.batch == 1 || flops_of_one(p) >= kLarge;

@@ -1,4 +1,4 @@
-// From the table of prebuilt code to the kernel lists of the pointwise ops.
+// From the table of prebuilt code to the kernel lists of elementwise and row ops.
 #include <cstring>
 #include <deque>
 #include <map>
@@ -70,7 +70,7 @@ codegen::PelRunsFn* runs_of(const std::string& kernel, codegen::Isa isa) {
   return prebuilt == nullptr ? nullptr : prebuilt->runs[static_cast<int>(isa)];
 }
 
-// Which inputs a loop reads.
+// Returns the inputs that a loop reads.
 std::uint64_t reads_of(const std::string& kernel) {
   const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
   return prebuilt == nullptr ? 0 : prebuilt->reads;

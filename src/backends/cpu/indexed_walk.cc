@@ -83,7 +83,7 @@ IndexedWalk make_index_walk(const Operand& plain, const Operand& indexed, const 
 }
 
 int axis_to_divide(const IndexedWalk& walk, Divide divide) {
-  // The outermost that gives every thread a few pieces, since long inner runs are the fast ones; otherwise
+  // The outermost axis that provides a few pieces per thread, because long inner runs are fast; otherwise
   // the longest.
   int longest = -1;
   for (std::size_t i = 0; i < walk.axes.size(); ++i) {

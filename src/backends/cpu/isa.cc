@@ -29,8 +29,9 @@ static std::optional<Isa> decide_isa() {
     if (name(isa) == asked && isa <= *best) return isa;
   }
   if (std::string_view(asked) == "amx" && *best == Isa::Avx512) return best;
-  log_line("isa", fmt::format("PELLUCID_ISA={} is not one of this processor's (avx2{}); using {}", asked,
-                              *best == Isa::Avx512 ? ", avx512, amx" : "", name(*best)));
+  log_line("isa",
+           fmt::format("PELLUCID_ISA={} is not supported on this processor (supported: avx2{}); using {}",
+                       asked, *best == Isa::Avx512 ? ", avx512, amx" : "", name(*best)));
   return best;
 }
 

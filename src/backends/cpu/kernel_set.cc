@@ -22,7 +22,8 @@ bool same_but_for_sign(const scalar::ScalarExpr& a, const scalar::ScalarExpr& b)
                                               });
 }
 
-// The type that the code is made for: bytes that are only added, multiplied or masked have no sign.
+// Returns the type that the code is generated for: bytes that are only added, multiplied or masked have no
+// sign.
 DType code_type(const Pointwise& facts, std::size_t formula, DType compute) {
   if (compute != kU8 || !facts.computes.contains(kI8)) return compute;
   const scalar::ScalarExpr expr = make_expr(facts, formula, kU8);
@@ -35,7 +36,7 @@ scalar::ScalarExpr cast_expr(DType from, DType to) {
   return builder.finish({&result, 1});
 }
 
-// The loops of one op over rows, by add(name, expression).
+// Calls add(name, expression) for each loop of a row op.
 template <class Add>
 void add_row_loops(const Op& op, std::size_t program, Add&& add) {
   const RowProgram& rows = op.rows()->programs[program];
@@ -79,14 +80,14 @@ std::string content_of(const scalar::ScalarExpr& expr) {
   return content;
 }
 
-// Loops over rows of different ops are often the same: one code serves them.
+// Loops of different row ops are often equal: they share one code.
 void share_code(std::map<std::string, KernelSpec>& specs) {
   std::map<std::string, std::string> by_content;
   for (auto& [name, spec] : specs) {
     if (spec.code != name) continue;
     spec.code = by_content.emplace(spec.content(), name).first->second;
   }
-  // What ran a code that is shared now runs the same.
+  // Specs that used a code that is now shared are redirected.
   for (auto& [name, spec] : specs) spec.code = specs[spec.code].code;
 }
 

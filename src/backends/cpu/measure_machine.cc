@@ -1,4 +1,4 @@
-// What this processor can do at most: additions and products without memory, memory without arithmetic.
+// Measures the peaks of this processor: arithmetic without memory, memory without arithmetic.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,10 +20,10 @@
 namespace pel {
 namespace {
 
-constexpr int kChains = 12;  // independent: an addition takes 4 cycles, and two begin in each
+constexpr int kChains = 12;  // independent: an addition has a latency of 4 cycles, and two start in each
 constexpr std::int64_t kRounds = 20000;
 
-// Each gives the operations of its run. What is computed is stored, so that it is computed.
+// A peak and the operations per run. The result is stored, so that the compiler does not remove it.
 struct Peak {
   DType dtype;
   const char* by;
@@ -109,8 +109,8 @@ std::vector<Peak> peaks_here() {
   return peaks;
 }
 
-// What moves numbers, with registers of one width. A plain sum of what is read would wait for its own
-// additions.
+// Reads and adds with registers of one width. A plain sum of the values read would be bound by the latency of
+// its additions.
 struct Mover {
   void (*read)(const float* from, std::int64_t count, float* sink);
   void (*add)(float* to, const float* a, const float* b, std::int64_t count);
@@ -154,7 +154,7 @@ double seconds_of(const std::function<void()>& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The least of many: what disturbs a run makes it longer, never shorter.
+// Returns the minimum of many runs: interference only makes a run longer.
 double best_seconds(double budget, const std::function<void()>& f) {
   double best = seconds_of(f), spent = best;
   for (int i = 0; i < 5 || spent < budget; ++i) {
@@ -165,7 +165,7 @@ double best_seconds(double budget, const std::function<void()>& f) {
   return best;
 }
 
-// One piece for each thread. Pieces repeat their work long enough for all of them to overlap.
+// Runs one piece per thread. Pieces repeat long enough for all of them to overlap.
 void on_all_threads(int threads, const std::function<void(int)>& piece) {
   parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) piece(static_cast<int>(i));
@@ -174,7 +174,7 @@ void on_all_threads(int threads, const std::function<void(int)>& piece) {
 
 struct Level {
   const char* name;
-  int size_name;   // of sysconf
+  int size_name;   // sysconf name
   bool is_shared;  // by all threads
 };
 constexpr Level kLevels[] = {{"L1", _SC_LEVEL1_DCACHE_SIZE, false},
@@ -210,8 +210,7 @@ Machine Machine::measure(const std::function<void(const char* what, double done)
   const auto tell = [&](const char* what, double done) {
     if (progress) progress(what, done);
   };
-  PEL_CHECK(cpu::active_isa(), ValueError,
-            "the roofs of a machine are measured with AVX2, which this processor lacks");
+  PEL_CHECK(cpu::active_isa(), ValueError, "measuring the machine needs AVX2, which this processor lacks");
   Machine machine = profile::empty_machine();
   const int threads = machine.threads;
   double step = 0;
@@ -228,18 +227,18 @@ Machine Machine::measure(const std::function<void(const char* what, double done)
     const std::int64_t each = sysconf(level.size_name);
     if (each > 0) last = std::max(last, each * (level.is_shared ? 1 : threads));
   }
-  // More than all caches hold, in whole pages.
+  // More than all caches hold, in full pages.
   const auto bytes =
       static_cast<std::size_t>(std::min(4 * last, std::int64_t{1} << 30)) / kHugePageBytes * kHugePageBytes;
   auto* const data = reinterpret_cast<float*>(map_huge_pages(bytes));
-  PEL_CHECK(data != nullptr, MemoryError, "no {} bytes to measure memory with", bytes);
+  PEL_CHECK(data != nullptr, MemoryError, "could not allocate {} bytes to measure memory", bytes);
   std::fill_n(data, bytes / 4, 1.0F);
   for (const Level& level : kLevels) {
     tell(level.name, step++ / 8);
     const std::int64_t each = sysconf(level.size_name);
-    if (each <= 0) continue;  // the system does not say
+    if (each <= 0) continue;  // the system does not report it
     const std::int64_t all = level.is_shared ? each : each * threads;
-    // Half of it: the rest is for what else a thread touches.
+    // Half of the cache: the rest is for other data of the thread.
     machine.levels.push_back(
         {level.name, all, level_gb_per_s(data, all / threads / 2 / 4 / 64 * 64, threads)});
   }

@@ -1,7 +1,7 @@
-// Steps of optimisers: all parameters of a group in one pass over their memory.
+// Optimizer steps: all parameters of a group in one pass over their memory.
 //
-// Operands: [step, params, states…], then [lr, grads]. Elements are independent, so the bits depend on no
-// cut; they are computed eight at a time with the same operations as one at a time.
+// Operands: [step, params, states…], then [lr, grads]. Elements are independent, so the bits do not depend on
+// how the work is split; eight at a time use the same operations as one at a time.
 #include <array>
 #include <cmath>
 
@@ -23,7 +23,7 @@ PEL_AVX2 void spread(float x, float& to) { to = x; }
 PEL_AVX2 void spread(double x, double& to) { to = x; }
 PEL_AVX2 void spread(float x, __m256& to) { to = _mm256_set1_ps(x); }
 
-// Numbers of one step, rounded once to the type that is computed in.
+// The constants of one step, rounded once to the compute type.
 template <class C>
 struct Adam {
   static constexpr int kStates = 2;
@@ -157,7 +157,7 @@ void run_step(Stream&, const KernelArgs& args) {
   const double lr = *static_cast<const float*>(input(args, 0).data);
   const int params = args.input_count - 1;
   const int states = params == 0 ? 0 : (args.output_count - 1) / params - 1;
-  // Elements of all parameters in one row of numbers.
+  // Numbers the elements of all parameters consecutively.
   std::vector<std::int64_t> ends;
   std::int64_t total = 0;
   for (int i = 0; i < params; ++i) {

@@ -1,5 +1,5 @@
-// An image as windows want it: with its padding, and its columns sorted by their remainder to the stride. The
-// elements that one tap of the window sees at the positions of a row are then side by side.
+// A padded copy of an image, its columns sorted by their remainder modulo the stride. The elements that one
+// tap of the window reads at the positions of a row are then contiguous.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace pel::cpu {
 
-inline constexpr std::int64_t kChunk = 32;  // bytes that are copied at once; may reach over the end of a run
+inline constexpr std::int64_t kChunk = 32;  // bytes per copy; may overrun the end of a run
 
 __attribute__((target("avx2"), always_inline)) inline void copy_chunk(char* to, const char* from) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
-// A run and nothing beside it.
+// Copies exactly one run.
 __attribute__((target("avx2"))) inline void copy_exactly(char* to, const char* from, std::int64_t count) {
   if (count < kChunk) {
     if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count));
@@ -32,7 +32,7 @@ __attribute__((target("avx2"))) inline void copy_exactly(char* to, const char* f
   copy_chunk(to + count - kChunk, from + count - kChunk);
 }
 
-// Memory from the library's own pool, not initialised.
+// Scratch memory from the library's allocator, not initialised.
 class Room {
  public:
   explicit Room(std::int64_t bytes)
@@ -44,8 +44,8 @@ class Room {
   char* data_;
 };
 
-// The channels of one group: for each channel and place of the outer axes a row of `stride` parts, part p
-// with the elements p, p + stride, …. What no window sees is not written.
+// The channels of one group: for each channel and position of the outer axes a row of `stride` parts; part p
+// holds the elements p, p + stride, …. Positions that no window covers are not written.
 class PaddedImage {
  public:
   explicit PaddedImage(const ConvCall& c) : c_(c), size_(size_bytes(c.dtype)) {
@@ -68,7 +68,7 @@ class PaddedImage {
   std::int64_t image_elements() const { return channel_ * c_.in_channels; }
   std::int64_t bytes(std::int64_t images) const { return images * image_elements() * size_; }
 
-  // In elements, from the beginning of an image: where a position of the result begins, and what a tap adds.
+  // Offsets in elements from the start of an image: of a position of the result, and of a tap.
   std::int64_t place(std::int64_t d, std::int64_t h, std::int64_t w) const {
     return d * c_.axes[0].stride * plane_ + h * c_.axes[1].stride * row_ + w;
   }
@@ -94,7 +94,7 @@ class PaddedImage {
     zero_padding(image + channel * channel_ * size_);
     copy_elements(image + channel * channel_ * size_, n, group, channel);
   }
-  // Its two halves: zeros stay where they are when the next channel is copied to the same place.
+  // The two steps of a copy: the zeros remain when the next channel is copied to the same memory.
   void zero_padding(char* plane) const {
     for (const Row& row : rows_) {
       if (row.from < 0 || to_step_ != size_) {
@@ -130,7 +130,7 @@ class PaddedImage {
   struct Row {
     std::int64_t to, from;  // bytes; from -1: padding
   };
-  // Of a row, in bytes: zeros, `count` elements of the input, zeros.
+  // A part of a row, in bytes: zeros, `count` elements of the input, zeros.
   struct Part {
     std::int64_t to, zeros_before, zeros_after, from, count;
   };
@@ -142,7 +142,7 @@ class PaddedImage {
     }
     return false;
   }
-  // The element of the input that stands at a place, or -1.
+  // Returns the element of the input at a position, or -1.
   static std::int64_t source(const ConvAxis& a, std::int64_t place) {
     const std::int64_t at = place - a.before;
     if (at < 0 || at % a.spread != 0 || at / a.spread >= a.in) return -1;
@@ -152,7 +152,7 @@ class PaddedImage {
   void find_parts() {
     const ConvAxis& a = c_.axes[2];
     const std::int64_t step = c_.src.axis[2];
-    if (a.spread > 1) {  // the stride is 1; elements go between zeros
+    if (a.spread > 1) {  // the stride is 1; zeros separate the elements
       const std::int64_t first = std::max<std::int64_t>(0, pieces(-a.before, a.spread)),
                          end = std::max(first, std::min(a.in, pieces(row_ - a.before, a.spread)));
       to_step_ = a.spread * size_;
@@ -166,7 +166,7 @@ class PaddedImage {
       bool seen = false;
       for (std::int64_t k = 0; k < a.kernel; ++k) seen = seen || k * a.dilation % a.stride == p;
       if (!seen) continue;
-      // Places q stride + p - before from 0 up to the size.
+      // Positions q stride + p - before from 0 up to the size.
       const auto first_at_least = [&](std::int64_t element) {
         return std::min(part_, std::max<std::int64_t>(0, element + a.before - p + a.stride - 1) / a.stride);
       };

@@ -16,7 +16,11 @@
 namespace pel::cpu {
 namespace {
 
-// A loop of one op has one output and few inputs, which is known at compile time; a fused one has what its
+// Drives elementwise loops. run_any_loop first tries a dense call (DenseCall, run_dense, run_streaming for
+// large results), then the loop nest over strided operands (StridedRun): row by row, in tiles if operands run
+// across the rows, or gathered if rows are short.
+
+// The loop of one op has one output and few inputs, known at compile time; a fused loop has as many as its
 // code says.
 struct OneOp {
   static constexpr int kMost = 6;
@@ -28,8 +32,8 @@ struct Fused {
 };
 // One operand's share of L1 while a block is computed.
 constexpr std::int64_t kBlockBytes = 16 << 10;
-// Small, so that loads and streaming stores stay close to each other, with inputs fetched a page ahead: an
-// add takes 1.04 of the time of a loop that streams its own results. 1 KiB and no fetching is 1.12, 8 KiB
+// Small, so that loads and streaming stores stay close to each other, with inputs prefetched a page ahead: an
+// add takes 1.04 of the time of a loop that streams its own results. 1 KiB without prefetching is 1.12, 8 KiB
 // is 1.25.
 constexpr std::int64_t kStreamBlockBytes = 512;
 // Rows shorter than this are gathered, several to a block.
@@ -38,15 +42,15 @@ constexpr std::int64_t kShortRow = 64;
 std::int64_t bytes_of(std::uint8_t dtype) { return size_bytes(static_cast<DType>(dtype)); }
 
 void check_status(std::uint32_t status) {
-  PEL_CHECK((status & codegen::kDividedByZero) == 0, ValueError, "an integer is divided by zero");
+  PEL_CHECK((status & codegen::kDividedByZero) == 0, ValueError, "integer division by zero");
 }
 
-// Operands as they reach the loop when all are dense or single numbers.
+// The operands of the loop if all are dense or single elements.
 template <class Kind>
 struct DenseCall {
   void* data[Kind::kMost];
   std::int64_t strides[Kind::kMost];
-  std::uint64_t numbers[Kind::kMost];  // converted ones
+  std::uint64_t numbers[Kind::kMost];  // converted single elements
 };
 
 bool same_sizes(const Operand& a, const Operand& b) {
@@ -102,8 +106,8 @@ std::uint32_t run_range(const LoopCode& code, const DenseCall<Kind>& call, const
   return code.function(end - begin, data, call.strides, scalars);
 }
 
-// A large result that nobody reads soon goes past the caches: it is computed in L1 and streamed out, which
-// saves reading each line before it is overwritten.
+// A large result that is not read soon bypasses the caches: it is computed in L1 and stored with non-temporal
+// stores, which saves reading each line before it is overwritten.
 template <class Kind>
 std::uint32_t run_streaming(const LoopCode& code, const DenseCall<Kind>& call, const PelScalar* scalars,
                             std::int64_t begin, std::int64_t end) {
@@ -264,7 +268,7 @@ class StridedRun {
       column_tiles_ = (total_ + tile_columns_ - 1) / tile_columns_;
       return;
     }
-    // Operands that run across the rows are read a cache line's worth of rows at a time.
+    // Operands that run across the rows are read for one cache line of rows at a time.
     tile_rows_ = any_across ? std::min<std::int64_t>(axes_[1].size, 16) : 1;
     tile_columns_ =
         std::min(axes_[0].size, all_direct ? std::int64_t{1} << 16 : block / 16 * 16 / tile_rows_);
@@ -293,7 +297,7 @@ class StridedRun {
     const Place place = place_of(number / column_tiles_ / row_tiles_, row, column);
 
     alignas(64) char packed[kMost][kBlockBytes];
-    // How the loop finds each operand: a row's first element, the step to the next row, 1 or 0.
+    // How the loop reads each operand: a row's first element, the step to the next row, and stride 1 or 0.
     Tile tile[kMost];
     std::int64_t strides[kMost];
     for (int k = 0; k < operand_count_; ++k) {
@@ -317,7 +321,7 @@ class StridedRun {
     return status;
   }
 
-  // Packs and converts an input: dense rows of the dtype that the loop wants.
+  // Packs and converts an input: dense rows of the loop's dtype.
   void read(int k, const Tile& to, char* from, std::int64_t rows, std::int64_t columns) {
     const std::int64_t width = size_bytes(stored_[k]);
     Tile source = {from, axes_[1].step[k], axes_[0].step[k]};
@@ -377,7 +381,7 @@ class StridedRun {
     }
   }
 
-  // Many short rows: all operands of a block are gathered, whatever their layout.
+  // Handles many short rows: gathers all operands of a block, whatever their layout.
   std::uint32_t run_gathered(std::int64_t number) {
     const std::int64_t begin = number * tile_columns_;
     const std::int64_t count = std::min(tile_columns_, total_ - begin);

@@ -1,7 +1,9 @@
-// Pooling: the greatest element or the mean of each window. Elements are taken in the order of the window,
-// whatever the layout. Channels that lie side by side are lanes of a vector; where the elements of a row do,
-// a copy of the plane has its padding and its columns sorted by their remainder to the stride, so that what
-// one tap sees at neighbouring positions is side by side.
+// Pooling: the max or the mean of each window. Elements are combined in the order of the window, whatever the
+// layout. Three implementations share the class Pool:
+//   run_channels  f32, channels-last: channels are lanes of a vector.
+//   run_rows      f32, contiguous rows: a copy of the plane has its padding and its columns sorted by their
+//                 remainder modulo the stride, so that one tap reads contiguous elements.
+//   run_plane     any layout and dtype, element by element.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -19,7 +21,7 @@
 namespace pel::cpu {
 namespace {
 
-// What is done with the elements of windows; T is their type.
+// Runs a pooling call; T is the element type.
 template <class T>
 class Pool {
  public:
@@ -35,7 +37,7 @@ class Pool {
   }
 
   void run() const {
-    // Lanes hold places in 32 bits.
+    // Lanes hold positions in 32 bits.
     const bool vectors = std::is_same_v<T, float> && active_isa().has_value() &&
                          c_.image_places() < std::numeric_limits<std::int32_t>::max();
     if (vectors && c_.image.channel == 1 && c_.pooled.channel == 1 && c_.channels >= kPoolLanes &&
@@ -72,7 +74,7 @@ class Pool {
   std::int64_t flat(std::int64_t d, std::int64_t h, std::int64_t w) const {
     return (d * c_.axes[1].in + h) * c_.axes[2].in + w;
   }
-  // Also of a window that sees nothing.
+  // Also valid for a window entirely in the padding.
   std::int64_t first_place(const Window& w) const {
     return flat(w.d.first[static_cast<std::size_t>(w.od)], w.h.first[static_cast<std::size_t>(w.oh)],
                 w.w.first[static_cast<std::size_t>(w.ow)]);
@@ -95,7 +97,7 @@ class Pool {
     }
   }
 
-  // How many elements of an adaptive window lie side by side, where all of them do; else 0.
+  // Returns the number of elements of an adaptive window if they are contiguous; else 0.
   std::int64_t joined_run(const Window& w) const {
     if (!c_.is_adaptive || w.w.out != 1) return 0;
     const std::int64_t rows = w.h.count[static_cast<std::size_t>(w.oh)],
@@ -105,7 +107,7 @@ class Pool {
                in_all = planes == 1 || (rows == w.h.in && c_.image.axis[0] == w.h.in * w.w.in);
     return in_row && in_plane && in_all ? planes * rows * w.w.in : 0;
   }
-  // Eight sums in the lanes, element i in sum i % 8; lanes beyond the end add nothing.
+  // Eight sums in the lanes, element i in sum i % 8; lanes past the end add zero.
   __attribute__((target("avx2"))) static float sum_run(const float* x, std::int64_t count) {
     __m256 sum = _mm256_setzero_ps();
     std::int64_t i = 0;
@@ -122,7 +124,7 @@ class Pool {
     store_as(result(n, c, 0, 0, 0), sum / static_cast<float>(count));
   }
 
-  // Any layout and dtype: element by element.
+  // Handles any layout and dtype, element by element.
   void run_plane(std::int64_t n, std::int64_t c) const {
     const char* const plane = image(n, c);
     const auto element = [&](std::int64_t z, std::int64_t y, std::int64_t x) {
@@ -154,7 +156,7 @@ class Pool {
     });
   }
 
-  // f32, channels side by side: eight of them at a time, the last ones once more where they are fewer.
+  // f32, channels-last: eight channels at a time; the last group overlaps the previous one if it is shorter.
   void run_channels() const {
     const std::int64_t rows = c_.axes[0].out * c_.axes[1].out;
     const std::int64_t work =
@@ -192,10 +194,10 @@ class Pool {
     std::int64_t c = 0;
     for (; c + 4 * kPoolLanes <= c_.channels; c += 4 * kPoolLanes) pool_lanes(c, true);
     for (; c + kPoolLanes <= c_.channels; c += kPoolLanes) pool_lanes(c, false);
-    if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // some of them once more
+    if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // overlaps the previous group
   }
 
-  // f32: eight positions of a row at a time, over a padded copy of the plane.
+  // f32: handles eight positions of a row at a time, over a padded copy of the plane.
   __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c,
                                                 std::vector<float>& room) const {
     const PoolAxis &ad = c_.axes[0], &ah = c_.axes[1], &aw = c_.axes[2];
@@ -204,7 +206,7 @@ class Pool {
     const std::int64_t sums = ad.in * ah.in * row;
     room.resize(static_cast<std::size_t>(sums + positions));
     const float outside = is_max_ ? least<float>() : 0;
-    // Element x of the input is at place x + before, of which the remainder says the part.
+    // Element x of the input is at position x + before, whose remainder selects the part.
     const char* const plane = image(n, c);
     for (std::int64_t z = 0; z < ad.in; ++z) {
       for (std::int64_t y = 0; y < ah.in; ++y) {

@@ -1,4 +1,4 @@
-// What flows back through pooling.
+// Gradients of pooling.
 #include <algorithm>
 
 #include "backends/cpu/float_mode.h"
@@ -9,7 +9,7 @@
 namespace pel::cpu {
 namespace {
 
-// Gradients: plane by plane, in the order of the result's positions, added in the type of values.
+// Accumulates gradients plane by plane, in the order of the result's positions, in the value type.
 template <class T, class Give>
 void run_backward(const PoolCall& c, Give&& give) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));

@@ -1,4 +1,4 @@
-// Channels that lie side by side, pooled eight at a time in the lanes of a vector.
+// Channels-last pooling, eight channels at a time in the lanes of a vector.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pel::cpu {
 
-// Means of adaptive pooling run over as many elements as there are: eight sums, element i goes to sum i % 8.
+// Means of adaptive pooling may cover many elements: eight partial sums, element i goes to sum i % 8.
 inline constexpr int kSums = 8;
 template <class V>
 V folded(const V (&s)[kSums]) {
@@ -28,7 +28,7 @@ __attribute__((target("avx2"))) inline void store_places(long long* to, __m256i 
                       _mm256_cvtepi32_epi64(_mm256_extracti128_si256(at, 1)));
 }
 
-// Eight channels of a window, or four times as many side by side.
+// Eight channels of a window, or four times as many at once.
 struct Tap {
   std::int64_t offset, place;
 };
@@ -91,7 +91,7 @@ __attribute__((target("avx2"))) inline void mean_of_four(const float* x, const T
   _mm256_storeu_ps(to + 2 * kPoolLanes, _mm256_div_ps(c, by));
   _mm256_storeu_ps(to + 3 * kPoolLanes, _mm256_div_ps(d, by));
 }
-// Each channel's eight sums, as folded() adds them.
+// Eight sums per channel, in the order of folded().
 __attribute__((target("avx2"))) inline void mean_of_many(const float* x, const Taps& taps, float divisor,
                                                          float* to) {
   __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;

@@ -1,5 +1,8 @@
-// Random numbers. Element i, in row-major order, is made of the words at i of its call's stream.
+// Random numbers. Element i, in row-major order, is computed from the words at i of its call's stream.
 // The first two scalars of every call are the seed and the offset of the stream.
+//
+// Parts: RowMajorWalk iterates over an operand; for_chunks generates the words of a chunk; Uniform, Normal,
+// Exponential and Bernoulli turn words into values; fill writes them; the run functions serve the ops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,8 +21,8 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kChunk = 512;          // elements made at a time, in L1
-constexpr std::int64_t kGrain = 16 * kChunk;  // elements that are worth a thread
+constexpr std::int64_t kChunk = 512;          // elements generated at a time, in L1
+constexpr std::int64_t kGrain = 16 * kChunk;  // elements per thread task
 
 PhiloxStream stream_of(const KernelArgs& args) {
   return {static_cast<std::uint64_t>(args.scalars[0].as_int),
@@ -32,7 +35,7 @@ std::int64_t count_of(const Operand& operand) {
   return count;
 }
 
-// What is computed in: f64 for f64, f32 for the other floating types.
+// The compute type: f64 for f64, f32 for the other floating types.
 template <class T>
 using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -79,8 +82,8 @@ class RowMajorWalk {
   SmallVector<std::int64_t, 8> index_;
 };
 
-// Calls work(words, first, count) for all chunks of `total` elements that take PerElement words each. Beyond
-// the last element there are zeros, so that work may compute whole chunks.
+// Calls process(words, first, count) for all chunks of `total` elements that need PerElement words each. The
+// words past the last element are zero, so process may compute whole chunks.
 template <int PerElement, class MakeWork>
 void for_chunks(const KernelArgs& args, std::int64_t total, MakeWork&& make_work) {
   const PhiloxStream stream = stream_of(args);
@@ -98,13 +101,13 @@ void for_chunks(const KernelArgs& args, std::int64_t total, MakeWork&& make_work
   });
 }
 
-// Values of one kind for a whole chunk, from its words: to[i] of words i, or 2 i and 2 i + 1.
+// Distributions. Each computes a whole chunk from its words: to[i] from word i, or 2 i and 2 i + 1.
 struct Uniform {
   double from, to;
   template <class T>
   [[gnu::always_inline]] void operator()(const std::uint32_t* words, Real<T>* values) const {
     using C = Real<T>;
-    // As many digits as the dtype has: the result never rounds to 1.
+    // Only as many digits as the dtype has, so the result never rounds to 1.
     constexpr int kDigits = std::is_same_v<T, Float16>    ? 11
                             : std::is_same_v<T, BFloat16> ? 8
                                                           : RandomReal<C>::kPrecision;
@@ -126,7 +129,7 @@ struct Normal {
     using C = Real<T>;
     const C center = static_cast<C>(mean), width = static_cast<C>(std);
     constexpr std::int64_t kPairs = kChunk / 2;
-    // Box and Muller: the first number of a pair gives the radius, the second the angle.
+    // Box-Muller: the first number of a pair determines the radius, the second the angle.
     alignas(64) C radius[kPairs], x[kPairs], y[kPairs];
     for (std::int64_t i = 0; i < kPairs; ++i) {
       if constexpr (std::is_same_v<C, double>) {
@@ -152,7 +155,7 @@ struct Exponential {
     using C = Real<T>;
     const C divisor = static_cast<C>(rate);
     constexpr C kLeast =
-        std::is_same_v<C, double> ? C(0x1p-65) : C(0x1p-33);  // 0 is no value of this distribution
+        std::is_same_v<C, double> ? C(0x1p-65) : C(0x1p-33);  // 0 is not a value of this distribution
     for (std::int64_t i = 0; i < kChunk; ++i) {
       C x;
       if constexpr (std::is_same_v<C, double>) {
@@ -170,7 +173,7 @@ struct Chance {
   Chance(double p, double value)
       : yes(value), words_below(static_cast<std::uint64_t>(std::ceil(p * 0x1p32))) {}
   double yes;
-  std::uint64_t words_below;  // as many of the 2^32 words mean yes
+  std::uint64_t words_below;  // words below this mean yes, out of 2^32
 
   bool operator()(std::uint32_t word) const { return word < words_below; }
   template <class T>
@@ -181,7 +184,7 @@ struct Chance {
   }
 };
 
-// Vectors of eight. There is no fma in it: the same bits as without.
+// Compiled for vectors of eight. It has no fma, so the bits are the same as without vectors.
 template <class T, class Values>
 __attribute__((target("avx2"))) void make_in_vectors(const Values& make, const std::uint32_t* words,
                                                      Real<T>* values) {
@@ -228,7 +231,7 @@ void run_normal(Stream&, const KernelArgs& args) {
 }
 void run_exponential(Stream&, const KernelArgs& args) { fill(args, Exponential{args.scalars[2].as_float}); }
 
-// scalars: the lowest value, and how many there are, as an unsigned number; 0 means 2^64.
+// Scalars: the lowest value, and the number of values, unsigned; 0 means 2^64.
 void run_randint(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const auto low = static_cast<std::uint64_t>(args.scalars[2].as_int),
@@ -246,7 +249,7 @@ void run_randint(Stream&, const KernelArgs& args) {
   });
 }
 
-// One probability for all.
+// One probability for all elements.
 void run_bernoulli(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const Chance chance(args.scalars[2].as_float, 1);
@@ -269,9 +272,10 @@ void run_bernoulli(Stream&, const KernelArgs& args) {
   });
 }
 
-// A tensor of probabilities.
+// A probability per element.
 Support takes_chances(const KernelArgs& args) {
-  return args.input_count == 1 ? Support::yes() : Support::no("one probability is given for all");
+  return args.input_count == 1 ? Support::yes()
+                               : Support::no("the call has one probability for all elements");
 }
 void run_bernoulli_of(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &chances = input(args, 0);
@@ -282,7 +286,7 @@ void run_bernoulli_of(Stream&, const KernelArgs& args) {
         bool yes[kChunk];
         chance_walk.each(first, count, [&](const char* from, std::int64_t i) {
           const auto p = convert<double>(load_as<T>(from));
-          PEL_CHECK(p >= 0 && p <= 1, ValueError, "a probability is {}; it must be from 0 to 1", p);
+          PEL_CHECK(p >= 0 && p <= 1, ValueError, "a probability is {}; it must be between 0 and 1", p);
           yes[i] = Chance(p, 1)(words[i]);
         });
         walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, convert<T>(yes[i])); });
@@ -291,7 +295,7 @@ void run_bernoulli_of(Stream&, const KernelArgs& args) {
   });
 }
 
-// outputs: the result and which elements were kept. scalars: the probability of being dropped.
+// Outputs: the result and the mask of retained elements. Scalar: the probability of dropping.
 void run_dropout(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &mask = output(args, 1), &src = input(args, 0);
   const double keep = 1 - args.scalars[2].as_float;
@@ -327,7 +331,7 @@ void run_dropout(Stream&, const KernelArgs& args) {
   });
 }
 
-// inputs: means and standard deviations, in the sizes of the output.
+// Inputs: means and standard deviations, broadcast to the sizes of the output.
 void run_normal_of(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {

@@ -1,4 +1,4 @@
-// Sizes in units.
+// Rounding of sizes to multiples.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the rows of a chunk are, and how loops read them.
+// The rows of a chunk, and the inputs of its loops.
 #include "backends/cpu/pointwise.h"
 #include "backends/cpu/row_run.h"
 #include "backends/cpu/tile.h"

@@ -1,4 +1,4 @@
-// From the elements of rows to their values, by rows and by columns in one order.
+// Reduces the elements of rows to values, by rows and by columns in one order.
 #include "backends/cpu/row_run.h"
 
 namespace pel::cpu {
@@ -6,7 +6,7 @@ namespace pel::cpu {
 void RowRun::Chunk::fold(std::size_t f) {
   const RowCode::Fold& code = run_.code_.folds[f];
   if (code.combine == nullptr) {
-    // Nothing is folded.
+    // There is no reduction.
   } else if (run_.by_columns_) {
     const bool grouped = run_.is_grouped_;
     if (grouped) make_tiles(code.reads, f);
@@ -107,7 +107,7 @@ void RowRun::Chunk::fold_columns(std::size_t f, std::int64_t begin, std::int64_t
 
 void RowRun::Chunk::make_tiles(std::uint64_t reads, std::size_t values) {
   tiles_.clear();
-  // Views into `tiles_` are made when it no longer moves.
+  // Views into `tiles_` are created once it is no longer reallocated.
   SmallVector<std::int64_t, 8> begins;
   SmallVector<std::int64_t, 8> strides;
   const auto add = [&](const View& view, std::int64_t width) {

@@ -1,4 +1,4 @@
-// From the values of rows to what an op gives.
+// Writes the outputs of row ops from the values of rows.
 #include <cstring>
 
 #include "backends/cpu/pointwise.h"
@@ -9,7 +9,7 @@
 namespace pel::cpu {
 namespace {
 
-// A value that can be compared; f16 and bf16 are no values.
+// Loads a value for comparison; f16 and bf16 are not compared.
 template <class T>
 auto load_number(const char* from) {
   if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
@@ -26,7 +26,7 @@ void RowRun::Chunk::write(int o) {
     case RowOutput::Kind::Value:
       return write_values(o);
     case RowOutput::Kind::Row:
-      if (run_.length_ == 0) return;  // loops over runs take them to have an element
+      if (run_.length_ == 0) return;  // loops over runs require at least one element
       if (run_.code_.outputs[static_cast<std::size_t>(o)].function == nullptr)
         return;  // a stage has written it
       return run_.by_columns_ ? write_columns(o) : write_rows(o);
@@ -54,7 +54,7 @@ void RowRun::Chunk::write_plain(int o) {
   const Axis& inner = run_.reduced_[0];
   const bool is_one_run = run_.reduced_.size() == 1;
   const Axis outer = !is_one_run ? run_.reduced_[1] : run_.kept_.empty() ? Axis{1, {}} : run_.kept_[0];
-  SmallVector<int, kMaxOperands> moving = {o};  // the operand behind each argument
+  SmallVector<int, kMaxOperands> moving = {o};  // the operand of each argument
   LoopCall call;
   std::int64_t steps[std::size(call.data)] = {outer.step[o]};
   bool is_dense_first = true;
@@ -93,7 +93,7 @@ void RowRun::Chunk::write_plain(int o) {
 
 void RowRun::Chunk::write_rows(int o) {
   if (run_.is_plain_[o]) return write_plain(o);
-  // By runs of the inner axis: there the result is dense, and what repeats along it is one element.
+  // Writes runs of the inner axis: there the result is dense, and a repeated input is one element.
   const Axes& axes = run_.reduced_;
   const bool by_runs = axes.size() > 1 && axes[0].size >= kFewestInRun;
   for_rows([&](std::int64_t w, std::int64_t begin, std::int64_t length, std::int64_t) {

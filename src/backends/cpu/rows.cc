@@ -9,7 +9,8 @@ namespace pel::cpu {
 
 RowRun::RowRun(const RowCode& code, const KernelArgs& args)
     : code_(code), outputs_(static_cast<int>(code.outputs.size())), width_(size_bytes(code.value)) {
-  PEL_ASSERT(outputs_ <= kMaxOutputs && code.folds.size() <= kMaxFolds, "fits the driver's arrays");
+  PEL_ASSERT(outputs_ <= kMaxOutputs && code.folds.size() <= kMaxFolds,
+             "the row op must fit the driver's arrays");
   for (int k = 0; k < operand_count(); ++k) {
     base_[k] = static_cast<char*>(args.operands[k].data);
     stored_[k] = static_cast<DType>(args.operands[k].dtype);
@@ -24,7 +25,7 @@ RowRun::RowRun(const RowCode& code, const KernelArgs& args)
 }
 
 void RowRun::run() {
-  // Few chunks of many blocks share out their blocks.
+  // If there are few chunks of many blocks, threads split the blocks.
   const std::int64_t grain =
       chunks_ < kShares && blocks_ >= kShares
           ? chunks_
@@ -47,7 +48,7 @@ void RowRun::make_axes(const KernelArgs& args) {
       axis.step[k] = args.operands[k].strides[i] * size_bytes(stored_[k]);
     join((mask >> i) & 1 ? reduced_ : kept_, axis);
   }
-  // Kept axes in the order of memory: neighbours share lines. Reduced ones keep theirs.
+  // Outer axes are sorted by stride, so that adjacent rows share cache lines. Reduced axes keep their order.
   std::sort(kept_.begin(), kept_.end(),
             [this](const Axis& a, const Axis& b) { return a.step[outputs_] < b.step[outputs_]; });
 }
@@ -103,13 +104,13 @@ void RowRun::plan() {
     is_direct_ =
         stored_[k] == wanted(k) && (kept_[0].step[k] == size_bytes(stored_[k]) || kept_[0].step[k] == 0);
   }
-  // A large result that is not written in place goes past the caches.
+  // A large result that is not written in place bypasses the caches.
   for (int o = 0; o < outputs_; ++o) {
     streams_[o] = code_.outputs[static_cast<std::size_t>(o)].kind == RowOutput::Kind::Row &&
                   rows_ * length_ * size_bytes(stored_[o]) >= kStreamBytes;
     for (int k = outputs_; k < operand_count(); ++k) streams_[o] = streams_[o] && base_[k] != base_[o];
   }
-  // As many as stay in L2.
+  // As many rows as stay in L2.
   int folds = 0;
   for (const RowCode::Fold& fold : code_.folds) folds += fold.combine != nullptr ? 1 : 0;
   for (int k = first; k < operand_count(); ++k)

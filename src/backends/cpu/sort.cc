@@ -1,5 +1,5 @@
-// Sorted rows, their first k elements, and one element of the sorted order. Indices come with the values: of
-// equal values the lowest index is first.
+// sort, topk and kthvalue. Indices accompany the values: of equal values the lowest index is
+// first.
 #include <array>
 #include <utility>
 
@@ -10,8 +10,8 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kSortGrain = 1 << 11;    // elements to sort that are worth a thread
-constexpr std::int64_t kSelectGrain = 1 << 14;  // elements to look at once
+constexpr std::int64_t kSortGrain = 1 << 11;    // elements per thread task when sorting
+constexpr std::int64_t kSelectGrain = 1 << 14;  // elements per thread task when selecting
 
 std::int64_t grain_of(std::int64_t elements, std::int64_t length) {
   return std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, length));
@@ -33,7 +33,7 @@ template <class T, class Entry>
 void write_first(const Entry* entries, std::int64_t count, char* values, char* indices, const char* src) {
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = entries[i].index();
-    // By bytes: what bool memory holds is copied as it is.
+    // Copied by bytes: bool memory is copied unchanged.
     std::memcpy(values + i * static_cast<std::int64_t>(sizeof(T)),
                 src + at * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
     store_as(indices + i * 8, at);
@@ -78,7 +78,7 @@ class RowSelector {
   std::vector<Entry> entries_;
 };
 
-// scalars: axis, descending. The outputs hold the first elements of each sorted row: all of them, or k.
+// Scalars: axis, descending. The outputs hold the first elements of each sorted row: all of them, or k.
 template <template <class, class> class Worker>
 void run_rows(const KernelArgs& args, std::int64_t grain) {
   const AxisRows rows(args, args.scalars[0].as_int);
@@ -89,17 +89,17 @@ void run_rows(const KernelArgs& args, std::int64_t grain) {
   });
 }
 
-// The buffer of a selection is twice what is wanted, and is cut down again and again: not for most of a row.
+// A selection has a buffer of twice k entries and prunes it repeatedly: not efficient for most of a row.
 Support supports_selection(const KernelArgs& args) {
   const auto axis = args.scalars[0].as_int;
   const bool few = output(args, 0).sizes[axis] * 8 <= input(args, 0).sizes[axis];
-  return few ? Support::yes() : Support::no("more than an eighth of the row is wanted");
+  return few ? Support::yes() : Support::no("k is more than an eighth of the row");
 }
 
 void run_sort(Stream&, const KernelArgs& args) { run_rows<RowSorter>(args, kSortGrain); }
 void run_select(Stream&, const KernelArgs& args) { run_rows<RowSelector>(args, kSelectGrain); }
 
-// One element of the sorted row; with `nan_wins`, the first NaN where there is one.
+// Selects one element of the sorted row; with `nan_wins`, the first NaN if there is one.
 template <class T, class Entry>
 class RowNth {
  public:
@@ -113,7 +113,7 @@ class RowNth {
       const T x = load_as<T>(src + i * static_cast<std::int64_t>(sizeof(T)));
       entry = Entry(key_of(x), i++);
       if constexpr (!std::is_integral_v<T>) {
-        // The greatest key is NaN's alone.
+        // Only NaN has the largest key.
         found_nan = found_nan || entry.key() == static_cast<UnsignedOf<sizeof(T)>>(~UnsignedOf<sizeof(T)>(0));
         if (found_nan && nan_wins_) return write_first<T>(&entry, 1, value, index, src);
       }
@@ -128,7 +128,7 @@ class RowNth {
   std::vector<Entry> entries_;
 };
 
-// scalars: axis, which from 0, whether NaN wins.
+// Scalars: axis, rank from 0, whether NaN wins.
 void run_nth(Stream&, const KernelArgs& args) {
   const AxisRows rows(args, args.scalars[0].as_int);
   const std::int64_t length = rows.length(2), nth = args.scalars[1].as_int;

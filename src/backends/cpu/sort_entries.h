@@ -1,5 +1,5 @@
-// Rows as pairs of a key and an index. The keys of a dtype are unsigned integers in the order of its values;
-// with the index behind it an entry has no equal, so that every way of sorting gives the same, stable, order.
+// Rows as pairs of a key and an index. The keys of a dtype are unsigned integers in the order of its values.
+// With the index appended, entries are unique, so every sorting algorithm produces the same, stable order.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using UnsignedOf =
                        std::conditional_t<Width == 2, std::uint16_t,
                                           std::conditional_t<Width == 4, std::uint32_t, std::uint64_t>>>;
 
-// NaN is the greatest, and all NaNs are equal; so are 0 and -0.
+// NaN is the largest, and all NaNs are equal; so are 0 and -0.
 template <class T>
 UnsignedOf<sizeof(T)> key_of(T value) {
   using Key = UnsignedOf<sizeof(T)>;
@@ -67,15 +67,15 @@ struct WideEntry {
 
 enum class Order : bool { Ascending, Descending };
 
-// The key by which entries are in the wanted order.
+// Returns the key that sorts entries in the requested order.
 template <class T>
 std::uint64_t ordered_key(T value, Order order) {
   const auto key = key_of(value);
   return order == Order::Ascending ? key : static_cast<decltype(key)>(~key);
 }
 
-// Sorts entries that are in the order of their indices, by keys of `bits` bits. Returns where the result is:
-// `entries` or `spare`.
+// Sorts entries that are in the order of their indices, by keys of `bits` bits. Returns the array with the
+// result: `entries` or `spare`.
 template <class Entry, int Digit>
 Entry* radix_sort(Entry* entries, Entry* spare, std::int64_t count, int bits) {
   constexpr std::size_t kBuckets = std::size_t{1} << Digit;
@@ -90,7 +90,7 @@ Entry* radix_sort(Entry* entries, Entry* spare, std::int64_t count, int bits) {
   for (int p = 0; p < passes; ++p) {
     auto& places = counts[static_cast<std::size_t>(p)];
     if (places[digit(entries[0], p)] == static_cast<std::uint64_t>(count))
-      continue;  // all have the same digit
+      continue;  // all entries have the same digit
     std::uint64_t next = 0;
     for (std::uint64_t& place : places) next += std::exchange(place, next);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -102,8 +102,8 @@ Entry* radix_sort(Entry* entries, Entry* spare, std::int64_t count, int bits) {
   return entries;
 }
 
-inline constexpr std::int64_t kSmallRow = 160;      // below, counting digits costs more than comparing
-inline constexpr std::int64_t kLargeRow = 1 << 14;  // from here on, fewer passes are worth more buckets
+inline constexpr std::int64_t kSmallRow = 160;      // below this, counting digits costs more than comparing
+inline constexpr std::int64_t kLargeRow = 1 << 14;  // from this size on, fewer passes justify more buckets
 
 template <class Entry>
 Entry* sort_entries(Entry* entries, Entry* spare, std::int64_t count, int bits) {
@@ -115,8 +115,8 @@ Entry* sort_entries(Entry* entries, Entry* spare, std::int64_t count, int bits) 
   return radix_sort<Entry, 11>(entries, spare, count, bits);
 }
 
-// Which of the next 32 elements may come before `last`, as bits: a quick no for most of a row. NaN is a
-// maybe.
+// Returns a bit for each of the next 32 elements that may come before `last`: a fast rejection for most of a
+// row. NaN counts as maybe.
 template <class T>
 std::uint32_t maybe_before(const char* src, T last, Order order) {
   if constexpr (std::is_same_v<T, float>) {
@@ -143,7 +143,7 @@ std::uint32_t maybe_before(const char* src, T last, Order order) {
   }
 }
 
-// The first `wanted` entries of the row in order, sorted, at the front of `entries`.
+// Moves the first `wanted` entries of the row, sorted, to the front of `entries`.
 template <class T, class Entry>
 void select_first(std::vector<Entry>& entries, const char* src, std::int64_t count, std::int64_t wanted,
                   Order order) {
@@ -161,7 +161,7 @@ void select_first(std::vector<Entry>& entries, const char* src, std::int64_t cou
   for (; held < room; ++held)
     entries[static_cast<std::size_t>(held)] = Entry(ordered_key(value(held), order), held);
   keep_wanted();
-  // An entry found later has a greater index: with the last one's key it does not come before it.
+  // An entry found later has a larger index: with the same key as the last one, it does not come before it.
   const auto last = [&] { return entries[static_cast<std::size_t>(wanted - 1)]; };
   std::uint64_t bound = last().key();
   T bound_value = value(last().index());

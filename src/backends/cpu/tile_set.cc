@@ -22,14 +22,14 @@ namespace {
 struct Shape {
   int rows, vectors;
 };
-// What fills the vector registers: 32 of AVX-512, 16 of AVX2. Pairs keep two sums an element.
+// Register tiles that fill the vector registers: 32 of AVX-512, 16 of AVX2. Pairs need two sums per element.
 Shape shape_of(TileOrder order, Isa isa) {
   if (order == TileOrder::Amx) return {2, 2};
   if (order == TileOrder::Pairs) return isa == Isa::Avx512 ? Shape{4, 3} : Shape{3, 2};
   return isa == Isa::Avx512 ? Shape{8, 3} : Shape{6, 2};
 }
 
-// Whether there are tiles that turn b in registers.
+// Returns whether there are tiles that transpose b in registers.
 bool turns(TileOrder order, DType type) { return order != TileOrder::Amx && size_bytes(type) == 4; }
 
 std::string tile_name(TileOrder order, DType type, int rows, int columns, Isa isa) {
@@ -37,7 +37,7 @@ std::string tile_name(TileOrder order, DType type, int rows, int columns, Isa is
   return fmt::format("pel_tile_{}_{}_{}x{}_{}", kNames[static_cast<int>(order)], name(type), rows, columns,
                      codegen::name(isa));
 }
-// Rows and columns of a tile come in multiples of these.
+// Rows and columns of a tile are multiples of these.
 struct Units {
   int rows, columns;
 };
@@ -46,7 +46,7 @@ Units units_of(TileOrder order, DType type, Isa isa) {
   return {1, vector_bytes(isa) / static_cast<int>(size_bytes(type))};
 }
 std::string turning_tile_name(TileOrder order, DType type, int rows, Isa isa) {
-  return fmt::format("pel_tile_turning_{}_{}_{}_{}", order == TileOrder::Pairs ? "pairs" : "chain",
+  return fmt::format("pel_tile_transposing_{}_{}_{}_{}", order == TileOrder::Pairs ? "pairs" : "chain",
                      name(type), rows, codegen::name(isa));
 }
 void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
@@ -64,7 +64,7 @@ codegen::PelTileFn* find_tile(const std::string& name) {
   for (std::size_t i = 0; i < kPrebuiltTileCount; ++i) {
     if (kPrebuiltTiles[i].name == name) return kPrebuiltTiles[i].function;
   }
-  throw InternalError("no tile " + name);
+  throw InternalError("There is no prebuilt tile named " + name);
 }
 
 TileFamily make_family(DType dtype, Isa isa, bool with_amx) {

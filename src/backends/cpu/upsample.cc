@@ -1,5 +1,5 @@
-// Images of another size. Along each axis an element of the result is a weighted sum of one, two or four
-// neighbours; rows are made along the last axis first, then added up along the other.
+// Resampling of images. Along each axis an element of the result is a weighted sum of one, two or four
+// neighbours; rows are resampled along the last axis first, then summed along the other.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,13 +17,13 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;  // elements of the result that are worth a thread
+constexpr std::int64_t kGrain = 1 << 14;  // result elements per thread task
 constexpr int kMostTaps = 4;
 
 template <class T>
 using Value = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// What the elements along an axis are made of.
+// The source positions and weights of the elements along an axis.
 template <class V>
 struct AxisTable {
   int taps = 1;
@@ -31,7 +31,7 @@ struct AxisTable {
   std::vector<V> weights;
 };
 
-// The parts of a cubic convolution that are nearer than 1, and farther.
+// The cubic convolution kernel for distances below 1, and above.
 template <class V>
 V cubic_near(V x) {
   constexpr V a = V(-0.75);
@@ -45,10 +45,10 @@ V cubic_far(V x) {
 
 struct AxisCall {
   std::int64_t in, out;
-  double scale;  // 0: the sizes say it
+  double scale;  // 0: derived from the sizes
 };
 
-// Numbers are PyTorch's: mode 0 nearest, 1 linear, 2 cubic.
+// Follows PyTorch's formulas. Mode 0 is nearest, 1 linear, 2 cubic.
 template <class V>
 AxisTable<V> make_table(const AxisCall& axis, std::int64_t mode, bool align_corners) {
   const auto [in, out, given] = axis;
@@ -89,7 +89,7 @@ AxisTable<V> make_table(const AxisCall& axis, std::int64_t mode, bool align_corn
   return table;
 }
 
-// sum = weight x, and sum += weight x.
+// Computes sum = weight x for the first row, sum += weight x for others.
 __attribute__((target("avx2"))) std::int64_t add_row_vectors(float* sum, const float* x, float weight,
                                                              bool is_first, std::int64_t count) {
   const __m256 w = _mm256_set1_ps(weight);
@@ -112,7 +112,7 @@ void add_row(V* sum, const V* x, V weight, bool is_first, std::int64_t count) {
 
 constexpr std::int64_t kLanes = 8;
 
-// Four pixels of at least eight channels: those of the upper row first.
+// Blends four pixels of at least eight channels, those of the upper row first.
 __attribute__((target("avx2"))) void blend_four(const float* const* from, const float* row_weights,
                                                 const float* column_weights, float* to,
                                                 std::int64_t channels) {
@@ -170,7 +170,7 @@ class Resampler {
   }
   static V load(const char* at) { return static_cast<V>(load_as<T>(at)); }
 
-  // Row `h` of the input, made as long as a row of the result.
+  // Resamples row `h` of the input to the width of the result.
   void stretch_row(std::int64_t n, std::int64_t c, std::int64_t h, V* to) const {
     const char* const row = source(n, c, h, 0);
     const std::int64_t step = src_.strides[3] * kSize;
@@ -183,7 +183,7 @@ class Resampler {
     }
   }
 
-  // Rows that were stretched for one row of the result serve the next ones too.
+  // Resampled input rows are reused for the next rows of the result.
   void run_plane(std::int64_t n, std::int64_t c) const {
     const std::int64_t width = dst_.sizes[3];
     std::vector<V> room(static_cast<std::size_t>((kMostTaps + 1) * width));
@@ -194,7 +194,7 @@ class Resampler {
       V* const to = stores_sums ? reinterpret_cast<V*>(result(n, c, h, 0)) : sum;
       for (int t = 0; t < rows_.taps; ++t) {
         const auto i = static_cast<std::size_t>(h * rows_.taps + t);
-        // Neighbouring rows have places of their own, so none is overwritten that is still to be read.
+        // Adjacent rows have different slots, so no row is overwritten before its last use.
         const std::int64_t place = rows_.places[i], slot = place % kMostTaps;
         V* const row = room.data() + slot * width;
         if (held[slot] != place) {
@@ -208,7 +208,7 @@ class Resampler {
     }
   }
 
-  // Channels side by side: all of a pixel at once.
+  // Channels-last: all channels of a pixel at once.
   void run_pixels(std::int64_t n, std::int64_t h, std::vector<V>& room) const {
     const std::int64_t channels = dst_.sizes[1];
     V *const sum = room.data(), *const line = sum + channels, *const pixel = line + channels;
@@ -240,7 +240,7 @@ class Resampler {
     }
   }
 
-  // f32: eight channels at a time, the last ones once more where they are fewer.
+  // f32: eight channels at a time; the last group overlaps the previous one if it is shorter.
   __attribute__((target("avx2"))) void blend_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
     const float* from[kMostTaps * kMostTaps];
     const V* const row_weights = rows_.weights.data() + h * rows_.taps;

@@ -21,13 +21,13 @@ using scalar::ScalarExpr;
 using scalar::ScalarNode;
 using scalar::ScalarOp;
 
-// One kernel:
+// Emits one kernel as these blocks:
 //   entry   pointers, steps, params
-//   loop    the body for `lanes` elements; the last, partial round by a mask (AVX-512), or through copies of
-//           the operands' ends that are padded to whole vectors (AVX2, which has no masks for narrow
+//   loop    the body for `lanes` elements. The last, partial iteration uses a mask (AVX-512), or copies of
+//           the operands' tails that are padded to full vectors (AVX2, which has no masks for narrow
 //           elements)
 //   exit
-// Over runs, all but the first two lines of this is inside another loop, `run`.
+// The variant over runs wraps everything after `entry` in an outer loop, `run`.
 class KernelEmitter {
  public:
   enum class Form : std::uint8_t { Loop, Runs };
@@ -55,7 +55,7 @@ class KernelEmitter {
   void emit() {
     b_.SetInsertPoint(block("entry"));
     count_ = function_->getArg(0);
-    // Room is taken in the first block: elsewhere it would move the stack at run time.
+    // Allocas belong in the entry block: elsewhere they would adjust the stack at run time.
     if (form_ == Form::Loop) {
       for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i)
         copies_.push_back(
@@ -138,12 +138,12 @@ class KernelEmitter {
  private:
   struct Operand {
     DType dtype{};
-    bool steps = true;              // the folded output does not, nor what always repeats
+    bool steps = true;              // false for the reduced output and for inputs that always repeat
     Value* start = nullptr;         // first element
-    Value* step = nullptr;          // bytes an iteration
-    llvm::PHINode* here = nullptr;  // of this iteration
-    Value* place = nullptr;         // where this iteration loads or stores: here, or the padded copy
-    Value* padded = nullptr;        // AVX2: room for one iteration
+    Value* step = nullptr;          // bytes per iteration
+    llvm::PHINode* here = nullptr;  // pointer in this iteration
+    Value* place = nullptr;         // address this iteration loads or stores: here, or the padded copy
+    Value* padded = nullptr;        // AVX2: scratch for one iteration
     Value* copies = nullptr;        // of an input that always repeats
   };
 
@@ -162,7 +162,7 @@ class KernelEmitter {
   bool is_always_dense(std::size_t input) const {
     return form_ == Form::Runs ? input == 0 : (kernel_.dense >> input & 1) != 0;
   }
-  // Whether the loop moves on in an operand; the folded output stays.
+  // Returns whether the loop advances the operand's pointer; that of the reduced output stays.
   bool steps(std::size_t i) const {
     if (i < outputs_.size()) return !kernel_.fold || i > 0;
     return is_read(i - outputs_.size()) && !always_repeats(i - outputs_.size());
@@ -205,8 +205,8 @@ class KernelEmitter {
     b_.CreateRetVoid();
   }
 
-  // A repeated input becomes a vector of copies that the loop reads without moving on: the same loop serves
-  // tensors and numbers.
+  // A repeated input becomes a vector of copies that the loop reads without advancing: the same loop serves
+  // tensors and scalars.
   void open_operand(std::size_t i) {
     Operand operand;
     operand.dtype = dtype(i);
@@ -266,7 +266,7 @@ class KernelEmitter {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining_,
                                     b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes)));
   }
-  // The low `remaining` bits, as a mask register wants them.
+  // Returns a mask with the low `remaining` bits set.
   Value* bit_mask() {
     Value* bits =
         b_.CreateLShr(b_.getInt64(~std::uint64_t{0}), b_.CreateSub(b_.getInt64(64), in_this_round()));
@@ -329,7 +329,7 @@ class KernelEmitter {
                        : b_.CreateAlignedLoad(type, operand.place, llvm::Align(1));
     return expr_.from_memory(operand.dtype, raw);
   }
-  // A fold is as fast as memory, and the processor's own fetching stops at pages.
+  // A reduction is memory-bound, and the hardware prefetcher stops at page boundaries.
   void fetch_ahead() {
     constexpr std::int64_t kPage = 4096, kLine = 64;
     const Operand& operand = operands_[outputs_.size()];
@@ -393,12 +393,12 @@ class KernelEmitter {
   std::vector<DType> outputs_;
   llvm::Function* function_ = nullptr;
   Value* count_ = nullptr;
-  std::vector<Value*> data_;       // first elements: of this run
+  std::vector<Value*> data_;       // pointers to the first elements of this run
   std::vector<Value*> run_steps_;  // bytes
   llvm::PHINode* run_ = nullptr;
   std::vector<Operand> operands_;
   std::vector<Value*> copies_;  // of inputs that repeat
-  std::vector<Value*> padded_;  // AVX2: room for the last round
+  std::vector<Value*> padded_;  // AVX2: scratch for the last iteration
   std::vector<Value*> params_;
   llvm::PHINode* at_ = nullptr;
   Value* remaining_ = nullptr;

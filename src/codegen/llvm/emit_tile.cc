@@ -62,7 +62,7 @@ class TileEmitter {
     return static_cast<std::size_t>(tile_.rows) * static_cast<std::size_t>(tile_.columns);
   }
 
-  // Vector v of row r of a matrix of sums.
+  // Returns the address of vector v of row r of a matrix of sums.
   Value* place(Value* base, Value* row, int r, int v) {
     return moved(moved(base, b_.CreateMul(row, constant(r))), v * vector_size());
   }
@@ -87,7 +87,7 @@ class TileEmitter {
                        {place, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
   }
 
-  // `then` makes vectors where the pointer is not null; they join those of `otherwise`.
+  // Emits `then` if the pointer is not null; phi nodes merge its vectors with those of `otherwise`.
   template <class F>
   Vectors where_given(Value* given, const Vectors& otherwise, F&& then) {
     llvm::BasicBlock *from = b_.GetInsertBlock(), *yes = block("given"), *next = block("next");
@@ -106,7 +106,7 @@ class TileEmitter {
     return joined;
   }
 
-  // While at + step <= end: at, b and the sums go through `body(at, b, sums)`.
+  // Emits a loop: while at + step <= end, `body(at, b, sums)` updates at, b and the sums.
   struct Looped {
     Value *at, *b;
     Vectors values;
@@ -141,13 +141,13 @@ class TileEmitter {
     return {at, b, values};
   }
 
-  // Element `at` + `ahead` of a row, in all lanes.
+  // Broadcasts element `at` + `ahead` of a row to all lanes.
   Value* element(Value* row, Value* at, std::int64_t ahead) {
     Value* place = moved(b_.CreateGEP(element_, row, at), ahead * size_bytes(tile_.type));
     return b_.CreateVectorSplat(static_cast<unsigned>(lanes_),
                                 b_.CreateAlignedLoad(element_, place, llvm::Align(1)));
   }
-  // The products of one k, added to `sums` from `first` on.
+  // Adds the products of one k to `sums` from `first` on.
   void multiply_add(const std::vector<Value*>& rows, Value* at, std::int64_t ahead, Value* b, Vectors& sums,
                     std::size_t first = 0) {
     Vectors columns;
@@ -175,7 +175,7 @@ class TileEmitter {
   }
 
   void emit_chain() {
-    constexpr std::int64_t kUnroll = 4, kAhead = 20;  // of k
+    constexpr std::int64_t kUnroll = 4, kAhead = 20;  // in elements of k
     const std::vector<Value*> rows = row_places();
     Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
           *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row));
@@ -196,7 +196,7 @@ class TileEmitter {
     end_chain(all.values, row);
   }
 
-  // Where the chains begin: at zero, or where they were left.
+  // Returns the initial accumulators: zeros, or those of the previous call.
   Vectors sums_so_far(Value* row) {
     Value* chain = pointer(offsetof(PelTileCall, chain));
     return where_given(chain, Vectors(sums(), zero()), [&] {
@@ -235,7 +235,7 @@ class TileEmitter {
                             });
     end_chain(all.values, row);
   }
-  // Pairs of bf16 are turned like elements of four bytes, and taken apart then. A block of k is a line.
+  // Pairs of bf16 are transposed like 4-byte elements, then separated. A block of k is one cache line.
   void emit_turning_pairs() {
     const std::vector<Value*> rows = row_places();
     const Turning t(*this, 2);
@@ -262,7 +262,7 @@ class TileEmitter {
              });
     end_chain(all.values, row);
   }
-  // The bf16 at even or at odd k of each pair, as f32.
+  // Extracts the bf16 at even or at odd k of each pair, as f32.
   Value* half_of_pairs(Value* pairs, int which) {
     auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes_));
     Value* bits = b_.CreateBitCast(pairs, words);
@@ -270,7 +270,7 @@ class TileEmitter {
     return b_.CreateBitCast(bits, vector_);
   }
 
-  // What turning tiles read of their call; `size` is the bytes of an element of b.
+  // The arguments that transposing tiles read; `size` is the size of an element of b in bytes.
   struct Turning {
     Turning(TileEmitter& e, std::int64_t element_size)
         : size(element_size),
@@ -283,7 +283,8 @@ class TileEmitter {
     std::int64_t size;
     Value *b_step, *group_step, *depth, *next, *panel, *panel_step;
   };
-  // The places of all columns at one k; what lies some lines behind is fetched, be it in the next call.
+  // Returns the addresses of all columns at one k. Prefetches some lines ahead, also into the next call's
+  // operand.
   std::vector<Value*> fetched_columns(const Turning& t, Value* at, Value* here) {
     const std::int64_t distance = 256 / t.size;
     Value *far = b_.CreateAdd(at, constant(distance)), *over = b_.CreateSub(far, t.depth);
@@ -292,7 +293,7 @@ class TileEmitter {
     for (Value* column : columns_from(ahead, t.b_step, t.group_step)) fetch(column);
     return columns_from(here, t.b_step, t.group_step);
   }
-  // Vector i is of k `at` + `first` + i `step`.
+  // Stores the transposed vectors to `panel`. Vector i belongs to k = `at` + `first` + i * `step`.
   void leave_copy(const Turning& t, const Vectors& turned, Value* at, std::int64_t first,
                   std::int64_t step = 1) {
     where_given(t.panel, {}, [&] {
@@ -311,7 +312,7 @@ class TileEmitter {
             multiplied(element(rows[r], at, first + static_cast<std::int64_t>(i) * step), turned[i], sums[r]);
     }
   }
-  // In groups of four, which one address with a scaled index reaches.
+  // Groups of four columns share one base register: scaled-index addressing reaches all of them.
   std::vector<Value*> columns_from(Value* first, Value* step, Value* group_step) {
     std::vector<Value*> columns;
     for (std::int64_t c = 0; c < lanes_; ++c) {
@@ -320,8 +321,8 @@ class TileEmitter {
     }
     return columns;
   }
-  // For half a vector's elements of k from `first` on, that k of all columns. Columns come in with loads of
-  // half a vector; the shuffles of 4 by 4 stay within 128 bits.
+  // Transposes half a vector's elements of k, starting at `first`: result i holds that k of all columns.
+  // Columns are loaded half a vector at a time; the 4x4 shuffles stay within 128-bit lanes.
   Vectors turn(const std::vector<Value*>& columns, std::int64_t first) {
     const std::int64_t half = lanes_ / 2;
     auto* half_vector = llvm::FixedVectorType::get(element_, static_cast<unsigned>(half));
@@ -331,7 +332,7 @@ class TileEmitter {
     };
     std::vector<int> both;
     for (int i = 0; i < lanes_; ++i) both.push_back(i);
-    // Within each 128 bits: the elements of x and y that `picked` names, 0 to 3 of x and 4 to 7 of y.
+    // Within each 128-bit lane: the elements of x and y that `picked` names, 0 to 3 of x and 4 to 7 of y.
     const auto mixed = [&](Value* x, Value* y, std::initializer_list<int> picked) {
       std::vector<int> mask;
       for (int quad = 0; quad < lanes_; quad += 4) {
@@ -349,7 +350,7 @@ class TileEmitter {
                      mixed(b, d, {2, 3, 6, 7})};
     };
     if (lanes_ == 8) return turn_quads(0, 4);
-    // Quads of columns 0 and 4, and of 8 and 12; in each, k 0 to 3 beside k 4 to 7.
+    // Quads of columns 0 and 4, and of 8 and 12; in each, k 0 to 3 next to k 4 to 7.
     const Vectors low = turn_quads(0, 4), high = turn_quads(8, 4);
     Vectors turned;
     for (const int odd : {0, 1}) {
@@ -370,7 +371,7 @@ class TileEmitter {
     Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
           *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row)),
           *out = pointer(offsetof(PelTileCall, out));
-    // The elements stay in memory, since twice their number of chains fills the registers.
+    // The accumulators stay in memory, because the two chains per element fill the registers.
     const Vectors begun = sums_so_far(row);
     each([&](int r, int v, std::size_t i) { store(begun[i], place(out, row, r, v)); });
     Value *steps = b_.CreateMul(b_step, constant(kUnroll)),

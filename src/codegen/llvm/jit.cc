@@ -22,11 +22,11 @@ using llvm::orc::LLJIT;
 
 template <class T>
 T take(llvm::Expected<T> result) {
-  if (!result) throw InternalError("compiling in process: " + llvm::toString(result.takeError()));
+  if (!result) throw InternalError("In-process compilation failed: " + llvm::toString(result.takeError()));
   return std::forward<T>(*result);
 }
 void check(llvm::Error error) {
-  if (error) throw InternalError("compiling in process: " + llvm::toString(std::move(error)));
+  if (error) throw InternalError("In-process compilation failed: " + llvm::toString(std::move(error)));
 }
 
 // JITLink's memory manager maps a segment writable, fills it, and only then makes it executable.
@@ -44,7 +44,7 @@ std::unique_ptr<LLJIT> make_jit() {
   return take(builder.create());
 }
 
-// Never destroyed: kernels may run until the process ends.
+// Never destroyed, because kernels may run until the process ends.
 LLJIT& jit() {
   static LLJIT* const instance = [] {
     for (const Isa isa : {Isa::Avx2, Isa::Avx512}) make_target_machine(isa);  // registers the target first
@@ -53,7 +53,7 @@ LLJIT& jit() {
   return *instance;
 }
 
-// A target machine is not for two threads at once; making one costs less than compiling a kernel.
+// A target machine is not thread-safe; creating one costs less than compiling a kernel.
 class Machines {
  public:
   std::unique_ptr<llvm::TargetMachine> take(Isa isa) {
@@ -92,7 +92,7 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
   auto object = compile_object(*machine, *module);
   machines().give(isa, std::move(machine));
 
-  // A dynamic library of its own for each module, so that names are free to repeat. It finds memcpy and fmod
+  // Each module has a JITDylib of its own, so names may repeat. It resolves memcpy and fmod
   // in the process.
   static std::atomic<std::uint64_t> next{0};
   LLJIT& linker = jit();

@@ -16,7 +16,7 @@
 namespace pel::cpu {
 namespace {
 
-// What the kernels point into.
+// The memory that the kernels point into.
 struct Loops {
   std::deque<std::string> names;
   std::deque<LoopCode> codes;
@@ -24,12 +24,12 @@ struct Loops {
   std::optional<codegen::CompiledKernels> compiled;
 };
 
-// All loops of a graph, each code once: layers of a model are alike.
+// All loops of a graph. Equal code is compiled once: the layers of a model are alike.
 class LoopList {
  public:
   explicit LoopList(codegen::Isa isa) : isa_(isa) {}
 
-  // Its function is `*to` when all are compiled.
+  // Sets `*to` to the function once all loops are compiled.
   const codegen::LoopKernel& add(const KernelSpec& spec, codegen::PelLoopFn** to) {
     const auto [known, is_new] = by_content_.emplace(spec.content(), kernels_.size());
     if (is_new) kernels_.push_back(spec.lower(isa_));
@@ -53,7 +53,7 @@ class LoopList {
 void fill_loop(LoopCode& code, const std::string& name, const scalar::ScalarExpr& body, codegen::Isa isa,
                LoopList& list) {
   PEL_CHECK(body.results.size() + body.inputs.size() <= kMostLoopOperands, InternalError,
-            "a loop has at most {} operands", kMostLoopOperands);
+            "a fused loop may have at most {} operands", kMostLoopOperands);
   const KernelSpec spec{.name = name, .body = body};
   code.grain = grain_of(codegen::cost_per_element(list.add(spec, &code.function), isa));
   code.output_count = static_cast<int>(body.results.size());
@@ -65,7 +65,7 @@ void fill_loop(LoopCode& code, const std::string& name, const scalar::ScalarExpr
 
 codegen::PelLoopFn* prebuilt(const std::string& name, codegen::Isa isa) {
   const PrebuiltKernel* found = find_prebuilt(name);
-  PEL_CHECK(found != nullptr, InternalError, "there is no loop {}", name);
+  PEL_CHECK(found != nullptr, InternalError, "there is no prebuilt loop named {}", name);
   return found->function[static_cast<int>(isa)];
 }
 
@@ -73,14 +73,14 @@ void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, cod
                LoopList& list) {
   PEL_CHECK(rows.inputs.size() <= kMostRowInputs && rows.outputs.size() <= kMostRowOutputs &&
                 rows.folds.size() <= kMostRowFolds && rows.stages.size() <= kMostRowStages,
-            InternalError, "a kernel over rows has more parts than there is room for");
+            InternalError, "a fused row op exceeds the limits of the row driver");
   code.value = rows.value;
   code.input_count = static_cast<int>(rows.inputs.size());
   std::copy(rows.inputs.begin(), rows.inputs.end(), code.inputs);
-  const std::size_t elements = rows.inputs.size() + rows.stages.size();  // then values, one a row
+  const std::size_t elements = rows.inputs.size() + rows.stages.size();  // then values, one per row
   const bool by_rows = std::ranges::none_of(
       rows.folds, [](const RowLoops::Fold& fold) { return fold.accumulate.has_value(); });
-  // No function moves before all are there.
+  // Sized in advance, because the list stores addresses of the functions.
   code.stages.resize(rows.stages.size());
   code.folds.resize(rows.folds.size());
   code.outputs.resize(rows.outputs.size());
@@ -95,7 +95,7 @@ void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, cod
       spec.dense = ((std::uint64_t{1} << elements) - 1) & (~std::uint64_t{0} << rows.inputs.size());
     }
     list.add(spec, &to);
-    // Beside elements, loops read values, which they are always given.
+    // Loops also read values, which are always passed.
     return spec.reads() & ((std::uint64_t{1} << elements) - 1);
   };
   for (std::size_t i = 0; i < rows.stages.size(); ++i) {
@@ -132,7 +132,7 @@ void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, cod
 
 CompiledLoops compile_loops(const std::vector<LoopSource>& sources) {
   const std::optional<codegen::Isa> isa = active_isa();
-  PEL_CHECK(isa, InternalError, "loops are compiled for AVX2 and AVX-512, and this processor has neither");
+  PEL_CHECK(isa, InternalError, "compiled loops need AVX2 or AVX-512, and this processor has neither");
   const auto loops = std::make_shared<Loops>();
   LoopList list(*isa);
   CompiledLoops result;

@@ -1,6 +1,10 @@
-// Convolutions on oneDNN. It is given images whose channels lie side by side, which all its fast
-// implementations take; others are turned on the way in and out, a piece at a time. A piece is some images,
-// or some rows of one: by the sizes alone. Weights are brought into the engine's order once a call.
+// Convolutions on oneDNN. All its fast implementations take channels-last images; other layouts are
+// transposed on the way in and out, a piece at a time. A piece is some images, or some rows of one, chosen by
+// the sizes alone. Weights are reordered to oneDNN's layout once per call.
+//
+// Parts: Split divides a call into pieces; describe_piece and Prepared create the primitives, which a
+// thread-local Cache holds; Rows copies rows in and out; Reordered describes the reordered weights and bias;
+// run, supports, predict and describe_call form the kernel.
 #include "backends/cpu/onednn/convolution.h"
 
 #include <algorithm>
@@ -26,12 +30,12 @@ using dnnl::memory;
 
 memory::data_type type_of(DType dtype) { return static_cast<memory::data_type>(type_number(dtype)); }
 
-// Some images and some rows of the result, along the first spatial axis; and the rows of the input that they
-// see, with what is padded before and after.
+// Some images and some rows of the result along the first spatial axis, and the input rows that they read,
+// with the padding before and after.
 struct Piece {
   std::int64_t first_image, images, first_row, rows;
   std::int64_t first_in, in_rows, before, after;
-  // Pieces that one primitive serves.
+  // Returns whether one primitive serves both pieces.
   bool looks_like(const Piece& other) const {
     return images == other.images && rows == other.rows && in_rows == other.in_rows &&
            before == other.before && after == other.after;
@@ -40,7 +44,7 @@ struct Piece {
 
 int first_axis(const ConvCall& c) { return kSpatialAxes - c.spatial_rank; }
 
-// Nanoseconds on one core. Operations a nanosecond are those of large images on a server core of 2023.
+// Nanoseconds on one core. FLOP per nanosecond are those of large images on a server core of 2023.
 constexpr double kCallNs = 4000;
 double rate_of(DType dtype) {
   const bool wide = active_isa() == codegen::Isa::Avx512;
@@ -48,7 +52,7 @@ double rate_of(DType dtype) {
   return wide ? (dtype == kBF16 ? 1000 : 165) : 20;
 }
 double arithmetic_ns(const ConvCall& c) {
-  // Of one channel at a time: as fast as memory.
+  // Depthwise is memory-bound.
   return c.is_depthwise() ? c.flops() / 40 : c.flops() / rate_of(c.dtype);
 }
 
@@ -119,7 +123,7 @@ Key key_of(const ConvCall& c) {
   return key;
 }
 
-// [images, channels, rows, …], channels last.
+// Describes [images, channels, rows, …], channels last.
 memory::desc image_desc(const ConvCall& c, std::int64_t images, std::int64_t channels, std::int64_t rows,
                         bool is_input) {
   memory::dims sizes = {images, channels};
@@ -137,7 +141,8 @@ memory::dims weight_sizes(const ConvCall& c) {
   for (int i = first_axis(c); i < kSpatialAxes; ++i) sizes.push_back(c.axes[i].kernel);
   return sizes;
 }
-// As they lie. Those of a transposed convolution were turned for our own kernels (convolution.h).
+// Describes the weights in place. Those of a transposed convolution were flipped for our own kernels
+// (convolution.h).
 memory::desc weights_as_given(const ConvCall& c) {
   memory::dims strides = {c.weight.channel, c.weight_in};
   if (c.groups > 1) strides.insert(strides.begin(), c.weight.batch);
@@ -145,7 +150,7 @@ memory::desc weights_as_given(const ConvCall& c) {
     strides.push_back(c.transposed ? -c.weight.axis[i] : c.weight.axis[i]);
   const memory::dims sizes = weight_sizes(c);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 1) strides[i] = 1;  // may have been anything
+    if (sizes[i] == 1) strides[i] = 1;  // the stride of a size-1 axis is arbitrary
   }
   return {sizes, type_of(c.dtype), strides};
 }
@@ -160,7 +165,7 @@ struct Description {
   dnnl::primitive primitive;
 };
 
-// Nothing where oneDNN has no implementation. `weights` may be of any format.
+// Returns none if oneDNN has no implementation. `weights` may have format `any`.
 std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, const memory::desc& weights) {
   memory::dims strides, dilates, before, after;
   for (int i = first_axis(c); i < kSpatialAxes; ++i) {
@@ -195,7 +200,7 @@ std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, con
   return Description{made, dnnl::convolution_forward(made)};
 }
 
-// oneDNN 3.2 crashes while it prepares bf16 for a window that sees nothing of the input, or forgets the bias.
+// oneDNN 3.2 crashes in preparing bf16 for a window entirely in the padding, or omits the bias.
 bool every_window_sees_the_input(const ConvCall& c) {
   for (const ConvAxis& a : c.axes) {
     for (std::int64_t o = 0; o < a.out; ++o) {
@@ -210,7 +215,7 @@ bool every_window_sees_the_input(const ConvCall& c) {
   return true;
 }
 
-// The primitives of a call: one for each kind of piece. Belongs to one thread.
+// The primitives of a call, one per kind of piece. Belongs to one thread.
 class Prepared {
  public:
   explicit Prepared(const ConvCall& c) {
@@ -242,7 +247,7 @@ class Prepared {
   bool prepare(const ConvCall& c, const Split& split) {
     kinds_.clear();
     by_rows_ = split.by_rows();
-    // A piece from the middle: most look like it.
+    // A piece from the middle, like most others.
     if (!add(c, split[split.count() / 2], {weight_sizes(c), type_of(c.dtype), memory::format_tag::any}))
       return false;
     for (std::int64_t i = 0; i < split.count(); ++i) {
@@ -277,7 +282,7 @@ class Prepared {
     if (kinds_.empty()) {
       name_ = made.impl_info_str();
       weights_ = made.query_md(dnnl::query::weights_md, 0);
-    } else if (name_ != made.impl_info_str()) {  // these weights suit no fast one
+    } else if (name_ != made.impl_info_str()) {  // no fast implementation supports this weight format
       kinds_.clear();
       return false;
     }
@@ -297,7 +302,7 @@ class Prepared {
   BoundPrimitive reorder_;
 };
 
-// What belongs to one thread.
+// The state of one thread.
 class Cache {
  public:
   static Cache& of_thread() {
@@ -318,7 +323,7 @@ class Cache {
   PreparedCache<Key, Prepared> prepared_;
 };
 
-// Rows of an image, dense with channels last, from or to where they lie.
+// Copies rows of an image to or from a dense channels-last block.
 class Rows {
  public:
   Rows(const ConvCall& c, bool is_input)
@@ -348,7 +353,7 @@ class Rows {
     std::int64_t sizes[kSpatialAxes] = {sizes_[0], sizes_[1], sizes_[2]};
     sizes[axis] = rows;
     const std::int64_t step = flat_step(image_, sizes);
-    // All positions at once where their strides allow, else row by row.
+    // All positions at once if their strides permit it, else row by row.
     const std::int64_t run = step != 0 ? sizes[0] * sizes[1] * sizes[2] : sizes[2];
     for (std::int64_t n = 0; n < images; ++n) {
       char* const begin = at(first_image + n, first_row);
@@ -392,7 +397,7 @@ void run_piece(const ConvCall& c, const Piece& p, const Rows& src, const Rows& d
   if (!dst.is_dense()) dst.copy<false>(to, p.first_image, p.images, p.first_row, p.rows);
 }
 
-// What the engine wants otherwise than it is given: weights in an order of its own, then a dense bias.
+// Operands that oneDNN needs in another layout: weights in its own format, then a dense bias.
 struct Reordered {
   Reordered(const ConvCall& c, const Prepared& prepared) {
     const std::int64_t channels = c.groups * c.out_channels;
@@ -400,7 +405,7 @@ struct Reordered {
     if (c.bias != nullptr && c.bias_step != 1 && channels > 1) bias_bytes = channels * size_bytes(c.dtype);
   }
   std::int64_t bytes() const { return weight_bytes + bias_bytes; }
-  std::int64_t weight_bytes = 0, bias_bytes = 0;  // 0: as given
+  std::int64_t weight_bytes = 0, bias_bytes = 0;  // 0: used in place
 };
 std::uint64_t scratch_of_convolution(const KernelArgs& args) {
   const ConvCall c(args);
@@ -436,7 +441,7 @@ void run(Stream&, const KernelArgs& args) {
   });
 }
 
-// Whether no two indices of the weights meet in one element.
+// Returns whether no two indices of the weights alias one element.
 bool weights_lie_apart(const ConvCall& c) {
   for (int i = 0; i < kSpatialAxes; ++i) {
     if (c.axes[i].kernel > 1 && c.weight.axis[i] == 0) return false;
@@ -448,9 +453,9 @@ bool weights_lie_apart(const ConvCall& c) {
 Support supports(const KernelArgs& args) {
   const ConvCall c(args);
   if (c.dtype != kF32 && c.dtype != kBF16 && c.dtype != kF16)
-    return Support::no("oneDNN convolves f32, bf16 and f16");
-  if (c.depth() == 0) return Support::no("there is nothing to multiply");
-  if (!weights_lie_apart(c)) return Support::no("the weights repeat elements");
+    return Support::no("oneDNN convolutions support only f32, bf16 and f16");
+  if (c.depth() == 0) return Support::no("the convolution is empty");
+  if (!weights_lie_apart(c)) return Support::no("the weights have overlapping elements");
   if (!Cache::of_thread().get(c).is_usable())
     return Support::no("oneDNN has no fast implementation for this dtype and window on this processor");
   return Support::yes();

@@ -51,7 +51,7 @@ struct TileKernel {
   // b is dense along k, and is transposed in registers when it is loaded. depth is a multiple of the vector
   // length. Supports one vector of columns: chains of 4-byte elements, or pairs, where b is bf16 and depth a
   // multiple of kPairDepth.
-  bool turns = false;
+  bool transposes = false;
 };
 
 }  // namespace pel::codegen

@@ -9,19 +9,19 @@
 namespace pel::scalar {
 namespace {
 
-struct OpFacts {
+struct OpInfo {
   std::string_view name;
   int arity;
 };
 // In the order of ScalarOp.
-constexpr OpFacts kFacts[] = {
+constexpr OpInfo kOpInfo[] = {
     {"input", 0}, {"param", 0},  {"constant", 0}, {"add", 2},         {"sub", 2},    {"mul", 2}, {"div", 2},
     {"rem", 2},   {"neg", 1},    {"abs", 1},      {"min", 2},         {"max", 2},    {"fma", 3}, {"sqrt", 1},
     {"floor", 1}, {"ceil", 1},   {"trunc", 1},    {"round", 1},       {"and", 2},    {"or", 2},  {"xor", 2},
     {"not", 1},   {"shl", 2},    {"shr", 2},      {"shr_logical", 2}, {"eq", 2},     {"ne", 2},  {"lt", 2},
     {"le", 2},    {"select", 3}, {"cast", 1},     {"bitcast", 1},     {"lookup", 1},
 };
-static_assert(std::size(kFacts) == kScalarOpCount);
+static_assert(std::size(kOpInfo) == kScalarOpCount);
 
 bool is_half(DType type) { return type == kF16 || type == kBF16; }
 bool is_wide_float(DType type) { return type == kF32 || type == kF64; }
@@ -105,8 +105,8 @@ const char* broken_rule(const ScalarExpr& expr, std::size_t i) {
 
 }  // namespace
 
-std::string_view name(ScalarOp op) { return kFacts[static_cast<int>(op)].name; }
-int arity(ScalarOp op) { return kFacts[static_cast<int>(op)].arity; }
+std::string_view name(ScalarOp op) { return kOpInfo[static_cast<int>(op)].name; }
+int arity(ScalarOp op) { return kOpInfo[static_cast<int>(op)].arity; }
 
 // Returns whether a node reports a divisor of 0: integer divisions do, even if the quotient is unused.
 static bool reports_zero(const ScalarNode& node) {
@@ -198,14 +198,14 @@ Term ScalarBuilder::bits(DType type, std::uint64_t bits) {
 }
 
 Term ScalarBuilder::node(ScalarOp op, DType type, std::initializer_list<Term> args) {
-  ScalarNode made{op, type, {-1, -1, -1}, 0};
+  ScalarNode created{op, type, {-1, -1, -1}, 0};
   int i = 0;
   for (const Term& arg : args) {
     PEL_ASSERT(&arg.builder() == this, "terms must belong to one expression");
-    made.args[i++] = arg.id();
+    created.args[i++] = arg.id();
   }
   PEL_ASSERT(i == arity(op), "the number of arguments must match the operation");
-  return add(made);
+  return add(created);
 }
 
 Term ScalarBuilder::lookup(DType type, ArrayView<double> values, Term index) {

@@ -38,7 +38,7 @@ Dim SymbolicSizes::new_atom(Expression atom) {
   atom.is_atom = true;
   atom.sum = {{1, {number}}};
   expressions_.push_back(std::move(atom));
-  numbers_.emplace(atom_text(number), number);
+  ids_.emplace(atom_text(number), number);
   return Dim::from_symbol(number);
 }
 
@@ -65,7 +65,7 @@ Dim SymbolicSizes::intern(Polynomial sum) {
   expression.sum = std::move(sum);
   const auto number = static_cast<std::uint32_t>(expressions_.size());
   expressions_.push_back(std::move(expression));
-  const auto [known, is_new] = numbers_.emplace(text(Dim::from_symbol(number)), number);
+  const auto [known, is_new] = ids_.emplace(text(Dim::from_symbol(number)), number);
   if (!is_new) expressions_.pop_back();
   return Dim::from_symbol(known->second);
 }
@@ -132,7 +132,7 @@ Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
   atom.hint = plain.value();
   atom.never_negative = is_never_negative(b) && (op == DimOp::Mod || is_never_negative(a));
   const std::string key = quotient_text(op, a, b);
-  if (const auto known = numbers_.find(key); known != numbers_.end()) return Dim::from_symbol(known->second);
+  if (const auto known = ids_.find(key); known != ids_.end()) return Dim::from_symbol(known->second);
   return new_atom(std::move(atom));
 }
 

@@ -80,7 +80,7 @@ class SymbolicSizes final : public DimContext {
   std::string quotient_text(detail::DimOp op, Dim left, Dim right) const;
 
   std::vector<Expression> expressions_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;  // by canonical text
+  std::unordered_map<std::string, std::uint32_t> ids_;  // by canonical text
   std::vector<SizeGuard> guards_;
   std::unordered_map<std::uint32_t, Signs> known_signs_;  // of the differences that guards have fixed
   std::vector<std::int64_t> generic_values_, hints_;      // of symbols

@@ -1,4 +1,4 @@
-// Pooling and resampling against plain loops in double, over dtypes, layouts and windows drawn at random.
+// Checks pooling and resampling against plain loops in double, over random dtypes, layouts and windows.
 #include <cmath>
 #include <random>
 
@@ -15,10 +15,10 @@
 namespace pel {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Ints = std::vector<std::int64_t>;
 
 // [batch, channels, height, width], with some equal elements; channels last, with gaps, or row-major.
-Tensor image(const Numbers& sizes, DType dtype, int layout, std::uint64_t seed) {
+Tensor image(const Ints& sizes, DType dtype, int layout, std::uint64_t seed) {
   Generator generator(seed);
   const Tensor values = to_copy(
       randint(dtype == kU8 ? 0 : -9, 10, {sizes[0], sizes[1], sizes[2], sizes[3]}, {}, generator), dtype);
@@ -39,8 +39,8 @@ std::vector<double> doubles_of(const Tensor& t) {
 }
 
 struct PoolCase {
-  Numbers sizes;
-  Numbers kernel, stride, padding, dilation;
+  Ints sizes;
+  Ints kernel, stride, padding, dilation;
   bool ceil = false;
   int layout = 0;
   DType dtype = kF32;
@@ -76,7 +76,7 @@ PoolCase random_case(std::mt19937& random, bool dilates) {
   }
 }
 
-// Calls f(n and channel, oh, ow, elements of the window in order with their places, size with padding).
+// Calls f(n and channel, oh, ow, elements of the window in order with their indices, size with padding).
 template <class F>
 void for_windows(const PoolCase& c, const std::vector<double>& x, F&& f) {
   struct Element {
@@ -106,7 +106,7 @@ void for_windows(const PoolCase& c, const std::vector<double>& x, F&& f) {
   }
 }
 
-TEST(Pooling, TheGreatestOfEachWindowAndItsPlace) {
+TEST(Pooling, TheMaxOfEachWindowAndItsIndex) {
   std::mt19937 random(1);
   for (std::int64_t i = 0; i < 600 / test::test_share(); ++i) {
     PoolCase c = random_case(random, true);
@@ -148,13 +148,13 @@ TEST(Pooling, TheMeanOfEachWindow) {
                                             : 0x1p-7;
     bool right = true;
     for_windows(c, doubles_of(x), [&](std::int64_t at, const auto& window, std::int64_t with_padding) {
-      double sum = 0;  // of small whole numbers: exact
+      double sum = 0;  // of small integers: exact
       for (const auto& element : window) sum += element.value;
       const double count = divisor                          ? static_cast<double>(*divisor)
                            : counts == CountIncludePad::Yes ? static_cast<double>(with_padding)
                                                             : static_cast<double>(window.size());
-      const double got = means[static_cast<std::size_t>(at)];
-      right = right && (window.empty() || std::abs(got - sum / count) <= digits * std::abs(sum / count));
+      const double actual = means[static_cast<std::size_t>(at)];
+      right = right && (window.empty() || std::abs(actual - sum / count) <= digits * std::abs(sum / count));
     });
     EXPECT_TRUE(right) << c.name();
   }
@@ -162,7 +162,7 @@ TEST(Pooling, TheMeanOfEachWindow) {
 
 TEST(Pooling, AdaptiveWindowsCoverTheInput) {
   for (const int layout : {0, 1, 2}) {
-    for (const Numbers& out : {Numbers{1, 1}, Numbers{2, 3}, Numbers{5, 7}, Numbers{9, 20}}) {
+    for (const Ints& out : {Ints{1, 1}, Ints{2, 3}, Ints{5, 7}, Ints{9, 20}}) {
       const Tensor x = image({2, 19, 7, 11}, kF32, layout, 5);
       const std::vector<double> values = doubles_of(x);
       const std::vector<double> means = doubles_of(adaptive_avg_pool2d(x, {out[0], out[1]}));
@@ -202,14 +202,14 @@ TEST(Pooling, ANaNWins) {
   }
 }
 
-TEST(Pooling, GradientsGoWhereTheElementsCameFrom) {
+TEST(Pooling, GradientsGoToTheSourceElements) {
   const Tensor x = image({2, 3, 6, 7}, kF64, 0, 3);
   const auto [values, places] = max_pool2d_with_indices(x, {2}, {2});
   const Tensor of_max = max_pool2d_with_indices_backward(ones(values.sizes(), kF64), x, {2}, {2}, {0}, {1},
                                                          CeilMode::No, places);
   EXPECT_EQ(sum(of_max).item().to_double(), static_cast<double>(values.numel().value()));
   EXPECT_EQ(sum(of_max * x).item().to_double(), sum(values).item().to_double());
-  // A mean is linear: its gradient along a direction is its value there.
+  // A mean is linear: its directional derivative is its value for the direction.
   const Tensor direction = image({2, 3, 6, 7}, kF64, 0, 4);
   const Tensor grad = image({2, 3, 3, 4}, kF64, 1, 5);
   EXPECT_NEAR(
@@ -223,7 +223,7 @@ TEST(Pooling, GradientsGoWhereTheElementsCameFrom) {
               sum(adaptive_avg_pool2d(direction, {4, 5}) * small).item().to_double(), 1e-9);
 }
 
-TEST(Upsample, AnImageOfOneNumberStaysOne) {
+TEST(Upsample, AConstantImageStaysConstant) {
   for (const int layout : {0, 1, 2}) {
     for (const DType dtype : {kF32, kF64, kBF16, kF16}) {
       const Tensor x = image({2, 9, 5, 4}, dtype, layout, 1).fill_(3);
@@ -237,7 +237,7 @@ TEST(Upsample, AnImageOfOneNumberStaysOne) {
   }
 }
 
-TEST(Upsample, LinesStayLines) {
+TEST(Upsample, LinearRampsStayLinear) {
   const Tensor x = arange(20, kF64).view({1, 1, 4, 5});
   const Tensor y = upsample_bilinear2d(x, {7, 9}, AlignCorners::Yes);
   for (std::int64_t h = 0; h < 7; ++h) {

@@ -1,4 +1,4 @@
-// Scalar expressions: what may be built, how they print, and what each operation means.
+// Scalar expressions: construction rules, printing, and the semantics of each operation.
 #include "ir/scalar.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ To evaluated(const ScalarExpr& expr, From... inputs) {
   return result;
 }
 
-TEST(Scalar, EqualNodesAreMadeOnceAndUnusedOnesDropped) {
+TEST(Scalar, EqualNodesAreCreatedOnceAndUnusedOnesDropped) {
   ScalarBuilder builder;
   const Term x = builder.input(kF32);
   const Term unused = sqrt(x);
@@ -61,13 +61,13 @@ TEST(Scalar, RefusesWhatNoEmitterComputes) {
   const Term f = builder.input(kF32), half = builder.input(kBF16), i = builder.input(kI32),
              b = builder.input(kBool);
   const auto refused = [](auto make) { return message_of(make); };
-  EXPECT_NE(refused([&] { half + half; }).find("not computed in"), std::string::npos);
+  EXPECT_NE(refused([&] { half + half; }).find("have no arithmetic"), std::string::npos);
   EXPECT_NE(refused([&] { f + cast(f, kF64); }).find("type of the result"), std::string::npos);
   EXPECT_NE(refused([&] { f & f; }).find("only integers and bool"), std::string::npos);
   EXPECT_NE(refused([&] { sqrt(i); }).find("only floating point"), std::string::npos);
-  EXPECT_NE(refused([&] { b + b; }).find("bool is not a number"), std::string::npos);
+  EXPECT_NE(refused([&] { b + b; }).find("bool has no arithmetic"), std::string::npos);
   EXPECT_NE(refused([&] { select(f, f, f); }).find("select takes bool"), std::string::npos);
-  EXPECT_NE(refused([&] { bitcast(f, kF64); }).find("keeps the width"), std::string::npos);
+  EXPECT_NE(refused([&] { bitcast(f, kF64); }).find("must not change the width"), std::string::npos);
 }
 
 TEST(Scalar, TheVerifierFindsABrokenExpression) {
@@ -77,13 +77,13 @@ TEST(Scalar, TheVerifierFindsABrokenExpression) {
   verify(good);
   ScalarExpr backward = good;
   backward.nodes.back().args[0] = 2;
-  EXPECT_NE(message_of([&] { verify(backward); }).find("arguments come before"), std::string::npos);
+  EXPECT_NE(message_of([&] { verify(backward); }).find("arguments must be earlier nodes"), std::string::npos);
   ScalarExpr unneeded = good;
   unneeded.nodes.push_back({ScalarOp::Neg, kF32, {2, -1, -1}, 0});
-  EXPECT_NE(message_of([&] { verify(unneeded); }).find("every node is needed"), std::string::npos);
+  EXPECT_NE(message_of([&] { verify(unneeded); }).find("every node must be needed"), std::string::npos);
 }
 
-TEST(Scalar, MinAndMaxGiveTheSecondWhereTheFirstIsNotLess) {
+TEST(Scalar, MinAndMaxReturnTheSecondOperandForNaNAndTies) {
   const auto make = [](auto f) {
     ScalarBuilder builder;
     const Term a = builder.input(kF32), b = builder.input(kF32);

@@ -1,4 +1,4 @@
-// How many kernels a piece of model launches: counts that readers are told, held as tests.
+// How many kernels parts of a model launch: the counts in the documentation, checked.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -72,9 +72,9 @@ TEST(KernelCount, APreNormTransformerBlockIsTwelveKernels) {
                up = ones({3 * kWidth, kWidth}), down = ones({kWidth, 3 * kWidth});
   std::uint64_t total = 0;
   Tensor made;
-  const auto step = [&](std::uint64_t wanted, const std::function<Tensor()>& f) {
+  const auto step = [&](std::uint64_t expected, const std::function<Tensor()>& f) {
     const std::uint64_t count = launched_by([&] { made = f(); }).count;
-    EXPECT_EQ(count, wanted) << "after " << total << " kernels";
+    EXPECT_EQ(count, expected) << "after " << total << " kernels";
     total += count;
     return made;
   };
@@ -88,7 +88,7 @@ TEST(KernelCount, APreNormTransformerBlockIsTwelveKernels) {
     return scaled_dot_product_attention(heads.select(0, 0), heads.select(0, 1), heads.select(0, 2),
                                         std::nullopt, options);
   });
-  const Tensor joined =  // rows of all heads lie side by side
+  const Tensor joined =  // the heads of a row are contiguous
       step(0, [&] { return seen.transpose(1, 2).reshape({kBatch, kRows, kWidth}); });
   const Tensor projected = step(1, [&] { return linear(joined, out_weight, one); });
   const Tensor middle = step(1, [&] { return add(x, projected); });

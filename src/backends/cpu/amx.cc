@@ -29,8 +29,8 @@ bool may_use_tiles() {
 const char* decide() {
   if (!has_amx()) return "the processor has no AMX with bf16";
   if (active_isa() != codegen::Isa::Avx512) return "PELLUCID_ISA selects an older instruction set";
-  const char* asked = std::getenv("PELLUCID_ISA");
-  if (asked != nullptr && std::string_view(asked) == "avx512")
+  const char* requested = std::getenv("PELLUCID_ISA");
+  if (requested != nullptr && std::string_view(requested) == "avx512")
     return "PELLUCID_ISA selects an older instruction set";
   return may_use_tiles() ? nullptr : "the operating system does not permit this process to use AMX";
 }

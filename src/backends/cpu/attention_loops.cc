@@ -49,7 +49,7 @@ scalar::ScalarExpr choose(DType type) {
 // The bound of the polynomial is 2e-9, or 9e-8 for bf16.
 Term small_power(Term x, DType dtype) {
   if (dtype == kF64) return exp2(x);
-  constexpr double kLeast = -127,
+  constexpr double kMinExponent = -127,
                    kShift = 0x1.8p23;  // a number beside kShift has its integer in the last bits
   constexpr double kFine[] = {1,
                               0.6931472028550816,
@@ -64,7 +64,7 @@ Term small_power(Term x, DType dtype) {
                                 0.05550733743523616,
                                 0.009671512654120138,
                                 0.0013264727112260722};
-  const Term bounded = max(kLeast, x), shifted = bounded + kShift, rest = bounded - (shifted - kShift);
+  const Term bounded = max(kMinExponent, x), shifted = bounded + kShift, rest = bounded - (shifted - kShift);
   const Term power = dtype == kBF16 ? polynomial(rest, ArrayView<double>(kCoarse, std::size(kCoarse)))
                                     : polynomial(rest, ArrayView<double>(kFine, std::size(kFine)));
   return bitcast(bitcast(power, kI32) + (bitcast(shifted, kI32) << 23), kF32);
@@ -76,8 +76,8 @@ Term rounded_weight(Term x) { return bitcast(cast(shr_logical(bitcast(x, kI32) +
 scalar::ScalarExpr weights(DType dtype) {
   return build([&](ScalarBuilder& b) {
     const DType type = value_type(dtype);
-    const Term score = b.input(type), greatest = b.input(type), scale = b.param(type);
-    const Term weight = small_power(fma(score, scale, -greatest), dtype);
+    const Term score = b.input(type), row_max = b.input(type), scale = b.param(type);
+    const Term weight = small_power(fma(score, scale, -row_max), dtype);
     return std::vector{weight, dtype == kBF16 ? rounded_weight(weight) : weight};
   });
 }
@@ -96,8 +96,8 @@ scalar::ScalarExpr finish(DType dtype) {
 }
 scalar::ScalarExpr logsumexp(DType type) {
   return build([&](ScalarBuilder& b) {
-    const Term greatest = b.input(type), sum = b.input(type);
-    return std::vector{greatest * std::numbers::ln2 + log(sum)};
+    const Term row_max = b.input(type), sum = b.input(type);
+    return std::vector{row_max * std::numbers::ln2 + log(sum)};
   });
 }
 
@@ -137,8 +137,8 @@ const AttentionCode& attention_code(DType dtype) {
       all[static_cast<std::size_t>(d)] = {
           .add_mask = find(loop_name("add_mask", d)),
           .choose = find(loop_name("choose", type)),
-          .greatest = find_runs(fold_name(FoldKind::Max, type)),
-          .least = find_runs(fold_name(FoldKind::Min, type)),
+          .row_max = find_runs(fold_name(FoldKind::Max, type)),
+          .row_min = find_runs(fold_name(FoldKind::Min, type)),
           .weights = find_runs(loop_name("weights", d)),
           .decay = find(loop_name("decay", type)),
           .scale = find(kernel_name(op<"mul">(), 0, type)),

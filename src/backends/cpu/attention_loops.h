@@ -28,7 +28,7 @@ struct AttentionCode {
   // hidden]; [masked, scores, mask]
   codegen::PelLoopFn *add_mask, *choose;
   // Over the scores of one row, or of rows that attend to the same keys, one run each:
-  codegen::PelRunsFn *greatest, *least;  // [max, scores]
+  codegen::PelRunsFn *row_max, *row_min;  // [max, scores]
   // 2^(score × scale - max) and the sum; [sum, weights, scores, max], params [scale]. Weights of bf16 are
   // rounded, but not in the sum. If the max is NaN or infinite, the weights are undefined.
   codegen::PelRunsFn* weights;

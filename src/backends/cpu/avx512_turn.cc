@@ -14,7 +14,8 @@
 namespace pel::cpu {
 
 // Each vector is built from four loads and inserts: shuffles have one port, inserts from memory two.
-PEL_AVX512 void turn_wide_square(char* to, std::int64_t to_step, const char* from, std::int64_t from_step) {
+PEL_AVX512 void transpose_wide_square(char* to, std::int64_t to_step, const char* from,
+                                      std::int64_t from_step) {
   for (int quad = 0; quad < 4; ++quad) {
     __m512 x[4];
     for (int i = 0; i < 4; ++i) {
@@ -38,8 +39,8 @@ PEL_AVX512 void turn_wide_square(char* to, std::int64_t to_step, const char* fro
 
 // Pairs of k pass through the lanes as 4-byte elements: 16 of them for 32 rows, in two halves of sixteen
 // rows that UNPACK produces.
-PEL_AVX512 void turn_to_lines(char* to, int lines, const char* from, std::int64_t k_step, std::int64_t rows,
-                              std::int64_t depth) {
+PEL_AVX512 void transpose_to_lines(char* to, int lines, const char* from, std::int64_t k_step,
+                                   std::int64_t rows, std::int64_t depth) {
   constexpr int kQuad = 4;
   const __mmask32 there = rows >= 32 ? ~__mmask32{0} : (__mmask32{1} << rows) - 1;
   const auto load = [&](std::int64_t k) PEL_AVX512 {

@@ -69,16 +69,16 @@ class AxisRows {
   }
 
   // Splits the rows into groups of at most `max_size` adjacent rows, none across the end of the inner axis.
-  std::int64_t group_count(std::int64_t most) const {
-    return count_ / inner() * ((inner() + most - 1) / most);
+  std::int64_t group_count(std::int64_t max_size) const {
+    return count_ / inner() * ((inner() + max_size - 1) / max_size);
   }
   struct Group {
     std::int64_t first, count;
   };
-  Group group(std::int64_t number, std::int64_t most) const {
-    const std::int64_t inside = (inner() + most - 1) / most;
-    const std::int64_t begin = number % inside * most;
-    return {number / inside * inner() + begin, std::min(most, inner() - begin)};
+  Group group(std::int64_t number, std::int64_t max_size) const {
+    const std::int64_t inside = (inner() + max_size - 1) / max_size;
+    const std::int64_t begin = number % inside * max_size;
+    return {number / inside * inner() + begin, std::min(max_size, inner() - begin)};
   }
 
  private:

@@ -1,9 +1,9 @@
 // Convolutions: the description of a call, for every kernel that may serve it.
 //
 // Both kinds are one sum over a window: element o of the result along an axis is the sum over k of
-// w[k] x[o stride + k dilation - before], where x has `spread` - 1 zeros between its elements and zero
-// padding. A transposed convolution has stride 1, spreads the input by its own stride, and flips its weights:
-// negative strides.
+// w[k] x[o stride + k dilation - before], where x has `input_dilation` - 1 zeros between its elements and
+// zero padding. A transposed convolution has stride 1, dilates the input by its own stride, and flips its
+// weights: negative strides.
 #pragma once
 
 #include <string>
@@ -23,11 +23,11 @@ struct Image {
 
 struct ConvAxis {
   std::int64_t in = 1, out = 1, kernel = 1;
-  std::int64_t stride = 1, before = 0, dilation = 1, spread = 1;
+  std::int64_t stride = 1, before = 0, dilation = 1, input_dilation = 1;
   // As in the call, for oneDNN, which implements transposed convolutions itself.
-  std::int64_t given_stride = 1, given_padding = 0;
+  std::int64_t call_stride = 1, call_padding = 0;
 
-  // Returns the number of positions of the padded, spread input that windows cover.
+  // Returns the number of positions of the padded, dilated input that windows cover.
   std::int64_t extent() const { return (out - 1) * stride + (kernel - 1) * dilation + 1; }
 };
 
@@ -76,10 +76,10 @@ void run_convolution_depthwise(Stream& stream, const KernelArgs& args);
 double predict_convolution_depthwise(const KernelArgs& args);
 
 // One GEMM, for 1x1 windows over channels-last images.
-Support supports_convolution_product(const KernelArgs& args);
-void run_convolution_product(Stream& stream, const KernelArgs& args);
-std::uint64_t scratch_of_convolution_product(const KernelArgs& args);
-double predict_convolution_product(const KernelArgs& args);
+Support supports_convolution_gemm(const KernelArgs& args);
+void run_convolution_gemm(Stream& stream, const KernelArgs& args);
+std::uint64_t scratch_of_convolution_gemm(const KernelArgs& args);
+double predict_convolution_gemm(const KernelArgs& args);
 
 // GEMM tiles over materialized windows (im2col). Serves every call.
 void run_convolution_tiles(Stream& stream, const KernelArgs& args);

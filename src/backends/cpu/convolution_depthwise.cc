@@ -80,7 +80,7 @@ void convolve_plane(const ConvCall& c, const PaddedImage& padded, const float* i
   float* const to = reinterpret_cast<float*>(c.dst.data) + n * c.dst.batch + channel * c.dst.channel;
   for (std::int64_t d = 0; d < c.axes[0].out; ++d) {
     for (std::int64_t h = 0; h < c.axes[1].out; ++h)
-      convolve_row(image + padded.place(d, h, 0), to + d * c.dst.axis[0] + h * c.dst.axis[1], c.axes[2].out,
+      convolve_row(image + padded.offset(d, h, 0), to + d * c.dst.axis[0] + h * c.dst.axis[1], c.axes[2].out,
                    bias, taps);
   }
 }
@@ -101,20 +101,21 @@ void run_convolution_depthwise(Stream&, const KernelArgs& args) {
   const ConvCall c(args);
   const PaddedImage padded(c);
   const std::vector<std::int64_t> offsets = padded.tap_offsets();
-  const std::int64_t work = c.positions() * c.taps() * c.out_channels;
-  constexpr std::int64_t kWorth = 100'000;  // multiplications per thread task
-  parallel_for(c.batch * c.groups, std::max<std::int64_t>(1, kWorth / std::max<std::int64_t>(work, 1)),
+  const std::int64_t multiplications = c.positions() * c.taps() * c.out_channels;
+  constexpr std::int64_t kTaskMultiplications = 100'000;  // multiplications per thread task
+  parallel_for(c.batch * c.groups,
+               std::max<std::int64_t>(1, kTaskMultiplications / std::max<std::int64_t>(multiplications, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  const DefaultFloatMode mode;
-                 const Room room(padded.bytes(1));
-                 padded.zero_padding(room.data());
+                 const ScratchBuffer scratch(padded.bytes(1));
+                 padded.zero_padding(scratch.data());
                  std::vector<Tap> taps;
                  for (std::int64_t i = begin; i < end; ++i) {
                    const std::int64_t n = i / c.groups, group = i % c.groups;
-                   padded.copy_elements(room.data(), n, group, 0);
+                   padded.copy_elements(scratch.data(), n, group, 0);
                    for (std::int64_t o = 0; o < c.out_channels; ++o) {
                      find_taps(c, offsets, group, o, taps);
-                     convolve_plane(c, padded, reinterpret_cast<const float*>(room.data()), n,
+                     convolve_plane(c, padded, reinterpret_cast<const float*>(scratch.data()), n,
                                     group * c.out_channels + o, taps);
                    }
                  }

@@ -21,7 +21,7 @@ std::int64_t position_step(const ConvCall& c, const Image& image, bool is_input)
 }
 
 // Describes the GEMM: positions are the rows, channels the columns.
-TileProduct product_of(const ConvCall& c) {
+TileGemm gemm_of(const ConvCall& c) {
   const Matrix src{c.src.data, 0, position_step(c, c.src, true), 1},
       dst{c.dst.data, 0, position_step(c, c.dst, false), 1},
       weights{c.weight.data, 0, c.weight_in, c.weight.channel};
@@ -31,7 +31,7 @@ TileProduct product_of(const ConvCall& c) {
 
 }  // namespace
 
-Support supports_convolution_product(const KernelArgs& args) {
+Support supports_convolution_gemm(const KernelArgs& args) {
   const ConvCall c(args);
   if (c.dtype != kF32) return Support::no("the 1x1 GEMM supports only f32");
   if (c.transposed || c.groups != 1) return Support::no("the convolution is transposed or grouped");
@@ -46,25 +46,25 @@ Support supports_convolution_product(const KernelArgs& args) {
   return Support::yes();
 }
 
-std::uint64_t scratch_of_convolution_product(const KernelArgs& args) {
+std::uint64_t scratch_of_convolution_gemm(const KernelArgs& args) {
   const ConvCall c(args);
-  return static_cast<std::uint64_t>(scratch_bytes(product_of(c), tiles_for(c.dtype)));
+  return static_cast<std::uint64_t>(scratch_bytes(gemm_of(c), tiles_for(c.dtype)));
 }
 
-void run_convolution_product(Stream&, const KernelArgs& args) {
+void run_convolution_gemm(Stream&, const KernelArgs& args) {
   static constexpr PelScalar kOnes[2] = {{1, 1, PEL_SCALAR_FLOAT, {}}, {1, 1, PEL_SCALAR_FLOAT, {}}};
   const ConvCall c(args);
-  TileProduct product = product_of(c);
-  product.scratch = static_cast<char*>(args.scratch);
+  TileGemm gemm = gemm_of(c);
+  gemm.scratch = static_cast<char*>(args.scratch);
   if (c.bias != nullptr) {
-    product.epilogue.loop = gemm_finish_loop(c.dtype);
-    product.epilogue.inputs.push_back({{const_cast<char*>(c.bias), 0, 0, c.bias_step}, c.dtype});
-    product.epilogue.numbers = kOnes;
+    gemm.epilogue.loop = gemm_finish_loop(c.dtype);
+    gemm.epilogue.inputs.push_back({{const_cast<char*>(c.bias), 0, 0, c.bias_step}, c.dtype});
+    gemm.epilogue.scalars = kOnes;
   }
-  run_tiles(product);
+  run_tiles(gemm);
 }
 
-double predict_convolution_product(const KernelArgs& args) {
+double predict_convolution_gemm(const KernelArgs& args) {
   const ConvCall c(args);
   // The same model as for tiles and oneDNN; weights are packed if there are many rows, and read once
   // otherwise.

@@ -63,21 +63,21 @@ class Convolution {
         writes_panels_(family_.order == codegen::TileOrder::Chain && family_.type == c.dtype),
         padded_(c),
         out_sizes_{c.axes[0].out, c.axes[1].out, c.axes[2].out},
-        sees_input_(writes_panels_ && is_pointwise() && flat_step(c.src, out_sizes_) == 1),
-        taps_(sees_input_ ? channel_offsets() : padded_.tap_offsets()),
+        reads_input_(writes_panels_ && is_pointwise() && flat_step(c.src, out_sizes_) == 1),
+        taps_(reads_input_ ? channel_offsets() : padded_.tap_offsets()),
         weights_(dense_weights()) {
     const std::int64_t panel = std::min(c.depth(), kChainDepth) * family_.columns * family_.element_size;
-    constexpr std::int64_t kBlockBytes = 786'432, kMostPanels = 16, kLightBytes = 1 << 20;
+    constexpr std::int64_t kBlockBytes = 786'432, kMaxPanels = 16, kLightBytes = 1 << 20;
     std::int64_t panels =
-        std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(panel, 1), 1, kMostPanels);
+        std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(panel, 1), 1, kMaxPanels);
     // Each block reads all weights: if they stay in L2, blocks may be small, so that there are many.
     if (c.out_channels * c.depth() * size_ <= kLightBytes)
-      panels = std::clamp<std::int64_t>(c.positions() / family_.columns / kFewBlocks, 1, panels);
+      panels = std::clamp<std::int64_t>(c.positions() / family_.columns / kMinBlocks, 1, panels);
     block_ = panels * family_.columns;
   }
 
   void run() {
-    if (is_pointwise() && !sees_input_ && flat_step(c_.src, out_sizes_) != 0) return run_pointwise();
+    if (is_pointwise() && !reads_input_ && flat_step(c_.src, out_sizes_) != 0) return run_pointwise();
     const double flops = c_.flops() / static_cast<double>(c_.batch * c_.groups);
     constexpr double kSmall = 4e6;
     if (flops < kSmall) {
@@ -91,19 +91,19 @@ class Convolution {
     }
     // Images whose positions together fill some blocks of panels.
     const std::int64_t together =
-        std::clamp<std::int64_t>(pieces(kFewBlocks * block_, c_.positions()) - 1, 1, c_.batch);
+        std::clamp<std::int64_t>(ceil_div(kMinBlocks * block_, c_.positions()) - 1, 1, c_.batch);
     for (std::int64_t n = 0; n < c_.batch; n += together) {
       for (std::int64_t g = 0; g < c_.groups; ++g) run_images(n, std::min(together, c_.batch - n), g);
     }
   }
 
  private:
-  static constexpr std::int64_t kFewBlocks = 8;
+  static constexpr std::int64_t kMinBlocks = 8;
 
   // Returns whether the window is 1x1 with stride 1: the input itself is the matrix.
   bool is_pointwise() const {
     return std::all_of(std::begin(c_.axes), std::end(c_.axes), [](const ConvAxis& a) {
-      return a.kernel == 1 && a.stride == 1 && a.spread == 1 && a.before == 0 && a.in == a.out;
+      return a.kernel == 1 && a.stride == 1 && a.input_dilation == 1 && a.before == 0 && a.in == a.out;
     });
   }
   std::vector<std::int64_t> channel_offsets() const {
@@ -113,12 +113,12 @@ class Convolution {
   }
   void run_pointwise() const {
     for (std::int64_t g = 0; g < c_.groups; ++g) {
-      TileProduct product = product_for(g, c_.positions(), dst_matrix(0, g));
-      product.batch = c_.batch;
-      product.out.batch = c_.dst.batch;
-      product.b = {c_.src.data + g * c_.in_channels * c_.src.channel * size_, c_.src.batch, c_.src.channel,
-                   flat_step(c_.src, out_sizes_)};
-      multiply(product, g);
+      TileGemm gemm = gemm_for(g, c_.positions(), dst_matrix(0, g));
+      gemm.batch = c_.batch;
+      gemm.out.batch = c_.dst.batch;
+      gemm.b = {c_.src.data + g * c_.in_channels * c_.src.channel * size_, c_.src.batch, c_.src.channel,
+                flat_step(c_.src, out_sizes_)};
+      multiply(gemm, g);
     }
   }
 
@@ -126,20 +126,20 @@ class Convolution {
     return {c_.dst.data + (n * c_.dst.batch + g * c_.out_channels * c_.dst.channel) * size_, 0,
             c_.dst.channel, flat_step(c_.dst, out_sizes_)};
   }
-  TileProduct product_for(std::int64_t g, std::int64_t columns, const Matrix& out) const {
+  TileGemm gemm_for(std::int64_t g, std::int64_t columns, const Matrix& out) const {
     const std::int64_t rows = c_.out_channels, depth = c_.depth();
     const Matrix weights{weights_.data + g * weights_.batch * size_, 0, weights_.channel, 1};
     return {1, rows, columns, depth, c_.dtype, weights, {}, out, c_.dtype, {}, {}};
   }
-  void multiply(TileProduct& product, std::int64_t g) const {
+  void multiply(TileGemm& gemm, std::int64_t g) const {
     static constexpr PelScalar kOnes[2] = {{1, 1, PEL_SCALAR_INT, {}}, {1, 1, PEL_SCALAR_INT, {}}};
     if (c_.bias != nullptr) {
       char* const bias = const_cast<char*>(c_.bias) + g * c_.out_channels * c_.bias_step * size_;
-      product.epilogue.loop = gemm_finish_loop(c_.dtype);
-      product.epilogue.inputs.push_back({{bias, 0, c_.bias_step, 0}, c_.dtype});
-      product.epilogue.numbers = kOnes;
+      gemm.epilogue.loop = gemm_finish_loop(c_.dtype);
+      gemm.epilogue.inputs.push_back({{bias, 0, c_.bias_step, 0}, c_.dtype});
+      gemm.epilogue.scalars = kOnes;
     }
-    run_tiles(product, family_);
+    run_tiles(gemm, family_);
   }
 
   // Returns weights as rows that are dense along the depth: in place, or copied.
@@ -181,14 +181,14 @@ class Convolution {
   // Processes some images of one group: all their positions are columns of one matrix.
   void run_images(std::int64_t first, std::int64_t images, std::int64_t g) const {
     const char* image = c_.src.data + (first * c_.src.batch + g * c_.in_channels * c_.src.channel) * size_;
-    std::optional<Room> copy;
-    if (!sees_input_) {
+    std::optional<ScratchBuffer> copy;
+    if (!reads_input_) {
       copy.emplace(padded_.bytes(images));
       fill_images(copy->data(), first, images, g);
       image = copy->data();
     }
-    const std::int64_t columns = images * c_.positions(), blocks = pieces(columns, block_);
-    if (blocks < kFewBlocks) return run_block(image, first, images, g, 0, columns);
+    const std::int64_t columns = images * c_.positions(), blocks = ceil_div(columns, block_);
+    if (blocks < kMinBlocks) return run_block(image, first, images, g, 0, columns);
     parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t b = begin; b < end; ++b)
         run_block(image, first, images, g, b * block_, std::min(block_, columns - b * block_));
@@ -209,14 +209,14 @@ class Convolution {
   void run_block(const char* image, std::int64_t first, std::int64_t images, std::int64_t g,
                  std::int64_t column, std::int64_t columns) const {
     const std::int64_t width = writes_panels_ ? family_.columns : columns;
-    const Room panels(c_.depth() * pieces(columns, width) * width * size_);
-    if (sees_input_ && images == 1) {
+    const ScratchBuffer panels(c_.depth() * ceil_div(columns, width) * width * size_);
+    if (reads_input_ && images == 1) {
       const PackSource source{{const_cast<char*>(image) + column * size_, 0, c_.src.channel, 1}, c_.dtype};
       pack_matrices(family_, {&source, 1}, c_.depth(), columns, panels.data());
     } else {
       fill_panels(panels.data(), width, image, column, columns);
     }
-    std::optional<Room> sums;
+    std::optional<ScratchBuffer> sums;
     Matrix out = dst_matrix(first, g);
     if (images == 1) {
       out.data += column * out.column * size_;
@@ -224,26 +224,26 @@ class Convolution {
       sums.emplace(c_.out_channels * columns * size_);
       out = {sums->data(), 0, columns, 1};
     }
-    TileProduct product = product_for(g, columns, out);
+    TileGemm gemm = gemm_for(g, columns, out);
     if (writes_panels_) {
-      product.packed.data = panels.data();
+      gemm.packed.data = panels.data();
     } else {
-      product.b = {panels.data(), 0, columns, 1};
+      gemm.b = {panels.data(), 0, columns, 1};
     }
-    multiply(product, g);
-    if (images > 1) share_out(sums->data(), first, g, column, columns);
+    multiply(gemm, g);
+    if (images > 1) scatter_images(sums->data(), first, g, column, columns);
   }
 
   void fill_panels(char* panels, std::int64_t width, const char* image, std::int64_t column,
                    std::int64_t columns) const {
-    parallel_for(pieces(columns, width), 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(ceil_div(columns, width), 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<Run> runs;
       for (std::int64_t p = begin; p < end; ++p) {
         const std::int64_t count = std::min(width, columns - p * width);
         find_runs(column + p * width, count, runs);
         const std::int64_t row = writes_panels_ ? family_.width_at(p * width, columns) : count;
         fill_panel(panels + p * width * c_.depth() * size_, row * size_,
-                   sees_input_ ? Source::Input : Source::Copy, image, taps_, size_, runs);
+                   reads_input_ ? Source::Input : Source::Copy, image, taps_, size_, runs);
       }
     });
   }
@@ -251,22 +251,22 @@ class Convolution {
   // Finds the runs of the positions for the first tap: rows of each image.
   void find_runs(std::int64_t column, std::int64_t count, std::vector<Run>& runs) const {
     runs.clear();
-    const std::int64_t width = sees_input_ ? c_.positions() : c_.axes[2].out, rows = c_.axes[1].out;
-    const std::int64_t image = sees_input_ ? c_.src.batch : padded_.image_elements();
+    const std::int64_t width = reads_input_ ? c_.positions() : c_.axes[2].out, rows = c_.axes[1].out;
+    const std::int64_t image = reads_input_ ? c_.src.batch : padded_.image_elements();
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t position = (column + done) % c_.positions(), n = (column + done) / c_.positions();
       const std::int64_t w = position % width, run = std::min(width - w, count - done);
       const std::int64_t row =
-          sees_input_ ? w : padded_.place(position / width / rows, position / width % rows, w);
-      const std::int64_t place = n * image + row;
-      runs.push_back({place * size_, done * size_, run * size_});
+          reads_input_ ? w : padded_.offset(position / width / rows, position / width % rows, w);
+      const std::int64_t offset = n * image + row;
+      runs.push_back({offset * size_, done * size_, run * size_});
       done += run;
     }
   }
 
   // Distributes columns of several images, to each image its own.
-  void share_out(char* sums, std::int64_t first, std::int64_t g, std::int64_t column,
-                 std::int64_t columns) const {
+  void scatter_images(char* sums, std::int64_t first, std::int64_t g, std::int64_t column,
+                      std::int64_t columns) const {
     parallel_for(c_.out_channels, std::max<std::int64_t>(1, 16384 / columns),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t done = 0; done < columns;) {
@@ -289,9 +289,9 @@ class Convolution {
   bool writes_panels_;  // windows are written to panels directly; else through a matrix
   PaddedImage padded_;
   std::int64_t out_sizes_[kSpatialAxes];
-  bool sees_input_;                 // 1x1 windows: panels are filled from the input itself
+  bool reads_input_;                // 1x1 windows: panels are filled from the input itself
   std::vector<std::int64_t> taps_;  // offsets from the first element of a window, in the order of the depth
-  std::optional<Room> copied_weights_;
+  std::optional<ScratchBuffer> copied_weights_;
   Image weights_;
   std::int64_t block_;  // columns
 };

@@ -103,7 +103,7 @@ void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis&
   const auto copy_line = [](char* dst, const char* src, std::size_t bytes) {
     bytes == kLine ? std::memcpy(dst, src, kLine) : std::memcpy(dst, src, bytes);  // NOLINT: constant length
   };
-  Tile<Width> tile{}, turned;
+  Tile<Width> tile{}, transposed;
   for (std::int64_t j = 0; j < columns.size; j += kStep) {
     const auto n = static_cast<std::size_t>(std::min(kStep, columns.size - j));
     for (std::int64_t i = 0; i < rows.size; i += kStep) {
@@ -112,11 +112,11 @@ void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis&
       for (std::size_t r = 0; r < m; ++r, corner += rows.src_step)
         copy_line(tile[r].data(), corner, n * Width);
       for (std::size_t r = 0; r < kTile; r += kSide) {
-        for (std::size_t c = 0; c < kTile; c += kSide) transpose_square<Width>(tile, r, c, turned);
+        for (std::size_t c = 0; c < kTile; c += kSide) transpose_square<Width>(tile, r, c, transposed);
       }
       char* line = to + j * columns.dst_step + i * kWidth;
       for (std::size_t c = 0; c < n; ++c, line += columns.dst_step)
-        copy_line(line, turned[c].data(), m * Width);
+        copy_line(line, transposed[c].data(), m * Width);
     }
   }
 }
@@ -124,11 +124,11 @@ void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis&
 template <std::size_t Width>
 void copy_axes(const Operand& dst, const Operand& src) {
   LoopAxes axes = loop_axes(dst, src);
-  constexpr std::int64_t kFewest = 8;  // rows and columns: a tile does not pay off for fewer
+  constexpr std::int64_t kMinSide = 8;  // rows and columns: a tile does not pay off for fewer
   std::size_t dense = 1;
   while (dense < axes.size() && axes[dense].src_step != Width) ++dense;
   if (dense >= axes.size() || axes[0].dst_step != Width || axes[0].src_step == Width ||
-      axes[0].src_step == 0 || axes[0].size < kFewest || axes[dense].size < kFewest)
+      axes[0].src_step == 0 || axes[0].size < kMinSide || axes[dense].size < kMinSide)
     return for_each_run(dst, src, axes, copy_run<Width>);
   const LoopAxis columns = axes[dense];
   axes.erase(dense);

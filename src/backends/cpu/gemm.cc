@@ -235,26 +235,26 @@ std::shared_ptr<const PackedForm> packed_form(const GemmCall& c) {
 std::uint64_t scratch_of_tiles(const KernelArgs& args) {
   const GemmCall c(args);
   if (packed_form(c)) return 0;
-  const TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
-  return static_cast<std::uint64_t>(scratch_bytes(product, tiles_for(c.dtype)));
+  const TileGemm gemm{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  return static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(c.dtype)));
 }
 
 void run_gemm_tiles(Stream&, const KernelArgs& args) {
   const GemmCall c(args);
-  TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
-  product.scratch = static_cast<char*>(args.scratch);
-  const PelScalar numbers[2] = {c.beta, c.alpha};
+  TileGemm gemm{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  gemm.scratch = static_cast<char*>(args.scratch);
+  const PelScalar scalars[2] = {c.beta, c.alpha};
   // If the call has only a factor, the epilogue adds a zero.
   std::uint64_t zero = 0;
   if (c.adds || c.alpha.as_float != 1) {
-    product.epilogue.loop = gemm_finish_loop(c.dtype);
-    product.epilogue.inputs.push_back(
+    gemm.epilogue.loop = gemm_finish_loop(c.dtype);
+    gemm.epilogue.inputs.push_back(
         {c.adds ? c.added : Matrix{reinterpret_cast<char*>(&zero), 0, 0, 0}, c.dtype});
-    product.epilogue.numbers = numbers;
+    gemm.epilogue.scalars = scalars;
   }
   const std::shared_ptr<const PackedForm> form = packed_form(c);
-  if (form) product.packed.data = static_cast<const char*>(form->panels.raw_data());
-  run_tiles(product);
+  if (form) gemm.packed.data = static_cast<const char*>(form->panels.raw_data());
+  run_tiles(gemm);
 }
 
 std::string full_name(const GemmCall& c, std::string_view isa, const std::string& layout,

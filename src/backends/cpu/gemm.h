@@ -13,7 +13,7 @@ struct Matrix {
   char* data = nullptr;
   std::int64_t batch = 0, row = 0, column = 0;
 
-  Matrix turned() const { return {data, batch, column, row}; }
+  Matrix transposed() const { return {data, batch, column, row}; }
   // The memory order, for a kernel that needs one unit stride: 'n' row-major, 't' column-major, 'x' neither.
   // An axis of size 1 may have any stride.
   char order(std::int64_t rows, std::int64_t columns) const {

@@ -166,7 +166,8 @@ void pack_rows_by_k(const TileFamily& family, const PackSource& a, const PackRan
       const int lines = left > kAmxSide ? 2 * kAmxSide : kAmxSide;
       const char* const from = a.at(range.first + r, range.first_k + k);
       for (std::int64_t l = kPairDepth; l < 2 * kPairDepth; ++l) _mm_prefetch(from + l * k_step, _MM_HINT_T1);
-      turn_to_lines(rows + r * block_bytes + k * lines * kHalf, lines, from, k_step, left, range.depth - k);
+      transpose_to_lines(rows + r * block_bytes + k * lines * kHalf, lines, from, k_step, left,
+                         range.depth - k);
     }
   }
 }
@@ -188,8 +189,8 @@ void pack_panels(const TileFamily& family, const PackSource& b, const PackRange&
                panels + c / family.columns * panel_bytes, family.width_at(c, range.count));
 }
 
-bool may_turn(const TileFamily& family, const PackSource& b) {
-  return family.turning[1] != nullptr && b.dtype == family.turning_type() && b.matrix.row == 1;
+bool can_transpose(const TileFamily& family, const PackSource& b) {
+  return family.turning[1] != nullptr && b.dtype == family.transposing_type() && b.matrix.row == 1;
 }
 
 bool needs_packing(const TileFamily& family, const PackSource& a) {

@@ -34,7 +34,7 @@ struct PackRange {
 void pack_panels(const TileFamily& family, const PackSource& b, const PackRange& range, char* panels,
                  std::int64_t panel_bytes);
 // Returns whether tiles can transpose b in registers without packing.
-bool may_turn(const TileFamily& family, const PackSource& b);
+bool can_transpose(const TileFamily& family, const PackSource& b);
 // Returns whether tiles need packed rows of a, or packed panels of b.
 bool needs_packing(const TileFamily& family, const PackSource& a);
 void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows);

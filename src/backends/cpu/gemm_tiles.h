@@ -34,11 +34,11 @@ struct TileEpilogue {
   };
   codegen::PelLoopFn* loop = nullptr;  // null: the sums, rounded to out_type, are the result
   SmallVector<Input, 4> inputs;        // [m, n]
-  const PelScalar* numbers = nullptr;
+  const PelScalar* scalars = nullptr;
 };
 
 // out = epilogue(a b) for each matrix of a batch.
-struct TileProduct {
+struct TileGemm {
   std::int64_t batch, m, n, k;
   DType dtype;  // of a and b
   Matrix a, b, out;
@@ -47,8 +47,8 @@ struct TileProduct {
   PackedPanels packed;      // replaces b if set; shared by all matrices of a batch
   char* scratch = nullptr;  // scratch_bytes long; null: allocated like a tensor
 };
-std::int64_t scratch_bytes(const TileProduct& product, const TileFamily& family);
-void run_tiles(const TileProduct& product, const TileFamily& family);
-inline void run_tiles(const TileProduct& product) { run_tiles(product, tiles_for(product.dtype)); }
+std::int64_t scratch_bytes(const TileGemm& gemm, const TileFamily& family);
+void run_tiles(const TileGemm& gemm, const TileFamily& family);
+inline void run_tiles(const TileGemm& gemm) { run_tiles(gemm, tiles_for(gemm.dtype)); }
 
 }  // namespace pel::cpu

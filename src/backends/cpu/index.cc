@@ -36,20 +36,20 @@ struct Read {
   static constexpr Divide kDivide = Divide::AnyAxis;
   static constexpr std::size_t kWidth = Width;
   static constexpr bool kStreams = false;
-  static void one(char* plain, char* place) { std::memcpy(plain, place, Width); }
-  static void run(char* plain, char* place, const WalkAxis& axis) {
-    copy_steps<Width>(plain, place, axis.size, axis.plain_step, axis.indexed_step);
+  static void one(char* plain, char* target) { std::memcpy(plain, target, Width); }
+  static void run(char* plain, char* target, const WalkAxis& axis) {
+    copy_steps<Width>(plain, target, axis.size, axis.plain_step, axis.indexed_step);
   }
 };
 // The same with non-temporal stores, if runs of the plain operand are dense.
 template <std::size_t Width>
 struct ReadAndStream : Read<Width> {
   static constexpr bool kStreams = true;
-  static void run(char* plain, char* place, const WalkAxis& axis) {
+  static void run(char* plain, char* target, const WalkAxis& axis) {
     if (axis.indexed_step == Width) {
-      stream_copy(plain, place, axis.size * std::int64_t{Width});
+      stream_copy(plain, target, axis.size * std::int64_t{Width});
     } else {
-      Read<Width>::run(plain, place, axis);
+      Read<Width>::run(plain, target, axis);
     }
   }
 };
@@ -58,9 +58,9 @@ struct Write {
   static constexpr Divide kDivide = Divide::AxesWithoutCollisions;
   static constexpr std::size_t kWidth = Width;
   static constexpr bool kStreams = false;
-  static void one(char* plain, char* place) { std::memcpy(place, plain, Width); }
-  static void run(char* plain, char* place, const WalkAxis& axis) {
-    copy_steps<Width>(place, plain, axis.size, axis.indexed_step, axis.plain_step);
+  static void one(char* plain, char* target) { std::memcpy(target, plain, Width); }
+  static void run(char* plain, char* target, const WalkAxis& axis) {
+    copy_steps<Width>(target, plain, axis.size, axis.indexed_step, axis.plain_step);
   }
 };
 
@@ -130,10 +130,10 @@ struct Update {
   static constexpr Divide kDivide = Divide::AxesWithoutCollisions;
   static constexpr std::size_t kWidth = sizeof(T);
   static constexpr bool kStreams = false;
-  static void one(char* plain, char* place) {
-    store_as(place, Fold::template of<T>(load_as<T>(place), load_as<T>(plain)));
+  static void one(char* plain, char* target) {
+    store_as(target, Fold::template of<T>(load_as<T>(target), load_as<T>(plain)));
   }
-  static void run(char* plain, char* place, const WalkAxis& axis) {
+  static void run(char* plain, char* target, const WalkAxis& axis) {
     constexpr std::int64_t kStep = sizeof(T);
     std::int64_t i = 0;
     if constexpr (Lanes<T>::kExist && Fold::kHasLanes) {
@@ -142,14 +142,14 @@ struct Update {
       if (axis.plain_step == kStep && axis.indexed_step == kStep) {
         for (; i + kLanes <= axis.size; i += kLanes) {
           Vector a, b;
-          std::memcpy(&a, place + i * kStep, sizeof a);
+          std::memcpy(&a, target + i * kStep, sizeof a);
           std::memcpy(&b, plain + i * kStep, sizeof b);
           a = Fold::of_lanes(a, b);
-          std::memcpy(place + i * kStep, &a, sizeof a);
+          std::memcpy(target + i * kStep, &a, sizeof a);
         }
       }
     }
-    for (; i < axis.size; ++i) one(plain + i * axis.plain_step, place + i * axis.indexed_step);
+    for (; i < axis.size; ++i) one(plain + i * axis.plain_step, target + i * axis.indexed_step);
   }
 };
 
@@ -195,10 +195,10 @@ void move_each(char* plain, char* indexed, const char* const* at, const std::int
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    char* place = indexed + i * indexed_step;
+    char* target = indexed + i * indexed_step;
     for (std::size_t k = 0; k < walk.indices.size(); ++k)
-      place += offset_of<I>(at[k] + i * steps[k], walk.wraps, walk.indices[k]);
-    Move::one(plain + i * plain_step, place);
+      target += offset_of<I>(at[k] + i * steps[k], walk.wraps, walk.indices[k]);
+    Move::one(plain + i * plain_step, target);
   }
 }
 
@@ -222,7 +222,7 @@ void stream_each(char* plain, char* indexed, const char* const* at, const std::i
 struct Runs {
   using Each = void(char* plain, char* indexed, const char* const* at, const std::int64_t* steps,
                     const IndexedWalk& walk, const WalkAxis& axis);
-  void (*one_place)(char* plain, char* place, const WalkAxis& axis);
+  void (*one_target)(char* plain, char* target, const WalkAxis& axis);
   Each *each_i32, *each_i64;
   Divide divide;
   bool streams;
@@ -243,20 +243,20 @@ void move_runs(const IndexedWalk& walk, const Runs& runs) {
   const std::size_t count = walk.indices.size(), last = walk.axes.size() - 1;
   const WalkAxis inner = walk.axes[last];
   const std::int64_t* inner_steps = walk.steps_of(last);
-  bool one_place = true;  // all elements of a run have one target
-  for (std::size_t k = 0; k < count; ++k) one_place = one_place && inner_steps[k] == 0;
+  bool one_target = true;  // all elements of a run have one target
+  for (std::size_t k = 0; k < count; ++k) one_target = one_target && inner_steps[k] == 0;
   char *plain = walk.plain, *indexed = walk.indexed;
   SmallVector<const char*, 4> at(count);
   for (std::size_t k = 0; k < count; ++k) at[k] = walk.indices[k].data;
   SmallVector<std::int64_t, 8> position(walk.axes.size());
   while (true) {
-    if (one_place) {
-      char* place = indexed;
+    if (one_target) {
+      char* target = indexed;
       for (std::size_t k = 0; k < count; ++k) {
-        place += walk.index_is_i32 ? offset_of<std::int32_t>(at[k], walk.wraps, walk.indices[k])
-                                   : offset_of<std::int64_t>(at[k], walk.wraps, walk.indices[k]);
+        target += walk.index_is_i32 ? offset_of<std::int32_t>(at[k], walk.wraps, walk.indices[k])
+                                    : offset_of<std::int64_t>(at[k], walk.wraps, walk.indices[k]);
       }
-      runs.one_place(plain, place, inner);
+      runs.one_target(plain, target, inner);
     } else {
       each(plain, indexed, at.data(), inner_steps, walk, inner);
     }
@@ -336,7 +336,7 @@ void update_by_type(const IndexedWalk& walk, std::uint8_t dtype) {
             [&]<class T>(std::type_identity<T>) { move_all(walk, runs_of<Update<T, Fold>>()); });
 }
 
-void place(const IndexedWalk& walk, std::uint8_t dtype, std::int64_t reduce) {
+void scatter_elements(const IndexedWalk& walk, std::uint8_t dtype, std::int64_t reduce) {
   switch (reduce) {
     case 0:
       return move_by_width<Write>(walk, dtype);
@@ -362,8 +362,8 @@ void run_gather(Stream&, const KernelArgs& args) {
 // scatter. Operands: dst; index, src; scalars: dim, reduction (0 write, 1 add, 2 multiply, 3 max, 4 min).
 void run_scatter(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
-  place(make_gather_walk(input(args, 1), dst, input(args, 0), args.scalars[0].as_int, false), dst.dtype,
-        args.scalars[1].as_int);
+  scatter_elements(make_gather_walk(input(args, 1), dst, input(args, 0), args.scalars[0].as_int, false),
+                   dst.dtype, args.scalars[1].as_int);
 }
 
 // index. Operands: dst; src, indices; scalars: wraps, axes before those of the indices, an axis per index.
@@ -380,9 +380,9 @@ void run_index(Stream&, const KernelArgs& args) {
 void run_index_put(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const auto count = static_cast<std::size_t>(args.input_count - 1);
-  place(make_index_walk(input(args, 0), dst, &input(args, 1), args.scalars + 2, count, args.scalars[1].as_int,
-                        true),
-        dst.dtype, args.scalars[0].as_int);
+  scatter_elements(make_index_walk(input(args, 0), dst, &input(args, 1), args.scalars + 2, count,
+                                   args.scalars[1].as_int, true),
+                   dst.dtype, args.scalars[0].as_int);
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ bool same_but_for_sign(const scalar::ScalarExpr& a, const scalar::ScalarExpr& b)
 
 // Returns the type that the code is generated for: bytes that are only added, multiplied or masked have no
 // sign.
-DType code_type(const Pointwise& facts, std::size_t formula, DType compute) {
-  if (compute != kU8 || !facts.computes.contains(kI8)) return compute;
-  const scalar::ScalarExpr expr = make_expr(facts, formula, kU8);
-  return is_sign_agnostic(expr) && same_but_for_sign(expr, make_expr(facts, formula, kI8)) ? kI8 : kU8;
+DType code_type(const Pointwise& info, std::size_t formula, DType compute) {
+  if (compute != kU8 || !info.computes.contains(kI8)) return compute;
+  const scalar::ScalarExpr expr = make_expr(info, formula, kU8);
+  return is_sign_agnostic(expr) && same_but_for_sign(expr, make_expr(info, formula, kI8)) ? kI8 : kU8;
 }
 
 scalar::ScalarExpr cast_expr(DType from, DType to) {
@@ -148,13 +148,13 @@ std::vector<KernelSpec> kernel_set() {
   };
   for (const Op* op : all_ops()) {
     if (op->pointwise() == nullptr || is_further_form(op->name())) continue;
-    const Pointwise& facts = *op->pointwise();
-    for (std::size_t f = 0; f < facts.formulas.size(); ++f) {
+    const Pointwise& info = *op->pointwise();
+    for (std::size_t f = 0; f < info.formulas.size(); ++f) {
       for (int d = 0; d < kDTypeCount; ++d) {
         const auto dtype = static_cast<DType>(d);
-        if (!facts.computes.contains(dtype)) continue;
-        add(kernel_name(*op, f, dtype), make_expr(facts, f, dtype)).code =
-            kernel_name(*op, f, code_type(facts, f, dtype));
+        if (!info.computes.contains(dtype)) continue;
+        add(kernel_name(*op, f, dtype), make_expr(info, f, dtype)).code =
+            kernel_name(*op, f, code_type(info, f, dtype));
       }
     }
   }
@@ -185,9 +185,9 @@ std::vector<KernelSpec> kernel_set() {
 
 const PrebuiltKernel* find_prebuilt(std::string_view name) {
   const PrebuiltKernel* end = kPrebuiltKernels + kPrebuiltKernelCount;
-  const PrebuiltKernel* found = std::lower_bound(
-      kPrebuiltKernels, end, name,
-      [](const PrebuiltKernel& kernel, std::string_view wanted) { return kernel.name < wanted; });
+  const PrebuiltKernel* found =
+      std::lower_bound(kPrebuiltKernels, end, name,
+                       [](const PrebuiltKernel& kernel, std::string_view key) { return kernel.name < key; });
   return found != end && found->name == name ? found : nullptr;
 }
 

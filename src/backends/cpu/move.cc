@@ -213,8 +213,8 @@ void run_roll(Stream&, const KernelArgs& args) {
 
 // tril, triu. Operands: dst; src; scalars: the diagonal, whether the part above it is copied. dst may be src.
 template <std::size_t Width>
-void keep_columns(char* to, const char* from, std::int64_t begin, std::int64_t end, std::int64_t size,
-                  std::int64_t to_step, std::int64_t from_step) {
+void copy_triangle_row(char* to, const char* from, std::int64_t begin, std::int64_t end, std::int64_t size,
+                       std::int64_t to_step, std::int64_t from_step) {
   constexpr char kZero[Width] = {};
   const auto clear = [&](std::int64_t first, std::int64_t last) {
     if (to_step == Width) {
@@ -241,10 +241,10 @@ void run_triangle(Stream&, const KernelArgs& args) {
   const bool upper = args.scalars[1].as_int != 0;
   const int rank = dst.rank;
   const std::int64_t rows = dst.sizes[rank - 2], columns = dst.sizes[rank - 1], width = width_of(dst);
-  const auto keep = width == 1   ? keep_columns<1>
-                    : width == 2 ? keep_columns<2>
-                    : width == 4 ? keep_columns<4>
-                                 : keep_columns<8>;
+  const auto copy_row = width == 1   ? copy_triangle_row<1>
+                        : width == 2 ? copy_triangle_row<2>
+                        : width == 4 ? copy_triangle_row<4>
+                                     : copy_triangle_row<8>;
   const std::int64_t all_rows = product(dst.sizes, 0, rank - 1);
   parallel_for(all_rows, std::max<std::int64_t>(1, kCopyGrainBytes / (columns * width)),
                [&](std::int64_t begin, std::int64_t end) {
@@ -259,10 +259,10 @@ void run_triangle(Stream&, const KernelArgs& args) {
                    const std::int64_t row = r % rows + (upper ? 0 : 1);
                    const std::int64_t border = std::clamp<std::int64_t>(
                        std::clamp<std::int64_t>(diagonal, -rows - 1, columns + 1) + row, 0, columns);
-                   keep(static_cast<char*>(dst.data) + to * width,
-                        static_cast<const char*>(src.data) + from * width, upper ? border : 0,
-                        upper ? columns : border, columns, dst.strides[rank - 1] * width,
-                        src.strides[rank - 1] * width);
+                   copy_row(static_cast<char*>(dst.data) + to * width,
+                            static_cast<const char*>(src.data) + from * width, upper ? border : 0,
+                            upper ? columns : border, columns, dst.strides[rank - 1] * width,
+                            src.strides[rank - 1] * width);
                  }
                });
 }

@@ -33,9 +33,9 @@ __attribute__((target("avx2"))) inline void copy_exactly(char* to, const char* f
 }
 
 // Scratch memory from the library's allocator, not initialised.
-class Room {
+class ScratchBuffer {
  public:
-  explicit Room(std::int64_t bytes)
+  explicit ScratchBuffer(std::int64_t bytes)
       : memory_(make_dense({bytes + 2 * kChunk}, kU8, kCpu)), data_(static_cast<char*>(memory_.raw_data())) {}
   char* data() const { return data_; }
 
@@ -49,7 +49,7 @@ class Room {
 class PaddedImage {
  public:
   explicit PaddedImage(const ConvCall& c) : c_(c), size_(size_bytes(c.dtype)) {
-    part_ = pieces(c.axes[2].extent(), c.axes[2].stride);
+    part_ = ceil_div(c.axes[2].extent(), c.axes[2].stride);
     row_ = part_ * c.axes[2].stride;
     plane_ = row_ * c.axes[1].extent();
     channel_ = plane_ * c.axes[0].extent();
@@ -69,7 +69,7 @@ class PaddedImage {
   std::int64_t bytes(std::int64_t images) const { return images * image_elements() * size_; }
 
   // Offsets in elements from the start of an image: of a position of the result, and of a tap.
-  std::int64_t place(std::int64_t d, std::int64_t h, std::int64_t w) const {
+  std::int64_t offset(std::int64_t d, std::int64_t h, std::int64_t w) const {
     return d * c_.axes[0].stride * plane_ + h * c_.axes[1].stride * row_ + w;
   }
   std::vector<std::int64_t> tap_offsets() const {
@@ -135,29 +135,30 @@ class PaddedImage {
     std::int64_t to, zeros_before, zeros_after, from, count;
   };
 
-  static bool is_seen(const ConvAxis& a, std::int64_t place) {
+  static bool is_seen(const ConvAxis& a, std::int64_t position) {
     for (std::int64_t k = 0; k < a.kernel; ++k) {
-      const std::int64_t begin = place - k * a.dilation;
+      const std::int64_t begin = position - k * a.dilation;
       if (begin >= 0 && begin % a.stride == 0 && begin / a.stride < a.out) return true;
     }
     return false;
   }
   // Returns the element of the input at a position, or -1.
-  static std::int64_t source(const ConvAxis& a, std::int64_t place) {
-    const std::int64_t at = place - a.before;
-    if (at < 0 || at % a.spread != 0 || at / a.spread >= a.in) return -1;
-    return at / a.spread;
+  static std::int64_t source(const ConvAxis& a, std::int64_t position) {
+    const std::int64_t at = position - a.before;
+    if (at < 0 || at % a.input_dilation != 0 || at / a.input_dilation >= a.in) return -1;
+    return at / a.input_dilation;
   }
 
   void find_parts() {
     const ConvAxis& a = c_.axes[2];
     const std::int64_t step = c_.src.axis[2];
-    if (a.spread > 1) {  // the stride is 1; zeros separate the elements
-      const std::int64_t first = std::max<std::int64_t>(0, pieces(-a.before, a.spread)),
-                         end = std::max(first, std::min(a.in, pieces(row_ - a.before, a.spread)));
-      to_step_ = a.spread * size_;
+    if (a.input_dilation > 1) {  // the stride is 1; zeros separate the elements
+      const std::int64_t first = std::max<std::int64_t>(0, ceil_div(-a.before, a.input_dilation)),
+                         end = std::max(first, std::min(a.in, ceil_div(row_ - a.before, a.input_dilation)));
+      to_step_ = a.input_dilation * size_;
       from_step_ = step * size_;
-      parts_.push_back({(a.before + first * a.spread) * size_, 0, 0, first * step * size_, end - first});
+      parts_.push_back(
+          {(a.before + first * a.input_dilation) * size_, 0, 0, first * step * size_, end - first});
       return;
     }
     to_step_ = size_;
@@ -167,10 +168,10 @@ class PaddedImage {
       for (std::int64_t k = 0; k < a.kernel; ++k) seen = seen || k * a.dilation % a.stride == p;
       if (!seen) continue;
       // Positions q stride + p - before from 0 up to the size.
-      const auto first_at_least = [&](std::int64_t element) {
+      const auto lower_bound_of = [&](std::int64_t element) {
         return std::min(part_, std::max<std::int64_t>(0, element + a.before - p + a.stride - 1) / a.stride);
       };
-      const std::int64_t first = first_at_least(0), end = std::max(first, first_at_least(a.in));
+      const std::int64_t first = lower_bound_of(0), end = std::max(first, lower_bound_of(a.in));
       parts_.push_back({p * part_ * size_, first * size_, (part_ - end) * size_,
                         (first * a.stride + p - a.before) * step * size_, end - first});
     }

@@ -27,14 +27,14 @@ struct PoolAxis {
 struct PoolCall {
   // `image` has the sizes of the input, `pooled` those of the result; either may be written. There are four
   // scalars per axis; without any, the windows are those of adaptive pooling.
-  PoolCall(const Operand& image, const Operand& pooled, const PelScalar* numbers);
+  PoolCall(const Operand& image, const Operand& pooled, const PelScalar* scalars);
 
   std::int64_t batch, channels;
   PoolAxis axes[kSpatialAxes];
   Image image, pooled;
   bool is_adaptive;
 
-  std::int64_t image_places() const { return axes[0].in * axes[1].in * axes[2].in; }
+  std::int64_t image_positions() const { return axes[0].in * axes[1].in * axes[2].in; }
   std::int64_t positions() const { return axes[0].out * axes[1].out * axes[2].out; }
 };
 
@@ -54,7 +54,7 @@ void store_value(char* at, PoolValue<T> value) {
 }
 
 template <class V>
-constexpr V least() {
+constexpr V lowest() {
   if constexpr (std::is_integral_v<V>) {
     return std::numeric_limits<V>::lowest();
   } else {

@@ -4,8 +4,8 @@
 
 namespace pel::cpu {
 
-PoolCall::PoolCall(const Operand& whole, const Operand& result, const PelScalar* numbers)
-    : batch(whole.sizes[0]), channels(whole.sizes[1]), is_adaptive(numbers == nullptr) {
+PoolCall::PoolCall(const Operand& whole, const Operand& result, const PelScalar* scalars)
+    : batch(whole.sizes[0]), channels(whole.sizes[1]), is_adaptive(scalars == nullptr) {
   const int rank = whole.rank - 2, missing = kSpatialAxes - rank;
   image = {static_cast<char*>(whole.data), whole.strides[0], whole.strides[1], {}};
   pooled = {static_cast<char*>(result.data), result.strides[0], result.strides[1], {}};
@@ -16,10 +16,10 @@ PoolCall::PoolCall(const Operand& whole, const Operand& result, const PelScalar*
     image.axis[missing + i] = whole.strides[2 + i];
     pooled.axis[missing + i] = result.strides[2 + i];
     if (is_adaptive) continue;
-    a.kernel = numbers[4 * i].as_int;
-    a.stride = numbers[4 * i + 1].as_int;
-    a.before = numbers[4 * i + 2].as_int;
-    a.dilation = numbers[4 * i + 3].as_int;
+    a.kernel = scalars[4 * i].as_int;
+    a.stride = scalars[4 * i + 1].as_int;
+    a.before = scalars[4 * i + 2].as_int;
+    a.dilation = scalars[4 * i + 3].as_int;
   }
   for (PoolAxis& a : axes) {
     for (std::int64_t o = 0; o < a.out; ++o) {

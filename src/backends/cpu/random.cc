@@ -84,19 +84,19 @@ class RowMajorWalk {
 
 // Calls process(words, first, count) for all chunks of `total` elements that need PerElement words each. The
 // words past the last element are zero, so process may compute whole chunks.
-template <int PerElement, class MakeWork>
-void for_chunks(const KernelArgs& args, std::int64_t total, MakeWork&& make_work) {
+template <int PerElement, class MakeProcess>
+void for_chunks(const KernelArgs& args, std::int64_t total, MakeProcess&& make_process) {
   const PhiloxStream stream = stream_of(args);
   parallel_for(total, kGrain, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatMode mode;
-    auto work = make_work();
+    auto process = make_process();
     alignas(64) std::uint32_t words[kChunk * PerElement];
     for (std::int64_t first = begin; first < end; first += kChunk) {
       const std::int64_t count = std::min(kChunk, end - first);
       const std::int64_t blocks = (count * PerElement + 3) / 4;
       philox_words(words, stream, static_cast<std::uint64_t>(first * PerElement / 4), blocks);
       std::fill(words + 4 * blocks, std::end(words), 0);
-      work(words, first, count);
+      process(words, first, count);
     }
   });
 }
@@ -134,10 +134,10 @@ struct Normal {
     for (std::int64_t i = 0; i < kPairs; ++i) {
       if constexpr (std::is_same_v<C, double>) {
         radius[i] = 2 * minus_log<C>(word64(words + 4 * i));
-        turn<C>(word64(words + 4 * i + 2), x[i], y[i]);
+        cosine_sine<C>(word64(words + 4 * i + 2), x[i], y[i]);
       } else {
         radius[i] = 2 * minus_log<C>(words[2 * i]);
-        turn<C>(words[2 * i + 1], x[i], y[i]);
+        cosine_sine<C>(words[2 * i + 1], x[i], y[i]);
       }
     }
     sqrt_all(radius, kPairs);
@@ -154,7 +154,7 @@ struct Exponential {
   [[gnu::always_inline]] void operator()(const std::uint32_t* words, Real<T>* values) const {
     using C = Real<T>;
     const C divisor = static_cast<C>(rate);
-    constexpr C kLeast =
+    constexpr C kMin =
         std::is_same_v<C, double> ? C(0x1p-65) : C(0x1p-33);  // 0 is not a value of this distribution
     for (std::int64_t i = 0; i < kChunk; ++i) {
       C x;
@@ -163,14 +163,14 @@ struct Exponential {
       } else {
         x = minus_log<C>(words[i]);
       }
-      values[i] = (x < kLeast ? kLeast : x) / divisor;
+      values[i] = (x < kMin ? kMin : x) / divisor;
     }
   }
 };
 
 // `yes` with probability p, else 0.
-struct Chance {
-  Chance(double p, double value)
+struct Bernoulli {
+  Bernoulli(double p, double value)
       : yes(value), words_below(static_cast<std::uint64_t>(std::ceil(p * 0x1p32))) {}
   double yes;
   std::uint64_t words_below;  // words below this mean yes, out of 2^32
@@ -252,7 +252,7 @@ void run_randint(Stream&, const KernelArgs& args) {
 // One probability for all elements.
 void run_bernoulli(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
-  const Chance chance(args.scalars[2].as_float, 1);
+  const Bernoulli bernoulli(args.scalars[2].as_float, 1);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
     for_chunks<1>(args, count_of(dst), [&] {
       return [&, walk = RowMajorWalk(dst)](const std::uint32_t* words, std::int64_t first,
@@ -260,34 +260,34 @@ void run_bernoulli(Stream&, const KernelArgs& args) {
         if constexpr (std::is_same_v<T, float>) {
           if (walk.is_dense() && count == kChunk) {
             alignas(64) float values[kChunk];
-            make_values<T>(chance, words, values);
+            make_values<T>(bernoulli, words, values);
             std::memcpy(walk.at(first), values, sizeof values);
             return;
           }
         }
         walk.each(first, count,
-                  [&](char* to, std::int64_t i) { store_as(to, convert<T>(chance(words[i]))); });
+                  [&](char* to, std::int64_t i) { store_as(to, convert<T>(bernoulli(words[i]))); });
       };
     });
   });
 }
 
 // A probability per element.
-Support takes_chances(const KernelArgs& args) {
+Support has_probabilities(const KernelArgs& args) {
   return args.input_count == 1 ? Support::yes()
                                : Support::no("the call has one probability for all elements");
 }
 void run_bernoulli_of(Stream&, const KernelArgs& args) {
-  const Operand &dst = output(args, 0), &chances = input(args, 0);
+  const Operand &dst = output(args, 0), &probabilities = input(args, 0);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
     for_chunks<1>(args, count_of(dst), [&] {
-      return [&, walk = RowMajorWalk(dst), chance_walk = RowMajorWalk(chances)](
+      return [&, walk = RowMajorWalk(dst), probability_walk = RowMajorWalk(probabilities)](
                  const std::uint32_t* words, std::int64_t first, std::int64_t count) mutable {
         bool yes[kChunk];
-        chance_walk.each(first, count, [&](const char* from, std::int64_t i) {
+        probability_walk.each(first, count, [&](const char* from, std::int64_t i) {
           const auto p = convert<double>(load_as<T>(from));
           PEL_CHECK(p >= 0 && p <= 1, ValueError, "a probability is {}; it must be between 0 and 1", p);
-          yes[i] = Chance(p, 1)(words[i]);
+          yes[i] = Bernoulli(p, 1)(words[i]);
         });
         walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, convert<T>(yes[i])); });
       };
@@ -298,8 +298,8 @@ void run_bernoulli_of(Stream&, const KernelArgs& args) {
 // Outputs: the result and the mask of retained elements. Scalar: the probability of dropping.
 void run_dropout(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &mask = output(args, 1), &src = input(args, 0);
-  const double keep = 1 - args.scalars[2].as_float;
-  const Chance chance(keep, keep == 0 ? 0 : 1 / keep);
+  const double keep_probability = 1 - args.scalars[2].as_float;
+  const Bernoulli bernoulli(keep_probability, keep_probability == 0 ? 0 : 1 / keep_probability);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
     if constexpr (!std::is_integral_v<T>) {
       for_chunks<1>(args, count_of(dst), [&] {
@@ -308,23 +308,23 @@ void run_dropout(Stream&, const KernelArgs& args) {
                                                std::int64_t count) mutable {
           using C = Real<T>;
           alignas(64) C values[kChunk];
-          alignas(64) bool kept[kChunk];
-          make_values<T>(chance, words, values);
-          for (std::int64_t i = 0; i < kChunk; ++i) kept[i] = chance(words[i]);
+          alignas(64) bool retained[kChunk];
+          make_values<T>(bernoulli, words, values);
+          for (std::int64_t i = 0; i < kChunk; ++i) retained[i] = bernoulli(words[i]);
           const bool dense = from_walk.is_dense() && to_walk.is_dense() && mask_walk.is_dense();
           if (dense && std::is_same_v<T, C> && count == kChunk) {
             alignas(64) C factors[kChunk];
             std::memcpy(factors, from_walk.at(first), sizeof factors);
             for (std::int64_t i = 0; i < kChunk; ++i) values[i] *= factors[i];
             std::memcpy(to_walk.at(first), values, sizeof values);
-            std::memcpy(mask_walk.at(first), kept, sizeof kept);
+            std::memcpy(mask_walk.at(first), retained, sizeof retained);
             return;
           }
           from_walk.each(first, count, [&](const char* from, std::int64_t i) {
             values[i] *= convert<C>(load_as<T>(from));
           });
           to_walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, convert<T>(values[i])); });
-          mask_walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, kept[i]); });
+          mask_walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, retained[i]); });
         };
       });
     }
@@ -370,7 +370,7 @@ KernelLists random_kernels() {
       std::to_array<Kernel>({{"cpu_random_exponential", supports_any, run_exponential}});
   static const auto kRandint = std::to_array<Kernel>({{"cpu_random_integers", supports_any, run_randint}});
   static const auto kBernoulli =
-      std::to_array<Kernel>({{"cpu_random_bernoulli_of", takes_chances, run_bernoulli_of},
+      std::to_array<Kernel>({{"cpu_random_bernoulli_of", has_probabilities, run_bernoulli_of},
                              {"cpu_random_bernoulli", supports_any, run_bernoulli}});
   static const auto kDropout = std::to_array<Kernel>({{"cpu_random_dropout", supports_any, run_dropout}});
   static const auto kLists = std::to_array<BackendKernels>({{"uniform_", kUniform},

@@ -96,7 +96,7 @@ template <class C>
 
 // Computes the cosine and sine of bits / 2^width full revolutions.
 template <class C>
-[[gnu::always_inline]] inline void turn(typename RandomReal<C>::Bits bits, C& cosine, C& sine) {
+[[gnu::always_inline]] inline void cosine_sine(typename RandomReal<C>::Bits bits, C& cosine, C& sine) {
   using R = RandomReal<C>;
   using Bits = typename R::Bits;
   using Signed = std::make_signed_t<Bits>;

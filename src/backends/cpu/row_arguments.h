@@ -41,7 +41,7 @@ struct View {
   std::int64_t stride;
 };
 // A valid address for an input that a loop does not read.
-alignas(64) inline char unread[64] = {};
+alignas(64) inline char unused_input[64] = {};
 
 // Copies some bytes, usually few, in pieces of constant size; the last piece overlaps the previous one.
 inline void copy_short(char* to, const char* from, std::int64_t bytes) {
@@ -65,9 +65,9 @@ inline void gather_run(char* to, char* from, std::int64_t step, std::int64_t cou
 
 // Collects the arguments of a loop: the output, then the inputs.
 struct LoopCall {
-  static constexpr int kMost = 2 + kMaxRowInputs + kMaxStages + 1 + kMaxFolds;
-  void* data[kMost];
-  std::int64_t strides[kMost];
+  static constexpr int kMaxArguments = 2 + kMaxRowInputs + kMaxStages + 1 + kMaxFolds;
+  void* data[kMaxArguments];
+  std::int64_t strides[kMaxArguments];
   int count = 0;
 
   void add(void* pointer, std::int64_t stride) {

@@ -20,17 +20,17 @@ inline constexpr std::int64_t kBlock = 1024;  // elements per block of a reducti
 inline constexpr std::int64_t kLanes = codegen::Fold::kLanes;
 // The rows of a chunk stay in L2 between reductions.
 inline constexpr std::int64_t kChunkBytes = 256 << 10;
-inline constexpr std::int64_t kMostRows = 32, kMostWithoutFolds = 512, kMostColumns = 512;
+inline constexpr std::int64_t kMaxRows = 32, kMaxRowsWithoutFolds = 512, kMaxColumns = 512;
 // Limit of the saved elements of a chunk; beyond it they are recomputed.
-inline constexpr std::int64_t kMostKeptBytes = 1 << 20;
+inline constexpr std::int64_t kMaxSavedBytes = 1 << 20;
 // Chunks for the threads, if each has enough columns.
-inline constexpr std::int64_t kShares = 8, kFewestInChunk = 256;
+inline constexpr std::int64_t kTasks = 8, kMinInChunk = 256;
 inline constexpr std::int64_t kFetchRows = 8;  // by columns: prefetch distance in rows
 // Minimum of adjacent columns for processing by columns.
-inline constexpr std::int64_t kFewestColumns = 8;
-inline constexpr std::int64_t kMostInGroup = 256;  // columns of rows that are grouped into one call
-inline constexpr std::int64_t kGrain = 16 << 10;   // elements per thread task
-inline constexpr std::int64_t kFewestInRun = 16;   // elements per run of a row that is written run by run
+inline constexpr std::int64_t kMinColumns = 8;
+inline constexpr std::int64_t kMaxInGroup = 256;  // columns of rows that are grouped into one call
+inline constexpr std::int64_t kGrain = 16 << 10;  // elements per thread task
+inline constexpr std::int64_t kMinInRun = 16;     // elements per run of a row that is written run by run
 
 class RowRun {
  public:
@@ -43,7 +43,7 @@ class RowRun {
 
   void make_axes(const KernelArgs& args);
   // Merges an axis with the one inside it if it is contiguous to it in all operands.
-  void join(Axes& axes, const Axis& axis) const;
+  void merge(Axes& axes, const Axis& axis) const;
 
   void plan();
   // By rows: whether the inner axis is dense or repeats in all operands of the output, without conversion.
@@ -51,12 +51,12 @@ class RowRun {
   // By columns: whether each row begins where the previous one ends.
   bool follows(int k) const {
     const std::int64_t width = size_bytes(stored_[k]);
-    return kept_[0].step[k] == width && reduced_[0].step[k] == kept_[0].size * width;
+    return outer_[0].step[k] == width && reduced_[0].step[k] == outer_[0].size * width;
   }
   std::uint64_t read_by_folds() const;
   bool has_row_output() const;
   std::int64_t stored_width(int k) const { return size_bytes(stored_[k]); }
-  DType wanted(int k) const { return code_.inputs[k - outputs_]; }
+  DType loop_dtype(int k) const { return code_.inputs[k - outputs_]; }
 
   // Returns whether a stage writes its elements directly to its output.
   bool is_staged_in_place(std::size_t stage) const {
@@ -79,12 +79,12 @@ class RowRun {
   bool is_plain_[kMaxOutputs] = {};  // by rows: all operands are dense along the inner axis
   bool needs_rows_ = true;           // whether the start of each row is needed
   bool is_direct_ = false;           // by columns: all inputs are read in place
-  Axes reduced_, kept_;
+  Axes reduced_, outer_;
   std::int64_t length_ = 1, rows_ = 1, blocks_ = 1;
   bool by_columns_ =
       false;  // adjacent elements belong to different rows: all rows of a chunk advance together
   std::int64_t chunk_width_ = 1, chunks_ = 1, chunks_inside_ = 1;
-  SmallVector<PelScalar, 4> numbers_;
+  SmallVector<PelScalar, 4> scalars_;
 };
 
 // Rows that are reduced together, and their scratch memory. Arrays have one value per row.
@@ -96,9 +96,9 @@ class RowRun::Chunk {
     values_.resize(run.code_.folds.size() * static_cast<std::size_t>(width * bytes));
     results_.resize(static_cast<std::size_t>(width) * 8);
     rows_.resize(static_cast<std::size_t>(width * run.operand_count()));
-    const std::int64_t kept_bytes = width * run.length_ * bytes;
-    if (run.code_.keeps >= 0 && kept_bytes <= kMostKeptBytes)
-      kept_.resize(static_cast<std::size_t>(kept_bytes));
+    const std::int64_t saved_bytes = width * run.length_ * bytes;
+    if (run.code_.saved_fold >= 0 && saved_bytes <= kMaxSavedBytes)
+      saved_.resize(static_cast<std::size_t>(saved_bytes));
     staged_.resize(run.code_.stages.size());
     for (std::size_t i = 0; i < staged_.size(); ++i) {
       if (!run.is_staged_in_place(i))
@@ -111,17 +111,17 @@ class RowRun::Chunk {
 
  private:
   // Scratch of one thread for operands that are not dense, or have another dtype.
-  struct Room {
+  struct Workspace {
     alignas(64) char packed[kMaxOperands][kBlock * 8];
-    alignas(64) char kept[kBlock * 8];
+    alignas(64) char saved[kBlock * 8];
     alignas(64) char raw[kBlock * 8];
   };
-  static Room& room() {
-    thread_local const std::unique_ptr<Room> instance = std::make_unique<Room>();
+  static Workspace& workspace() {
+    thread_local const std::unique_ptr<Workspace> instance = std::make_unique<Workspace>();
     return *instance;
   }
 
-  void place(std::int64_t number);
+  void locate(std::int64_t number);
   // Finds the start of each row of each operand. Increments positions, because a division per row costs more
   // than a short row.
   void find_rows();
@@ -139,7 +139,7 @@ class RowRun::Chunk {
     const std::int64_t at = run_.by_columns_ ? b * run_.chunk_width_ + w : w * run_.blocks_ + b;
     return partial_.data() + at * run_.width_;
   }
-  const PelScalar* numbers() const { return run_.numbers_.data(); }
+  const PelScalar* scalars() const { return run_.scalars_.data(); }
 
   // Calls f(begin, length, number) for each block.
   template <class F>
@@ -176,20 +176,22 @@ class RowRun::Chunk {
   void fold_row(std::size_t f, std::int64_t w, std::int64_t begin, std::int64_t length, char* to);
 
   // Returns the address of saved elements: of all blocks, or of the current one.
-  char* kept_row(std::int64_t w, std::int64_t begin) {
-    return kept_.empty() ? room().kept : kept_.data() + (w * run_.length_ + begin) * run_.width_;
+  char* saved_row(std::int64_t w, std::int64_t begin) {
+    return saved_.empty() ? workspace().saved : saved_.data() + (w * run_.length_ + begin) * run_.width_;
   }
-  char* kept_columns(std::int64_t at) {
-    return kept_.empty() ? room().kept : kept_.data() + at * run_.chunk_width_ * run_.width_;
+  char* saved_columns(std::int64_t at) {
+    return saved_.empty() ? workspace().saved : saved_.data() + at * run_.chunk_width_ * run_.width_;
   }
   // Computes and saves elements that rows read again.
-  char* keep_row(std::int64_t w, std::int64_t begin, std::int64_t length);
-  char* keep_columns(std::int64_t at);
+  char* save_row(std::int64_t w, std::int64_t begin, std::int64_t length);
+  char* save_columns(std::int64_t at);
   // Returns elements for a row formula: saved, or recomputed.
-  View read_kept_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
-    return {kept_.empty() ? keep_row(w, begin, length) : kept_row(w, begin), 1};
+  View read_saved_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
+    return {saved_.empty() ? save_row(w, begin, length) : saved_row(w, begin), 1};
   }
-  View read_kept_columns(std::int64_t at) { return {kept_.empty() ? keep_columns(at) : kept_columns(at), 1}; }
+  View read_saved_columns(std::int64_t at) {
+    return {saved_.empty() ? save_columns(at) : saved_columns(at), 1};
+  }
 
   // Keeps kLanes arrays of accumulators: each column has the order of a row.
   void fold_columns(std::size_t f, std::int64_t begin, std::int64_t length, char* to);
@@ -200,11 +202,11 @@ class RowRun::Chunk {
   void fold_groups(std::size_t f, std::int64_t begin, std::int64_t length, char* to);
 
   // Lanes without elements hold the initial value, which is neutral.
-  void join_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to);
+  void combine_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to);
 
   // The values of blocks are reduced as another sequence.
-  void join_row(const RowCode::Fold& code, std::int64_t w, char* to);
-  void join_columns(const RowCode::Fold& code, char* to);
+  void combine_row(const RowCode::Fold& code, std::int64_t w, char* to);
+  void combine_columns(const RowCode::Fold& code, char* to);
 
   // Adds the inputs that a loop reads.
   void add_row(LoopCall& call, std::uint64_t reads, std::int64_t w, std::int64_t begin, std::int64_t length);
@@ -246,7 +248,7 @@ class RowRun::Chunk {
   std::vector<char> tiles_, packed_;
   char* packed_begin_[kMaxOperands];
   SmallVector<View, 8> views_;  // into tiles_: inputs, then values
-  std::vector<char> partial_, values_, results_, kept_;
+  std::vector<char> partial_, values_, results_, saved_;
   std::vector<std::vector<char>> staged_;
 };
 

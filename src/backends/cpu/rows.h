@@ -46,7 +46,7 @@ struct RowCode {
   int input_count = 0;
   DType inputs[kMaxRowInputs] = {};
   std::vector<Fold> folds;
-  int keeps = -1;  // the fold that has `element`
+  int saved_fold = -1;  // the fold that has `element`
   std::vector<Output> outputs;
   std::vector<Stage> stages;  // with stages, rows are processed one by one
 };

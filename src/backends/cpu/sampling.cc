@@ -48,9 +48,9 @@ class RowSampler {
  public:
   RowSampler(const KernelArgs& args)
       : stream_(stream_of(args)),
-        chances_(input(args, 0)),
+        probabilities_(input(args, 0)),
         with_replacement_(args.scalars[2].as_int != 0),
-        weights_(static_cast<std::size_t>(chances_.sizes[chances_.rank - 1])) {}
+        weights_(static_cast<std::size_t>(probabilities_.sizes[probabilities_.rank - 1])) {}
 
   void operator()(std::int64_t row, std::int64_t* to, std::int64_t samples) {
     load(row);
@@ -65,9 +65,9 @@ class RowSampler {
   void load(std::int64_t row) {
     const auto count = static_cast<std::int64_t>(weights_.size());
     double total = 0;
-    with_type(static_cast<DType>(chances_.dtype), [&]<class T>(std::type_identity<T>) {
+    with_type(static_cast<DType>(probabilities_.dtype), [&]<class T>(std::type_identity<T>) {
       const auto* from =
-          static_cast<const char*>(chances_.data) + row * count * static_cast<std::int64_t>(sizeof(T));
+          static_cast<const char*>(probabilities_.data) + row * count * static_cast<std::int64_t>(sizeof(T));
       for (double& weight : weights_) {
         weight = convert<double>(load_as<T>(from));
         PEL_CHECK(weight >= 0 && std::isfinite(weight), ValueError,
@@ -110,7 +110,7 @@ class RowSampler {
   }
 
   PhiloxStream stream_;
-  const Operand& chances_;
+  const Operand& probabilities_;
   bool with_replacement_;
   std::vector<double> weights_;
   std::vector<std::int64_t> order_;

@@ -236,16 +236,17 @@ void scan(const KernelArgs& args) {
   const AxisRows rows(args, args.scalars[0].as_int);
   constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
   const bool across = rows.to_next_row(0) == kWidth && rows.to_next_row(1) == kWidth;
-  const std::int64_t most = across ? kAcross : kChains;
-  const std::int64_t work = std::max<std::int64_t>(1, rows.length(0)) * std::min(most, rows.inner());
+  const std::int64_t group_size = across ? kAcross : kChains;
+  const std::int64_t group_elements =
+      std::max<std::int64_t>(1, rows.length(0)) * std::min(group_size, rows.inner());
   const bool streams = rows.count() * rows.length(0) * kWidth >= kStreamBytes &&
                        args.operands[0].data != args.operands[1].data;
   parallel_for(
-      rows.group_count(most), std::max<std::int64_t>(1, kGrain / work),
+      rows.group_count(group_size), std::max<std::int64_t>(1, kGrain / group_elements),
       [&](std::int64_t begin, std::int64_t end) {
         const DefaultFloatMode mode;
         for (std::int64_t g = begin; g < end; ++g) {
-          const AxisRows::Group group = rows.group(g, most);
+          const AxisRows::Group group = rows.group(g, group_size);
           if (across) {
             scan_across<T, Combine>(rows, rows.row(0, group.first), rows.row(1, group.first), group.count);
           } else if (group.count == kChains) {
@@ -269,7 +270,7 @@ void run_scan(Stream&, const KernelArgs& args) {
 }
 
 // Writes the running max or min and its index; the last of equal elements, the last of NaNs.
-template <class T, bool Greatest>
+template <class T, bool IsMax>
 void scan_extremes(const AxisRows& rows, std::int64_t row) {
   const std::int64_t n = rows.length(0);
   char *values = rows.row(0, row), *indices = rows.row(1, row);
@@ -281,7 +282,7 @@ void scan_extremes(const AxisRows& rows, std::int64_t row) {
   for (std::int64_t i = 0; i < n; ++i) {
     const T x = load_as<T>(from + i * rows.step(2));
     const auto compared = static_cast<Compared>(x);
-    const bool wins = Greatest ? compared >= best_compared : compared <= best_compared;
+    const bool wins = IsMax ? compared >= best_compared : compared <= best_compared;
     if (compared != compared || (best_compared == best_compared && wins)) {
       best = x;
       best_compared = compared;
@@ -292,14 +293,14 @@ void scan_extremes(const AxisRows& rows, std::int64_t row) {
   }
 }
 
-template <bool Greatest>
+template <bool IsMax>
 void run_extremes(Stream&, const KernelArgs& args) {
   const AxisRows rows(args, args.scalars[0].as_int);
   with_type(static_cast<DType>(input(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
     const std::int64_t length = std::max<std::int64_t>(1, rows.length(0));
     parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain / length),
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t r = begin; r < end; ++r) scan_extremes<T, Greatest>(rows, r);
+                   for (std::int64_t r = begin; r < end; ++r) scan_extremes<T, IsMax>(rows, r);
                  });
   });
 }
@@ -311,13 +312,13 @@ KernelLists scan_kernels() {
   static const auto kProduct = std::to_array<Kernel>({{"cpu_scan_product", supports_any, run_scan<Product>}});
   static const auto kLogSumExp =
       std::to_array<Kernel>({{"cpu_scan_log_sum_exp", supports_any, run_scan<LogSumExp>}});
-  static const auto kGreatest = std::to_array<Kernel>({{"cpu_scan_max", supports_any, run_extremes<true>}});
-  static const auto kLeast = std::to_array<Kernel>({{"cpu_scan_min", supports_any, run_extremes<false>}});
+  static const auto kMax = std::to_array<Kernel>({{"cpu_scan_max", supports_any, run_extremes<true>}});
+  static const auto kMin = std::to_array<Kernel>({{"cpu_scan_min", supports_any, run_extremes<false>}});
   static const auto kLists = std::to_array<BackendKernels>({{"cumsum", kSum},
                                                             {"cumprod", kProduct},
                                                             {"logcumsumexp", kLogSumExp},
-                                                            {"cummax", kGreatest},
-                                                            {"cummin", kLeast}});
+                                                            {"cummax", kMax},
+                                                            {"cummin", kMin}});
   return kLists;
 }
 

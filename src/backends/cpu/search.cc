@@ -27,7 +27,7 @@ void run_unique(Stream&, const KernelArgs& args) {
   const Operand &values = output(args, 0), &sorted = input(args, 0);
   const std::int64_t count = sorted.sizes[0];
   std::int64_t *inverse = integers(output(args, 1)), *counts = integers(output(args, 2));
-  const std::int64_t* places = integers(input(args, 1));
+  const std::int64_t* positions = integers(input(args, 1));
   with_type(static_cast<DType>(sorted.dtype), [&]<class T>(std::type_identity<T>) {
     constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
     std::int64_t last = -1;
@@ -38,7 +38,7 @@ void run_unique(Stream&, const KernelArgs& args) {
         counts[last] = 0;
       }
       ++counts[last];
-      inverse[places[i]] = last;
+      inverse[positions[i]] = last;
     }
     *integers(output(args, 3)) = last + 1;
   });
@@ -94,23 +94,23 @@ void run_search(Stream&, const KernelArgs& args) {
 }
 
 // The first of two steps: finds the min and the max value, because the size of the result depends on them.
-Support gives_range(const KernelArgs& args) {
+Support returns_range(const KernelArgs& args) {
   return args.scalar_count == 0 ? Support::yes() : Support::no("the call requests the counts");
 }
 void run_range(Stream&, const KernelArgs& args) {
   const Operand& src = input(args, 0);
-  std::int64_t least = std::numeric_limits<std::int64_t>::max(), greatest = -1;
+  std::int64_t min_value = std::numeric_limits<std::int64_t>::max(), max_value = -1;
   with_type(static_cast<DType>(src.dtype), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
       for (std::int64_t i = 0; i < src.sizes[0]; ++i) {
         const auto value = static_cast<std::int64_t>(compared<T>(src, i));
-        least = std::min(least, value);
-        greatest = std::max(greatest, value);
+        min_value = std::min(min_value, value);
+        max_value = std::max(max_value, value);
       }
     }
   });
-  integers(output(args, 0))[0] = least;
-  integers(output(args, 0))[1] = greatest;
+  integers(output(args, 0))[0] = min_value;
+  integers(output(args, 0))[1] = max_value;
 }
 
 // Weights are added in their order in memory.
@@ -138,7 +138,7 @@ KernelLists search_kernels() {
   static const auto kUnique = std::to_array<Kernel>({{"cpu_unique_of_sorted", supports_any, run_unique}});
   static const auto kSearch = std::to_array<Kernel>({{"cpu_search_binary", supports_any, run_search}});
   static const auto kBincount = std::to_array<Kernel>(
-      {{"cpu_bincount_range", gives_range, run_range}, {"cpu_bincount", supports_any, run_bincount}});
+      {{"cpu_bincount_range", returns_range, run_range}, {"cpu_bincount", supports_any, run_bincount}});
   static const auto kLists = std::to_array<BackendKernels>(
       {{"unique", kUnique}, {"searchsorted", kSearch}, {"bincount", kBincount}});
   return kLists;

@@ -124,14 +124,14 @@ void run_masked_select(Stream&, const KernelArgs& args) {
 void run_largest_class(Stream&, const KernelArgs& args) {
   const Operand& src = input(args, 0);
   const auto* from = static_cast<const char*>(src.data);
-  std::int64_t largest = -1, least = 0;
+  std::int64_t largest = -1, smallest = 0;
   for (std::int64_t i = 0; i < element_count(src); ++i) {
     const auto value = load_as<std::int64_t>(from + i * 8);
     largest = std::max(largest, value);
-    least = std::min(least, value);
+    smallest = std::min(smallest, value);
   }
   auto* to = static_cast<std::int64_t*>(output(args, 0).data);
-  to[0] = least;
+  to[0] = smallest;
   to[1] = largest;
 }
 

@@ -43,8 +43,11 @@ void write_first(const Entry* entries, std::int64_t count, char* values, char* i
 template <class T, class Entry>
 class RowSorter {
  public:
-  RowSorter(std::int64_t length, std::int64_t wanted, Order order)
-      : length_(length), wanted_(wanted), order_(order), entries_(2 * static_cast<std::size_t>(length)) {}
+  RowSorter(std::int64_t length, std::int64_t requested, Order order)
+      : length_(length),
+        requested_(requested),
+        order_(order),
+        entries_(2 * static_cast<std::size_t>(length)) {}
 
   void operator()(char* values, char* indices, const char* src) {
     for (std::int64_t i = 0; i < length_; ++i) {
@@ -52,11 +55,11 @@ class RowSorter {
       entries_[static_cast<std::size_t>(i)] = Entry(ordered_key(value, order_), i);
     }
     const Entry* sorted = sort_entries(entries_.data(), entries_.data() + length_, length_, 8 * sizeof(T));
-    write_first<T>(sorted, wanted_, values, indices, src);
+    write_first<T>(sorted, requested_, values, indices, src);
   }
 
  private:
-  std::int64_t length_, wanted_;
+  std::int64_t length_, requested_;
   Order order_;
   std::vector<Entry> entries_;
 };
@@ -64,16 +67,16 @@ class RowSorter {
 template <class T, class Entry>
 class RowSelector {
  public:
-  RowSelector(std::int64_t length, std::int64_t wanted, Order order)
-      : length_(length), wanted_(wanted), order_(order) {}
+  RowSelector(std::int64_t length, std::int64_t requested, Order order)
+      : length_(length), requested_(requested), order_(order) {}
 
   void operator()(char* values, char* indices, const char* src) {
-    select_first<T>(entries_, src, length_, wanted_, order_);
-    write_first<T>(entries_.data(), wanted_, values, indices, src);
+    select_first<T>(entries_, src, length_, requested_, order_);
+    write_first<T>(entries_.data(), requested_, values, indices, src);
   }
 
  private:
-  std::int64_t length_, wanted_;
+  std::int64_t length_, requested_;
   Order order_;
   std::vector<Entry> entries_;
 };
@@ -83,9 +86,9 @@ template <template <class, class> class Worker>
 void run_rows(const KernelArgs& args, std::int64_t grain) {
   const AxisRows rows(args, args.scalars[0].as_int);
   const auto order = static_cast<Order>(args.scalars[1].as_int != 0);
-  const std::int64_t length = rows.length(2), wanted = rows.length(0);
+  const std::int64_t length = rows.length(2), requested = rows.length(0);
   with_entries(input(args, 0), length, [&]<class T, class E>(std::type_identity<T>, std::type_identity<E>) {
-    for_dense_rows(rows, grain_of(grain, length), [&] { return Worker<T, E>(length, wanted, order); });
+    for_dense_rows(rows, grain_of(grain, length), [&] { return Worker<T, E>(length, requested, order); });
   });
 }
 

@@ -50,8 +50,8 @@ void copy_row(char* to, std::int64_t to_step, const char* from, std::int64_t fro
 }
 
 // Transposes eight by eight 4-byte elements.
-__attribute__((target("avx2"))) void turn_square(char* to, std::int64_t to_step, const char* from,
-                                                 std::int64_t from_step) {
+__attribute__((target("avx2"))) void transpose_square(char* to, std::int64_t to_step, const char* from,
+                                                      std::int64_t from_step) {
   __m256 pair[8];
   for (int half = 0; half < 2; ++half) {
     for (int i = 0; i < 4; ++i) {
@@ -91,7 +91,7 @@ bool transpose_squares(const Tile& to, const Tile& from, std::int64_t rows, std:
     for (std::int64_t r = 0; r < whole_rows; r += side) {
       char* const target = to.data + r * to.row_step + c * kWidth;
       const char* const source = from.data + r * kWidth + c * from.column_step;
-      (is_wide ? turn_wide_square : turn_square)(target, to.row_step, source, from.column_step);
+      (is_wide ? transpose_wide_square : transpose_square)(target, to.row_step, source, from.column_step);
     }
   }
   if (is_wide) {  // the remainder is narrow

@@ -29,11 +29,12 @@ struct TileFamily {
   int unit;                   // the last panel has a multiple of this many columns
   std::int64_t element_size;  // bytes, in panels
   codegen::PelTileFn* tiles[3][33];
-  codegen::PelTileFn* turning[9];  // `unit` columns that are dense along k, by rows; null if there are none
+  codegen::PelTileFn*
+      transposing[9];  // `unit` columns that are dense along k, by rows; null if there are none
 
   // The dtype that transposing tiles read, and the multiple of k that they need.
-  DType turning_type() const { return order == codegen::TileOrder::Pairs ? kBF16 : type; }
-  std::int64_t turning_unit() const {
+  DType transposing_type() const { return order == codegen::TileOrder::Pairs ? kBF16 : type; }
+  std::int64_t transposing_unit() const {
     return order == codegen::TileOrder::Pairs ? codegen::kPairDepth : unit;
   }
   bool is_amx() const { return order == codegen::TileOrder::Amx; }

@@ -58,14 +58,15 @@ class KernelEmitter {
     // Allocas belong in the entry block: elsewhere they would adjust the stack at run time.
     if (form_ == Form::Loop) {
       for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i)
-        copies_.push_back(
-            is_read(i) && !always_repeats(i) && !is_always_dense(i) ? room(kernel_.body.inputs[i]) : nullptr);
+        copies_.push_back(is_read(i) && !always_repeats(i) && !is_always_dense(i)
+                              ? stack_slot(kernel_.body.inputs[i])
+                              : nullptr);
     }
     if (isa_ == Isa::Avx2) {
       for (std::size_t i = 0; i < operand_count(); ++i) {
         padded_.push_back(nullptr);
         if (!steps(i)) continue;
-        padded_.back() = room(dtype(i));
+        padded_.back() = stack_slot(dtype(i));
         b_.CreateStore(llvm::Constant::getNullValue(expr_.vector_in_memory(dtype(i))), padded_.back());
       }
     }
@@ -100,12 +101,12 @@ class KernelEmitter {
     if (isa_ == Isa::Avx512) {
       mask_ = bit_mask();
     } else {
-      divert_tail();
+      branch_to_tail();
     }
 
     std::vector<Value*> inputs;
     for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i) inputs.push_back(load(i + outputs_.size()));
-    if (kernel_.fold && outputs_.size() == 1) fetch_ahead();
+    if (kernel_.fold && outputs_.size() == 1) prefetch_ahead();
     const std::vector<Value*> values = expr_.values(kernel_.body, inputs, params_);
     Value* next_folded = nullptr;
     if (kernel_.fold) {
@@ -142,7 +143,7 @@ class KernelEmitter {
     Value* start = nullptr;         // first element
     Value* step = nullptr;          // bytes per iteration
     llvm::PHINode* here = nullptr;  // pointer in this iteration
-    Value* place = nullptr;         // address this iteration loads or stores: here, or the padded copy
+    Value* address = nullptr;       // address this iteration loads or stores: here, or the padded copy
     Value* padded = nullptr;        // AVX2: scratch for one iteration
     Value* copies = nullptr;        // of an input that always repeats
   };
@@ -170,10 +171,10 @@ class KernelEmitter {
   llvm::BasicBlock* block(const char* label) {
     return llvm::BasicBlock::Create(b_.getContext(), label, function_);
   }
-  Value* room(DType type) {
-    auto* place = b_.CreateAlloca(expr_.vector_in_memory(type));
-    place->setAlignment(llvm::Align(64));
-    return place;
+  Value* stack_slot(DType type) {
+    auto* address = b_.CreateAlloca(expr_.vector_in_memory(type));
+    address->setAlignment(llvm::Align(64));
+    return address;
   }
   Value* element_of(Value* array, std::size_t i, llvm::Type* type) {
     return b_.CreateLoad(type, b_.CreateConstGEP1_64(type, array, i));
@@ -262,14 +263,14 @@ class KernelEmitter {
     return b_.CreateVectorSplat(static_cast<unsigned>(kernel_.lanes), value);
   }
 
-  Value* in_this_round() {
+  Value* in_this_iteration() {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining_,
                                     b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes)));
   }
   // Returns a mask with the low `remaining` bits set.
   Value* bit_mask() {
     Value* bits =
-        b_.CreateLShr(b_.getInt64(~std::uint64_t{0}), b_.CreateSub(b_.getInt64(64), in_this_round()));
+        b_.CreateLShr(b_.getInt64(~std::uint64_t{0}), b_.CreateSub(b_.getInt64(64), in_this_iteration()));
     const auto lanes = static_cast<unsigned>(kernel_.lanes);
     return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(lanes)),
                             FixedVectorType::get(b_.getInt1Ty(), lanes));
@@ -280,7 +281,7 @@ class KernelEmitter {
     for (int lane = 0; lane < kernel_.lanes; ++lane)
       numbers.push_back(b_.getInt32(static_cast<std::uint32_t>(lane)));
     Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(kernel_.lanes),
-                                        b_.CreateTrunc(in_this_round(), b_.getInt32Ty()));
+                                        b_.CreateTrunc(in_this_iteration(), b_.getInt32Ty()));
     return b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), limit);
   }
 
@@ -288,7 +289,7 @@ class KernelEmitter {
     Value* bytes = b_.CreateMul(remaining_, b_.getInt64(static_cast<std::uint64_t>(size_bytes(type))));
     b_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1), bytes);
   }
-  void divert_tail() {
+  void branch_to_tail() {
     llvm::BasicBlock* whole = b_.GetInsertBlock();
     llvm::BasicBlock* tail = block("tail");
     llvm::BasicBlock* body = block("body");
@@ -302,10 +303,10 @@ class KernelEmitter {
     b_.SetInsertPoint(body);
     for (Operand& operand : operands_) {
       if (!operand.steps) continue;
-      llvm::PHINode* place = b_.CreatePHI(b_.getPtrTy(), 2);
-      place->addIncoming(operand.here, whole);
-      place->addIncoming(operand.padded, tail);
-      operand.place = place;
+      llvm::PHINode* address = b_.CreatePHI(b_.getPtrTy(), 2);
+      address->addIncoming(operand.here, whole);
+      address->addIncoming(operand.padded, tail);
+      operand.address = address;
     }
   }
   void write_back_tail() {
@@ -326,11 +327,11 @@ class KernelEmitter {
     llvm::Type* type = expr_.vector_in_memory(operand.dtype);
     Value* raw = mask_ ? static_cast<Value*>(b_.CreateMaskedLoad(type, operand.here, llvm::Align(1), mask_,
                                                                  llvm::Constant::getNullValue(type)))
-                       : b_.CreateAlignedLoad(type, operand.place, llvm::Align(1));
+                       : b_.CreateAlignedLoad(type, operand.address, llvm::Align(1));
     return expr_.from_memory(operand.dtype, raw);
   }
   // A reduction is memory-bound, and the hardware prefetcher stops at page boundaries.
-  void fetch_ahead() {
+  void prefetch_ahead() {
     constexpr std::int64_t kPage = 4096, kLine = 64;
     const Operand& operand = operands_[outputs_.size()];
     if (!operand.steps) return;
@@ -347,7 +348,7 @@ class KernelEmitter {
     if (mask_) {
       b_.CreateMaskedStore(raw, operand.here, llvm::Align(1), mask_);
     } else {
-      b_.CreateAlignedStore(raw, operand.place, llvm::Align(1));
+      b_.CreateAlignedStore(raw, operand.address, llvm::Align(1));
     }
   }
 

@@ -51,9 +51,9 @@ void add_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& pas
   passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
   config->addMachinePasses();
   config->setInitialized();
-  const bool mute = machine.addAsmPrinter(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                          module_info->getMMI().getContext());
-  PEL_ASSERT(!mute, "the target must support object files");
+  const bool has_no_object_writer = machine.addAsmPrinter(
+      passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, module_info->getMMI().getContext());
+  PEL_ASSERT(!has_no_object_writer, "the target must support object files");
   passes.add(llvm::createFreeMachineFunctionPass());
 }
 

@@ -24,8 +24,8 @@ constexpr std::uint64_t kTwoOverPi[] = {
 
 // Returns the bit of weight 2^weight.
 std::int64_t bit_of_two_over_pi(int weight) {
-  const int place = -1 - weight;
-  return place < 0 ? 0 : static_cast<std::int64_t>(kTwoOverPi[place / 64] >> (63 - place % 64) & 1);
+  const int position = -1 - weight;
+  return position < 0 ? 0 : static_cast<std::int64_t>(kTwoOverPi[position / 64] >> (63 - position % 64) & 1);
 }
 
 // Returns `count` bits of 2/pi from weight 2^top down, rounded to nearest: the piece below is negative if

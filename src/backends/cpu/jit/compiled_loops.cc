@@ -33,13 +33,13 @@ class LoopList {
   const codegen::LoopKernel& add(const KernelSpec& spec, codegen::PelLoopFn** to) {
     const auto [known, is_new] = by_content_.emplace(spec.content(), kernels_.size());
     if (is_new) kernels_.push_back(spec.lower(isa_));
-    wanted_.emplace_back(to, known->second);
+    requests_.emplace_back(to, known->second);
     return kernels_[known->second];
   }
 
   codegen::CompiledKernels compile() {
     codegen::CompiledKernels compiled = codegen::compile_in_process(kernels_, isa_);
-    for (const auto& [to, kernel] : wanted_) *to = compiled[kernel];
+    for (const auto& [to, kernel] : requests_) *to = compiled[kernel];
     return compiled;
   }
 
@@ -47,7 +47,7 @@ class LoopList {
   codegen::Isa isa_;
   std::vector<codegen::LoopKernel> kernels_;
   std::map<std::string, std::size_t> by_content_;
-  std::vector<std::pair<codegen::PelLoopFn**, std::size_t>> wanted_;
+  std::vector<std::pair<codegen::PelLoopFn**, std::size_t>> requests_;
 };
 
 void fill_loop(LoopCode& code, const std::string& name, const scalar::ScalarExpr& body, codegen::Isa isa,
@@ -100,33 +100,33 @@ void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, cod
   };
   for (std::size_t i = 0; i < rows.stages.size(); ++i) {
     const RowLoops::Stage& stage = rows.stages[i];
-    RowCode::Stage& made = code.stages[i];
-    made.function = nullptr;
-    made.reads = 0;
-    made.dtype = stage.dtype;
-    made.after = stage.after;
-    made.output = stage.output;
-    if (stage.body) made.reads = add("stage", i, *stage.body, made.function);
+    RowCode::Stage& result = code.stages[i];
+    result.function = nullptr;
+    result.reads = 0;
+    result.dtype = stage.dtype;
+    result.after = stage.after;
+    result.output = stage.output;
+    if (stage.body) result.reads = add("stage", i, *stage.body, result.function);
   }
   for (std::size_t f = 0; f < rows.folds.size(); ++f) {
     const RowLoops::Fold& fold = rows.folds[f];
-    RowCode::Fold& made = code.folds[f];
-    made = {};
-    made.initial_bits = initial_bits(fold.kind, rows.value);
-    made.stage = fold.stage;
-    if (fold.finish) add(kFinishLoop, f, *fold.finish, made.finish);
+    RowCode::Fold& result = code.folds[f];
+    result = {};
+    result.initial_bits = initial_bits(fold.kind, rows.value);
+    result.stage = fold.stage;
+    if (fold.finish) add(kFinishLoop, f, *fold.finish, result.finish);
     if (!fold.element) continue;
-    made.reads = add(kFoldLoop, f, *fold.element, made.fold,
-                     codegen::Fold{combine_expr(fold.kind, rows.value), made.initial_bits});
-    if (fold.accumulate) add(kAccumulateLoop, f, *fold.accumulate, made.accumulate);
-    made.fold_values = prebuilt(fold_name(fold.kind, rows.value), isa);
-    made.combine = prebuilt(combine_name(fold.kind, rows.value), isa);
+    result.reads = add(kFoldLoop, f, *fold.element, result.fold,
+                       codegen::Fold{combine_expr(fold.kind, rows.value), result.initial_bits});
+    if (fold.accumulate) add(kAccumulateLoop, f, *fold.accumulate, result.accumulate);
+    result.fold_values = prebuilt(fold_name(fold.kind, rows.value), isa);
+    result.combine = prebuilt(combine_name(fold.kind, rows.value), isa);
   }
   for (std::size_t o = 0; o < rows.outputs.size(); ++o) {
     const RowLoops::Output& output = rows.outputs[o];
-    RowCode::Output& made = code.outputs[o];
-    made = {.kind = output.kind, .dtype = output.dtype, .function = nullptr, .reads = 0, .runs = nullptr};
-    if (output.body) made.reads = add(kOutputLoop, o, *output.body, made.function);
+    RowCode::Output& result = code.outputs[o];
+    result = {.kind = output.kind, .dtype = output.dtype, .function = nullptr, .reads = 0, .runs = nullptr};
+    if (output.body) result.reads = add(kOutputLoop, o, *output.body, result.function);
   }
 }
 

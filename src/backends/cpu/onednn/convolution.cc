@@ -36,7 +36,7 @@ struct Piece {
   std::int64_t first_image, images, first_row, rows;
   std::int64_t first_in, in_rows, before, after;
   // Returns whether one primitive serves both pieces.
-  bool looks_like(const Piece& other) const {
+  bool same_primitive(const Piece& other) const {
     return images == other.images && rows == other.rows && in_rows == other.in_rows &&
            before == other.before && after == other.after;
   }
@@ -60,16 +60,15 @@ class Split {
  public:
   explicit Split(const ConvCall& c, bool by_rows = true) : c_(c) {
     constexpr double kPieceNs = 60'000;
-    constexpr std::int64_t kMost = 16, kFewestRows = 3;
+    constexpr std::int64_t kMaxPieces = 16, kMinRows = 3;
     const double image_ns = arithmetic_ns(c) / static_cast<double>(c.batch);
     images_ =
         std::clamp<std::int64_t>(static_cast<std::int64_t>(kPieceNs / std::max(image_ns, 1.0)), 1, c.batch);
     rows_ = axis().out;
     if (images_ > 1 || !by_rows || c.transposed) return;
-    const std::int64_t wanted =
-        std::min({kMost / std::min(kMost, c.batch), static_cast<std::int64_t>(image_ns / kPieceNs),
-                  rows_ / kFewestRows});
-    if (wanted > 1) rows_ = parts(rows_, wanted);
+    const std::int64_t splits = std::min({kMaxPieces / std::min(kMaxPieces, c.batch),
+                                          static_cast<std::int64_t>(image_ns / kPieceNs), rows_ / kMinRows});
+    if (splits > 1) rows_ = parts(rows_, splits);
   }
   bool by_rows() const { return rows_ < axis().out; }
   std::int64_t count() const { return parts(c_.batch, images_) * parts(axis().out, rows_); }
@@ -83,7 +82,7 @@ class Split {
     p.rows = std::min(rows_, a.out - p.first_row);
     if (!by_rows()) {
       p.in_rows = a.in;
-      p.before = p.after = a.given_padding;
+      p.before = p.after = a.call_padding;
       return p;
     }
     const std::int64_t low = p.first_row * a.stride - a.before,
@@ -117,7 +116,7 @@ Key key_of(const ConvCall& c) {
   for (int i = 0; i < kSpatialAxes; ++i) {
     const ConvAxis& a = c.axes[i];
     for (const std::int64_t word :
-         {a.in, a.out, a.kernel, a.given_stride, a.given_padding, a.dilation, c.weight.axis[i]})
+         {a.in, a.out, a.kernel, a.call_stride, a.call_padding, a.dilation, c.weight.axis[i]})
       key.words[next++] = word;
   }
   return key;
@@ -143,7 +142,7 @@ memory::dims weight_sizes(const ConvCall& c) {
 }
 // Describes the weights in place. Those of a transposed convolution were flipped for our own kernels
 // (convolution.h).
-memory::desc weights_as_given(const ConvCall& c) {
+memory::desc weights_in_place(const ConvCall& c) {
   memory::dims strides = {c.weight.channel, c.weight_in};
   if (c.groups > 1) strides.insert(strides.begin(), c.weight.batch);
   for (int i = first_axis(c); i < kSpatialAxes; ++i)
@@ -161,7 +160,7 @@ char* weights_begin(const ConvCall& c) {
 }
 
 struct Description {
-  dnnl::primitive_desc_base made;
+  dnnl::primitive_desc_base description;
   dnnl::primitive primitive;
 };
 
@@ -170,12 +169,12 @@ std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, con
   memory::dims strides, dilates, before, after;
   for (int i = first_axis(c); i < kSpatialAxes; ++i) {
     const ConvAxis& a = c.axes[i];
-    strides.push_back(a.given_stride);
+    strides.push_back(a.call_stride);
     dilates.push_back(a.dilation - 1);
-    before.push_back(i == first_axis(c) ? p.before : a.given_padding);
-    std::int64_t behind = i == first_axis(c) ? p.after : a.given_padding;
+    before.push_back(i == first_axis(c) ? p.before : a.call_padding);
+    std::int64_t behind = i == first_axis(c) ? p.after : a.call_padding;
     if (c.transposed)
-      behind = (a.in - 1) * a.given_stride + (a.kernel - 1) * a.dilation + 1 - a.out - a.given_padding;
+      behind = (a.in - 1) * a.call_stride + (a.kernel - 1) * a.dilation + 1 - a.out - a.call_padding;
     after.push_back(behind);
   }
   const memory::desc src = image_desc(c, p.images, c.groups * c.in_channels, p.in_rows, true),
@@ -187,29 +186,29 @@ std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, con
   constexpr bool kMayFail = true;
   constexpr auto kKind = dnnl::prop_kind::forward_inference;
   if (c.transposed) {
-    const dnnl::deconvolution_forward::primitive_desc made(
+    const dnnl::deconvolution_forward::primitive_desc description(
         engine(), kKind, dnnl::algorithm::deconvolution_direct, src, weights, bias, dst, strides, dilates,
         before, after, attr, kMayFail);
-    if (made.get(true) == nullptr) return std::nullopt;
-    return Description{made, dnnl::deconvolution_forward(made)};
+    if (description.get(true) == nullptr) return std::nullopt;
+    return Description{description, dnnl::deconvolution_forward(description)};
   }
-  const dnnl::convolution_forward::primitive_desc made(engine(), kKind, dnnl::algorithm::convolution_direct,
-                                                       src, weights, bias, dst, strides, dilates, before,
-                                                       after, attr, kMayFail);
-  if (made.get(true) == nullptr) return std::nullopt;
-  return Description{made, dnnl::convolution_forward(made)};
+  const dnnl::convolution_forward::primitive_desc description(
+      engine(), kKind, dnnl::algorithm::convolution_direct, src, weights, bias, dst, strides, dilates, before,
+      after, attr, kMayFail);
+  if (description.get(true) == nullptr) return std::nullopt;
+  return Description{description, dnnl::convolution_forward(description)};
 }
 
 // oneDNN 3.2 crashes in preparing bf16 for a window entirely in the padding, or omits the bias.
-bool every_window_sees_the_input(const ConvCall& c) {
+bool every_window_covers_input(const ConvCall& c) {
   for (const ConvAxis& a : c.axes) {
     for (std::int64_t o = 0; o < a.out; ++o) {
-      bool sees = false;
-      for (std::int64_t k = 0; k < a.kernel && !sees; ++k) {
+      bool covers = false;
+      for (std::int64_t k = 0; k < a.kernel && !covers; ++k) {
         const std::int64_t at = o * a.stride + k * a.dilation - a.before;
-        sees = at >= 0 && at % a.spread == 0 && at / a.spread < a.in;
+        covers = at >= 0 && at % a.input_dilation == 0 && at / a.input_dilation < a.in;
       }
-      if (!sees) return false;
+      if (!covers) return false;
     }
   }
   return true;
@@ -219,7 +218,7 @@ bool every_window_sees_the_input(const ConvCall& c) {
 class Prepared {
  public:
   explicit Prepared(const ConvCall& c) {
-    if (!every_window_sees_the_input(c)) return;
+    if (!every_window_covers_input(c)) return;
     if (!prepare(c, Split(c))) prepare(c, Split(c, false));
   }
   bool is_usable() const { return !kinds_.empty() && !name_.starts_with("ref"); }
@@ -234,7 +233,7 @@ class Prepared {
   void run(const Piece& p, char* src, char* weights, char* dst, char* bias, dnnl::stream& stream,
            Scratch& scratch) {
     for (Kind& kind : kinds_) {
-      if (kind.piece.looks_like(p)) return kind.bound.run({src, weights, dst, bias}, stream, scratch);
+      if (kind.piece.same_primitive(p)) return kind.bound.run({src, weights, dst, bias}, stream, scratch);
     }
   }
 
@@ -253,21 +252,21 @@ class Prepared {
     for (std::int64_t i = 0; i < split.count(); ++i) {
       const Piece p = split[i];
       const bool known =
-          std::any_of(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.piece.looks_like(p); });
+          std::any_of(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.piece.same_primitive(p); });
       if (!known && !add(c, p, weights_)) return false;
     }
-    const memory::desc given = weights_as_given(c);
-    reorders_ = given != weights_;
+    const memory::desc in_place = weights_in_place(c);
+    reorders_ = in_place != weights_;
     if (reorders_) {
       dnnl::primitive_attr attr;
       attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      const dnnl::reorder::primitive_desc made(engine(), given, engine(), weights_, attr, true);
-      if (made.get(true) == nullptr) {
+      const dnnl::reorder::primitive_desc description(engine(), in_place, engine(), weights_, attr, true);
+      if (description.get(true) == nullptr) {
         kinds_.clear();
         return false;
       }
-      reorder_ = BoundPrimitive(dnnl::reorder(made), made.scratchpad_desc().get());
-      reorder_.add(DNNL_ARG_FROM, given.get());
+      reorder_ = BoundPrimitive(dnnl::reorder(description), description.scratchpad_desc().get());
+      reorder_.add(DNNL_ARG_FROM, in_place.get());
       reorder_.add(DNNL_ARG_TO, weights_.get());
     }
     return true;
@@ -278,19 +277,21 @@ class Prepared {
       kinds_.clear();
       return false;
     }
-    const dnnl::primitive_desc_base& made = described->made;
+    const dnnl::primitive_desc_base& description = described->description;
     if (kinds_.empty()) {
-      name_ = made.impl_info_str();
-      weights_ = made.query_md(dnnl::query::weights_md, 0);
-    } else if (name_ != made.impl_info_str()) {  // no fast implementation supports this weight format
+      name_ = description.impl_info_str();
+      weights_ = description.query_md(dnnl::query::weights_md, 0);
+    } else if (name_ != description.impl_info_str()) {  // no fast implementation supports this weight format
       kinds_.clear();
       return false;
     }
-    Kind kind{p, BoundPrimitive(described->primitive, made.query_md(dnnl::query::scratchpad_md).get())};
-    kind.bound.add(DNNL_ARG_SRC, made.query_md(dnnl::query::src_md, 0).get());
+    Kind kind{p,
+              BoundPrimitive(described->primitive, description.query_md(dnnl::query::scratchpad_md).get())};
+    kind.bound.add(DNNL_ARG_SRC, description.query_md(dnnl::query::src_md, 0).get());
     kind.bound.add(DNNL_ARG_WEIGHTS, weights_.get());
-    kind.bound.add(DNNL_ARG_DST, made.query_md(dnnl::query::dst_md, 0).get());
-    if (c.bias != nullptr) kind.bound.add(DNNL_ARG_BIAS, made.query_md(dnnl::query::weights_md, 1).get());
+    kind.bound.add(DNNL_ARG_DST, description.query_md(dnnl::query::dst_md, 0).get());
+    if (c.bias != nullptr)
+      kind.bound.add(DNNL_ARG_BIAS, description.query_md(dnnl::query::weights_md, 1).get());
     kinds_.push_back(std::move(kind));
     return true;
   }
@@ -442,7 +443,7 @@ void run(Stream&, const KernelArgs& args) {
 }
 
 // Returns whether no two indices of the weights alias one element.
-bool weights_lie_apart(const ConvCall& c) {
+bool weights_are_distinct(const ConvCall& c) {
   for (int i = 0; i < kSpatialAxes; ++i) {
     if (c.axes[i].kernel > 1 && c.weight.axis[i] == 0) return false;
   }
@@ -455,7 +456,7 @@ Support supports(const KernelArgs& args) {
   if (c.dtype != kF32 && c.dtype != kBF16 && c.dtype != kF16)
     return Support::no("oneDNN convolutions support only f32, bf16 and f16");
   if (c.depth() == 0) return Support::no("the convolution is empty");
-  if (!weights_lie_apart(c)) return Support::no("the weights have overlapping elements");
+  if (!weights_are_distinct(c)) return Support::no("the weights have overlapping elements");
   if (!Cache::of_thread().get(c).is_usable())
     return Support::no("oneDNN has no fast implementation for this dtype and window on this processor");
   return Support::yes();
@@ -463,11 +464,11 @@ Support supports(const KernelArgs& args) {
 
 double predict(const KernelArgs& args) {
   const ConvCall c(args);
-  constexpr double kBytesPerNs = 16, kWeightBytesPerNs = 8, kTurnedBytesPerNs = 6;
+  constexpr double kBytesPerNs = 16, kWeightBytesPerNs = 8, kTransposedBytesPerNs = 6;
   const double weight_bytes =
       static_cast<double>(c.groups * c.out_channels * c.depth() * size_bytes(c.dtype));
   double ns = kCallNs + arithmetic_ns(c) + c.bytes() / kBytesPerNs + weight_bytes / kWeightBytesPerNs;
-  if (!c.channels_last()) ns += (c.bytes() - weight_bytes) / kTurnedBytesPerNs;
+  if (!c.channels_last()) ns += (c.bytes() - weight_bytes) / kTransposedBytesPerNs;
   return ns;
 }
 

@@ -70,7 +70,7 @@ class PreparedCache {
     if (last_ != nullptr && key == last_key_) return *last_;
     auto found = prepared_.find(key);
     if (found == prepared_.end()) {
-      if (prepared_.size() == kMost) prepared_.clear();
+      if (prepared_.size() == kMaxEntries) prepared_.clear();
       found = prepared_.emplace(key, make()).first;
     }
     last_key_ = key;
@@ -79,7 +79,7 @@ class PreparedCache {
   }
 
  private:
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMaxEntries = 256;
   std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash<Key>> prepared_;
   Key last_key_{};
   Prepared* last_ = nullptr;

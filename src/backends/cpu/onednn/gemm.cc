@@ -114,19 +114,19 @@ dnnl::matmul::primitive_desc make_description(const GemmCall& c, const Piece& p,
                      out = describe(c.out, {p.batch, p.rows, p.columns}, c.dtype);
   const dnnl::primitive_attr attr = attributes(c, p, adds);
   constexpr bool kMayFail = true;
-  dnnl::matmul::primitive_desc made;
+  dnnl::matmul::primitive_desc description;
   if (adds == Adds::Row && c.alpha.as_float == 1) {
     const memory::dims sizes = p.batch == 1 ? memory::dims{1, p.columns} : memory::dims{1, 1, p.columns};
     const memory::dims strides =
         p.batch == 1 ? memory::dims{p.columns, 1} : memory::dims{p.columns, p.columns, 1};
-    made = {engine(), a, b, {sizes, type_of(c.dtype), strides}, out, attr, kMayFail};
+    description = {engine(), a, b, {sizes, type_of(c.dtype), strides}, out, attr, kMayFail};
   } else {
-    made = {engine(), a, b, out, attr, kMayFail};
+    description = {engine(), a, b, out, attr, kMayFail};
   }
-  for (std::size_t i = 0; made.get(true) != nullptr && i < implementation; ++i) {
-    if (!made.next_impl()) return {};
+  for (std::size_t i = 0; description.get(true) != nullptr && i < implementation; ++i) {
+    if (!description.next_impl()) return {};
   }
-  return made;
+  return description;
 }
 
 class Prepared {
@@ -134,23 +134,24 @@ class Prepared {
   Prepared(const GemmCall& c, const Piece& p, std::size_t implementation) {
     std::optional<WithoutItsCache> without;
     if (implementation > 0) without.emplace();
-    const auto made = make_description(c, p, implementation);
-    PEL_CHECK(made.get(true) != nullptr, NoKernelError, "oneDNN has no implementation for this matmul");
-    name_ = made.impl_info_str();
-    bound_ = BoundPrimitive(dnnl::matmul(made), made.scratchpad_desc().get());
-    bound_.add(DNNL_ARG_SRC, made.src_desc().get());
-    bound_.add(DNNL_ARG_WEIGHTS, made.weights_desc().get());
-    bound_.add(DNNL_ARG_DST, made.dst_desc().get());
+    const auto description = make_description(c, p, implementation);
+    PEL_CHECK(description.get(true) != nullptr, NoKernelError,
+              "oneDNN has no implementation for this matmul");
+    name_ = description.impl_info_str();
+    bound_ = BoundPrimitive(dnnl::matmul(description), description.scratchpad_desc().get());
+    bound_.add(DNNL_ARG_SRC, description.src_desc().get());
+    bound_.add(DNNL_ARG_WEIGHTS, description.weights_desc().get());
+    bound_.add(DNNL_ARG_DST, description.dst_desc().get());
     const Adds adds = how_adds(c);
     if (adds == Adds::Row && c.alpha.as_float == 1) {
-      bound_.add(DNNL_ARG_BIAS, made.bias_desc().get());
+      bound_.add(DNNL_ARG_BIAS, description.bias_desc().get());
     } else if (adds == Adds::Row || adds == Adds::Matrix) {
-      const int place = c.alpha.as_float != 1 ? 1 : 0;
-      const dnnl::post_ops after = made.get_primitive_attr().get_post_ops();
+      const int index = c.alpha.as_float != 1 ? 1 : 0;
+      const dnnl::post_ops after = description.get_primitive_attr().get_post_ops();
       dnnl::algorithm algorithm{};
       memory::desc added;
-      after.get_params_binary(place, algorithm, added);
-      bound_.add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, added.get());
+      after.get_params_binary(index, algorithm, added);
+      bound_.add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, added.get());
     }
   }
 
@@ -229,7 +230,7 @@ double predict(const KernelArgs& args) {
 
 // Returns whether one axis has unit stride and no two indices alias one element; a batch may repeat one
 // matrix.
-bool lies_well(const Matrix& x, Sizes size) {
+bool is_distinct_with_unit_stride(const Matrix& x, Sizes size) {
   if (x.order(size.rows, size.columns) == 'x') return false;
   struct Axis {
     std::int64_t stride, size;
@@ -252,8 +253,9 @@ bool has_type(DType dtype) {
     std::array<bool, kDTypeCount> all{};
     for (const DType type : {kF32, kBF16, kF16}) {
       const memory::desc square({16, 16}, type_of(type), memory::dims{16, 1});
-      const dnnl::matmul::primitive_desc made(engine(), square, square, square, dnnl::primitive_attr(), true);
-      all[static_cast<std::size_t>(type)] = made.get(true) != nullptr;
+      const dnnl::matmul::primitive_desc description(engine(), square, square, square, dnnl::primitive_attr(),
+                                                     true);
+      all[static_cast<std::size_t>(type)] = description.get(true) != nullptr;
     }
     return all;
   }();
@@ -266,9 +268,9 @@ Support supports(const KernelArgs& args) {
     return Support::no("oneDNN matmul supports only f32, bf16 and f16");
   if (!has_type(c.dtype)) return Support::no("oneDNN matmul does not support this dtype on this processor");
   if (c.k == 0) return Support::no("the inner size k is 0");
-  if (!lies_well(c.a, {c.batch, c.m, c.k}))
+  if (!is_distinct_with_unit_stride(c.a, {c.batch, c.m, c.k}))
     return Support::no("the first operand has no unit stride, or has overlapping elements");
-  if (!lies_well(c.b, {c.batch, c.k, c.n}))
+  if (!is_distinct_with_unit_stride(c.b, {c.batch, c.k, c.n}))
     return Support::no("the second operand has no unit stride, or has overlapping elements");
   if (c.batch > 1 && c.a.batch == 0 && c.b.batch == 0) return Support::no("both operands repeat one matrix");
   if (c.out.order(c.m, c.n) != 'n') return Support::no("the result is not row-major");
@@ -281,7 +283,7 @@ Support supports(const KernelArgs& args) {
         return Support::no("the added tensor is a row with one element or a strided row");
       break;
     case Adds::Matrix:
-      if (c.added.order(c.m, c.n) != 'n' || !lies_well(c.added, {c.batch, c.m, c.n}))
+      if (c.added.order(c.m, c.n) != 'n' || !is_distinct_with_unit_stride(c.added, {c.batch, c.m, c.n}))
         return Support::no("the added tensor is not row-major");
       break;
   }
@@ -296,17 +298,18 @@ Support supports(const KernelArgs& args) {
 class Split {
  public:
   explicit Split(const GemmCall& c) : c_(c), step_{c.batch, c.m, c.n} {
-    constexpr double kWorthNs = 100'000;
-    constexpr std::int64_t kManyRows = 512, kFewestRows = 256, kManyColumns = 1536, kColumns = 768, kMost = 8;
-    if (predicted(c, preferred(c)) < kWorthNs) return;
+    constexpr double kMinPieceNs = 100'000;
+    constexpr std::int64_t kManyRows = 512, kMinRows = 256, kManyColumns = 1536, kColumns = 768,
+                           kMaxPieces = 8;
+    if (predicted(c, preferred(c)) < kMinPieceNs) return;
     const auto part = [](std::int64_t size, std::int64_t pieces, std::int64_t unit) {
       return ((size + pieces - 1) / pieces + unit - 1) / unit * unit;
     };
     if (c.batch > 1) {
-      step_.batch = part(c.batch, kMost, 1);
+      step_.batch = part(c.batch, kMaxPieces, 1);
       return;
     }
-    if (c.m >= kManyRows) step_.rows = std::max(kFewestRows, part(c.m, kMost, 64));
+    if (c.m >= kManyRows) step_.rows = std::max(kMinRows, part(c.m, kMaxPieces, 64));
     if (c.dtype == kF32 && c.n >= kManyColumns) {
       step_.columns = kColumns;
     } else if (c.m < kManyRows) {
@@ -383,9 +386,9 @@ std::vector<KernelVariant> variants(const KernelArgs& args) {
   const WithoutItsCache without;
   const Split split(call);
   for (std::size_t i = 0;; ++i) {
-    const auto made = make_description(call, split[0], i);
-    if (made.get(true) == nullptr) return all;
-    const std::string implementation = made.impl_info_str();
+    const auto description = make_description(call, split[0], i);
+    if (description.get(true) == nullptr) return all;
+    const std::string implementation = description.impl_info_str();
     all.push_back(
         {full_name(call, implementation), predicted(call, implementation), [call, i] { run_with(call, i); }});
   }

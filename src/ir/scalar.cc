@@ -1,3 +1,6 @@
+// Scalar expressions: the table of operations, printing (node_text), the rules (broken_rule, verify),
+// is_sign_agnostic, the builder (which interns nodes and drops unused ones in finish), and the operators of
+// Term.
 #include "ir/scalar.h"
 
 #include <bit>

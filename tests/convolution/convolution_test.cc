@@ -1,5 +1,8 @@
 // Checks every convolution kernel against sums in long double, over random dtypes, layouts and windows. The
 // error is relative to the sum of the magnitudes of the products.
+//
+// Parts: layouts (laid_out), a case and its operands (ConvCase), the reference and its comparison, random
+// cases, and the tests: kernels, threads, instruction sets, gradients, edge cases, errors.
 #include <cmath>
 #include <cstdlib>
 #include <map>

@@ -257,8 +257,8 @@ class PlantedRanks : public testing::Test {
     return kRun;
   }
   static const std::vector<RankFacts>& facts() {
-    static const std::vector<RankFacts> kOpInfo = read_made(run());
-    return kOpInfo;
+    static const std::vector<RankFacts> kFacts = read_made(run());
+    return kFacts;
   }
 };
 

@@ -20,7 +20,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 }
 
 // The page is written from records inside the library, the facts from what the public headers show.
-TEST(OpInfo, SayWhatTheReferencePageSays) {
+TEST(OpFacts, SayWhatTheReferencePageSays) {
   std::istringstream page(test::read_file(PELLUCID_SOURCE_DIR "/docs/ops.md"));
   int seen = 0;
   for (std::string line; std::getline(page, line);) {
@@ -29,7 +29,7 @@ TEST(OpInfo, SayWhatTheReferencePageSays) {
     ASSERT_EQ(cells.size(), 6U) << line;
     const Op* op = find_op(cells[0].substr(1, cells[0].find('(') - 1));
     ASSERT_NE(op, nullptr) << line;
-    const OpInfo facts = facts_of(*op);
+    const OpFacts facts = facts_of(*op);
     EXPECT_EQ("`" + facts.schema + "`", cells[0]);
     if (op->kind() == OpKind::Kernel && !facts.kernels.empty()) {
       EXPECT_EQ(facts.origin, cells[2]) << line;
@@ -42,8 +42,8 @@ TEST(OpInfo, SayWhatTheReferencePageSays) {
   EXPECT_GT(seen, 300);
 }
 
-TEST(OpInfo, KernelsThatDifferInDTypeAloneAreOneFamily) {
-  const OpInfo add = facts_of(*find_op("add"));
+TEST(OpFacts, KernelsThatDifferInDTypeAloneAreOneFamily) {
+  const OpFacts add = facts_of(*find_op("add"));
   ASSERT_EQ(add.kernels.size(), 2U);
   EXPECT_EQ(add.kernels[0].members.size(), 10U);
   EXPECT_EQ(add.kernels[0].name.substr(0, 6), "add_*_");
@@ -51,7 +51,7 @@ TEST(OpInfo, KernelsThatDifferInDTypeAloneAreOneFamily) {
 }
 
 TEST(ListOps, FormsStandWithTheirOp) {
-  for (const OpInfo& op : list_ops("add").ops) {
+  for (const OpFacts& op : list_ops("add").ops) {
     EXPECT_NE(op.name, "add_");
     EXPECT_NE(op.name, "add.out");
   }

@@ -45,12 +45,12 @@ scalar::ScalarExpr choose(DType type) {
     return std::vector{select(chosen, score * factor, hidden)};
   });
 }
-// 2^x for x <= 0, and 0 for what is too small: a third of the operations of exp2, which knows all numbers.
-// The bound of the polynomial is 2e-9, or 9e-8 for bf16.
+// Computes 2^x for x <= 0, and 0 on underflow: a third of the operations of exp2, which handles all numbers.
+// The error bound of the polynomial is 2e-9, or 9e-8 for bf16.
 Term small_power(Term x, DType dtype) {
   if (dtype == kF64) return exp2(x);
   constexpr double kMinExponent = -127,
-                   kShift = 0x1.8p23;  // a number beside kShift has its integer in the last bits
+                   kShift = 0x1.8p23;  // x + kShift has round(x) in its last bits
   constexpr double kFine[] = {1,
                               0.6931472028550816,
                               0.24022647913615655,
@@ -69,8 +69,8 @@ Term small_power(Term x, DType dtype) {
                                     : polynomial(rest, ArrayView<double>(kFine, std::size(kFine)));
   return bitcast(bitcast(power, kI32) + (bitcast(shifted, kI32) << 23), kF32);
 }
-// To bf16, for numbers that are neither negative nor NaN. Halves go up: nearest even takes three operations
-// more.
+// Rounds to bf16, for numbers that are neither negative nor NaN. Ties round up: ties to even take three more
+// operations.
 Term rounded_weight(Term x) { return bitcast(cast(shr_logical(bitcast(x, kI32) + 0x8000, 16), kI16), kBF16); }
 
 scalar::ScalarExpr weights(DType dtype) {
@@ -87,7 +87,7 @@ scalar::ScalarExpr decay(DType type) {
     return std::vector{small_power(before - now, type)};
   });
 }
-// A zero is added, since a chain of products may end in -0 or 0 by how many weights of zero follow.
+// Adds a zero: a chain of products may end in -0 or 0, depending on how many zero weights follow.
 scalar::ScalarExpr finish(DType dtype) {
   return build([&](ScalarBuilder& b) {
     const Term sum = b.input(value_type(dtype)), factor = b.input(value_type(dtype));

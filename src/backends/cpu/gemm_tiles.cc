@@ -1,3 +1,10 @@
+// Runs a GEMM with tiles. run_tiles transposes narrow results and distributes a batch; SingleGemm multiplies
+// one pair of matrices in one of three ways:
+//   run_blocks      many rows, or packed weights: blocks of rows by groups of packed panels.
+//   run_transposed  AMX, few rows, b dense along k: b is loaded unpacked as rows.
+//   run_streamed    few rows otherwise: b is read once, slab by slab (stream_slab).
+// Each calls finish, which applies the epilogue to the sums while they are in L1. pack_matrices packs panels
+// ahead of the call.
 #include "backends/cpu/gemm_tiles.h"
 
 #include <algorithm>

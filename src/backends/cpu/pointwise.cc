@@ -1,3 +1,6 @@
+// Drives elementwise loops. run_any_loop first tries a dense call (DenseCall, run_dense, run_streaming for
+// large results), then the loop nest over strided operands (StridedRun): row by row, in tiles if operands run
+// across the rows, or gathered if rows are short.
 #include "backends/cpu/pointwise.h"
 
 #include <algorithm>
@@ -15,10 +18,6 @@
 
 namespace pel::cpu {
 namespace {
-
-// Drives elementwise loops. run_any_loop first tries a dense call (DenseCall, run_dense, run_streaming for
-// large results), then the loop nest over strided operands (StridedRun): row by row, in tiles if operands run
-// across the rows, or gathered if rows are short.
 
 // The loop of one op has one output and few inputs, known at compile time; a fused loop has as many as its
 // code says.

@@ -1,3 +1,6 @@
+// Emits loop kernels. KernelEmitter::emit writes the entry block, opens the operands, emits the loop body
+// with ExprEmitter (emit_expr.h), handles the tail, and stores results; reductions combine their lanes after
+// the loop. emit_module emits all kernels into one module.
 #include "codegen/llvm/emit.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Emits GEMM micro-kernels. TileEmitter::emit selects by order of addition:
+//   emit_chain              one chain of fused multiply-adds, b packed in panels
+//   emit_transposing        the same, b dense along k and transposed in registers
+//   emit_pairs              the order of AMX with f32 fused multiply-adds
+//   emit_transposing_pairs  the same, b transposed in registers
+//   emit_amx                TDPBF16PS
+// Shared parts: initial_sums and end_chain load and store the accumulators, loop emits the K loop,
+// multiply_add its body, transpose the register shuffles.
 #include "codegen/llvm/emit_tile.h"
 
 #include <llvm/IR/IRBuilder.h>

@@ -1,3 +1,6 @@
+// GEMM on oneDNN. Parts: Key and Prepared describe and create a primitive, a thread-local Cache holds them;
+// predicted and preferred estimate the time; supports refuses calls; Split divides a call into pieces, and
+// run_piece runs one; full_name, describe_call and variants name the implementations.
 #include "backends/cpu/onednn/gemm.h"
 
 #include <algorithm>
@@ -22,10 +25,6 @@ namespace {
 using dnnl::memory;
 
 memory::data_type type_of(DType dtype) { return static_cast<memory::data_type>(type_number(dtype)); }
-
-// GEMM on oneDNN. Parts: Key and Prepared describe and create a primitive, a thread-local Cache holds them;
-// predicted and preferred estimate the time; supports refuses calls; Split divides a call into pieces, and
-// run_piece runs one; full_name, describe_call and variants name the implementations.
 
 // Part of a call: some matrices of the batch, some rows and some columns of the result.
 struct Piece {

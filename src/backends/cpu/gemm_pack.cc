@@ -190,7 +190,7 @@ void pack_panels(const TileFamily& family, const PackSource& b, const PackRange&
 }
 
 bool can_transpose(const TileFamily& family, const PackSource& b) {
-  return family.turning[1] != nullptr && b.dtype == family.transposing_type() && b.matrix.row == 1;
+  return family.transposing[1] != nullptr && b.dtype == family.transposing_type() && b.matrix.row == 1;
 }
 
 bool needs_packing(const TileFamily& family, const PackSource& a) {

@@ -1,7 +1,7 @@
 // The hand-written CPU kernels: each file returns the lists of the ops it serves.
 #pragma once
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "dispatch/registry.h"
 

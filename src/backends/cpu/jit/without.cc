@@ -1,5 +1,5 @@
 // Replaces compiled_loops.cc if the library is built without LLVM.
-#include "backends/cpu/pointwise.h"
+#include "backends/cpu/elementwise/pointwise.h"
 
 namespace pel::cpu {
 

@@ -244,23 +244,23 @@ ScalarExpr ScalarBuilder::finish(ArrayView<Term> results) {
     for (int a = 0; a < arity(expr_.nodes[i].op); ++a)
       needed[static_cast<std::size_t>(expr_.nodes[i].args[a])] = true;
   }
-  ScalarExpr kept;
-  kept.inputs = std::move(expr_.inputs);
-  kept.params = std::move(expr_.params);
-  kept.tables = std::move(expr_.tables);
+  ScalarExpr finished;
+  finished.inputs = std::move(expr_.inputs);
+  finished.params = std::move(expr_.params);
+  finished.tables = std::move(expr_.tables);
   std::vector<std::int32_t> renumbered(expr_.nodes.size(), -1);
   for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
     if (!needed[i]) continue;
     ScalarNode node = expr_.nodes[i];
     for (int a = 0; a < arity(node.op); ++a)
       node.args[a] = renumbered[static_cast<std::size_t>(node.args[a])];
-    renumbered[i] = static_cast<std::int32_t>(kept.nodes.size());
-    kept.nodes.push_back(node);
+    renumbered[i] = static_cast<std::int32_t>(finished.nodes.size());
+    finished.nodes.push_back(node);
   }
   for (const Term& result : results)
-    kept.results.push_back(renumbered[static_cast<std::size_t>(result.id())]);
+    finished.results.push_back(renumbered[static_cast<std::size_t>(result.id())]);
   expr_ = {};
-  return kept;
+  return finished;
 }
 
 namespace {

@@ -61,9 +61,9 @@ void check(const Problem& p) {
   for (std::int64_t row = 0; row < p.batch * p.heads * p.queries; ++row) {
     const std::int64_t i = row % p.queries, head = row / p.queries % p.heads, b = row / p.queries / p.heads;
     const std::int64_t of_keys = (b * p.key_heads + head / (p.heads / p.key_heads)) * p.keys;
-    const std::int64_t place = p.causal == Causal::Yes ? i : i + p.keys - p.queries;
+    const std::int64_t position = p.causal == Causal::Yes ? i : i + p.keys - p.queries;
     std::vector<long double> scores;
-    long double greatest = -INFINITY, sum = 0;
+    long double row_max = -INFINITY, sum = 0;
     for (std::int64_t j = 0; j < p.keys; ++j) {
       long double score = 0;
       for (std::int64_t c = 0; c < p.width; ++c)
@@ -71,13 +71,13 @@ void check(const Problem& p) {
       score /= std::sqrt(static_cast<long double>(p.width));
       if (p.mask == Mask::Number) score += at(m, row * p.keys + j);
       const bool hidden = (p.causal == Causal::Yes && j > i) ||
-                          (p.window > 0 && (j > place || j <= place - p.window)) ||
+                          (p.window > 0 && (j > position || j <= position - p.window)) ||
                           (p.mask == Mask::Bool && at(m, row * p.keys + j) == 0);
       scores.push_back(hidden ? -INFINITY : score);
-      greatest = std::max(greatest, scores.back());
+      row_max = std::max(row_max, scores.back());
     }
     for (long double& score : scores) {
-      score = std::isinf(greatest) ? 0 : std::exp(score - greatest);
+      score = std::isinf(row_max) ? 0 : std::exp(score - row_max);
       sum += score;
     }
     for (std::int64_t c = 0; c < p.value_width; ++c) {
@@ -94,7 +94,7 @@ void check(const Problem& p) {
       ASSERT_LE(std::abs(actual - static_cast<double>(expected)), unit * (1e-3 + static_cast<double>(size)))
           << "row " << row << " column " << c << ": " << actual << " for " << static_cast<double>(expected);
     }
-    const double log = sum > 0 ? static_cast<double>(greatest + std::log(sum)) : -INFINITY;
+    const double log = sum > 0 ? static_cast<double>(row_max + std::log(sum)) : -INFINITY;
     if (std::isinf(log)) {
       ASSERT_EQ(at(l, row), log) << "row " << row;
     } else {
@@ -220,15 +220,15 @@ TEST(Attention, RotaryEmbeddingRotatesPairs) {
   const Tensor cosine = cos(angle), sine = sin(angle);
   for (const Interleaved interleaved : {Interleaved::No, Interleaved::Yes}) {
     const std::vector<double> in = values_of(x),
-                              turned = values_of(rotary_embedding(x, cosine, sine, interleaved)),
+                              rotated = values_of(rotary_embedding(x, cosine, sine, interleaved)),
                               c = values_of(cosine), s = values_of(sine);
     for (std::size_t row = 0; row < 30; ++row) {
       for (std::size_t i = 0; i < 4; ++i) {
         const std::size_t a = row * 8 + (interleaved == Interleaved::Yes ? 2 * i : i);
         const std::size_t b = interleaved == Interleaved::Yes ? a + 1 : a + 4;
         const double co = c[row % 5 * 4 + i], si = s[row % 5 * 4 + i];
-        EXPECT_NEAR(turned[a], in[a] * co - in[b] * si, 1e-6);
-        EXPECT_NEAR(turned[b], in[b] * co + in[a] * si, 1e-6);
+        EXPECT_NEAR(rotated[a], in[a] * co - in[b] * si, 1e-6);
+        EXPECT_NEAR(rotated[b], in[b] * co + in[a] * si, 1e-6);
       }
     }
   }

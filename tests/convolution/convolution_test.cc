@@ -129,7 +129,7 @@ Expected reference(const ConvCase& c, const Tensor& input, const Tensor& weight,
     for (const std::int64_t s : n) v *= s;
     return v;
   };
-  const std::int64_t positions = volume(result), places = volume(c.size), taps = volume(c.kernel);
+  const std::int64_t positions = volume(result), input_positions = volume(c.size), taps = volume(c.kernel);
   Expected expected;
   expected.sums.assign(static_cast<std::size_t>(c.batch * c.groups * c.out * positions), 0);
   expected.sizes = expected.sums;
@@ -138,9 +138,9 @@ Expected reference(const ConvCase& c, const Tensor& input, const Tensor& weight,
     for (std::size_t i = axes; i-- > 0; flat /= sizes[i]) at[i] = flat % sizes[i];
     return at;
   };
-  for (std::int64_t place = 0; place < places; ++place) {
+  for (std::int64_t input_position = 0; input_position < input_positions; ++input_position) {
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const Ints at = unravel(place, c.size), k = unravel(tap, c.kernel);
+      const Ints at = unravel(input_position, c.size), k = unravel(tap, c.kernel);
       std::int64_t position = 0;
       bool inside = true;
       for (std::size_t i = 0; i < axes; ++i) {
@@ -159,8 +159,8 @@ Expected reference(const ConvCase& c, const Tensor& input, const Tensor& weight,
       for (std::int64_t n = 0; n < c.batch; ++n) {
         for (std::int64_t g = 0; g < c.groups; ++g) {
           for (std::int64_t i = 0; i < c.in; ++i) {
-            const long double element =
-                x[static_cast<std::size_t>(((n * c.groups + g) * c.in + i) * places + place)];
+            const long double element = x[static_cast<std::size_t>(
+                ((n * c.groups + g) * c.in + i) * input_positions + input_position)];
             for (std::int64_t o = 0; o < c.out; ++o) {
               const std::int64_t row = c.transposed ? (g * c.in + i) * c.out + o : (g * c.out + o) * c.in + i;
               const long double product = element * w[static_cast<std::size_t>(row * taps + tap)];
@@ -330,10 +330,10 @@ TEST(Convolution, OneGemmServesPointwiseWindows) {
     const Tensor x = randn({s.batch, s.side, s.side, s.in}).permute({0, 3, 1, 2}),
                  w = randn({s.out, s.in, 1, 1}), bias = randn({s.out});
     for (const bool has_bias : {false, true}) {
-      const auto given = has_bias ? std::optional<Tensor>(bias) : std::nullopt;
+      const auto optional_bias = has_bias ? std::optional<Tensor>(bias) : std::nullopt;
       const auto wide_bias = has_bias ? std::optional<Tensor>(to_copy(bias, kF64)) : std::nullopt;
       Recording recording;
-      const Tensor y = conv2d(x, w, given);
+      const Tensor y = conv2d(x, w, optional_bias);
       std::string names;
       for (const Event& event : recording.events()) names += std::string(event.name) + " ";
       served += names.find("_gemm") != std::string::npos ? 1 : 0;

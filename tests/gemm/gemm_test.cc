@@ -102,11 +102,11 @@ std::vector<GemmCase> all_cases() {
 
 long double at(const Tensor& t, std::int64_t b, std::int64_t i, std::int64_t j) {
   const Dims strides = t.strides();
-  const std::int64_t place = b * strides[0].value() + i * strides[1].value() + j * strides[2].value();
+  const std::int64_t offset = b * strides[0].value() + i * strides[1].value() + j * strides[2].value();
   long double value = 0;
   with_type(t.dtype(), [&]<class T>(std::type_identity<T>) {
     const T x =
-        load_as<T>(static_cast<const char*>(t.raw_data()) + place * static_cast<std::int64_t>(sizeof(T)));
+        load_as<T>(static_cast<const char*>(t.raw_data()) + offset * static_cast<std::int64_t>(sizeof(T)));
     if constexpr (kIsHalf<T>) {
       value = static_cast<long double>(static_cast<float>(x));
     } else {

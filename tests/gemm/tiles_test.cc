@@ -187,7 +187,7 @@ TEST(Tiles, AHostMayUseAmxToo) {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
       if (i % 2 == 0) use_tiles_as_a_host_would();
-      for (int turn = 0; turn < 20; ++turn) EXPECT_EQ(bytes_of(mm(a, b)), expected);
+      for (int repeat = 0; repeat < 20; ++repeat) EXPECT_EQ(bytes_of(mm(a, b)), expected);
     });
   }
   for (std::thread& thread : threads) thread.join();

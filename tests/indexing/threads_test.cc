@@ -62,11 +62,11 @@ void expect_same_on_any_threads(F&& call) {
   }
 }
 
-constexpr DType kRough[] = {kF64, kF32, kF16, kBF16};
+constexpr DType kFloats[] = {kF64, kF32, kF16, kBF16};
 
 TEST(SourcesInOrder, ScatterAddProducesTheSameBitsOnOneAndThreeThreads) {
   test::Random random;
-  for (const DType dtype : kRough) {
+  for (const DType dtype : kFloats) {
     for (const std::int64_t axis : {0, 1}) {
       const Tensor self = mixed_magnitudes(random, {300, 400}, dtype),
                    src = mixed_magnitudes(random, {600, 900}, dtype);
@@ -82,7 +82,7 @@ TEST(SourcesInOrder, ScatterAddProducesTheSameBitsOnOneAndThreeThreads) {
 
 TEST(SourcesInOrder, IndexPutProducesTheSameBitsOnOneAndThreeThreads) {
   test::Random random;
-  for (const DType dtype : kRough) {
+  for (const DType dtype : kFloats) {
     const Tensor self = mixed_magnitudes(random, {40, 30, 64}, dtype),
                  index = random_indices(random, {500}, 30);
     for (const Accumulate accumulate : {Accumulate::No, Accumulate::Yes}) {

@@ -46,8 +46,8 @@ TEST(Scalar, PrintsEveryKindOfLeaf) {
   ScalarBuilder builder;
   const Term x = builder.input(kI32), p = builder.param(kF32);
   const double table[] = {0.5, 2.0};
-  const Term looked = builder.lookup(kF32, {table, 2}, x);
-  EXPECT_EQ(to_string(finish(builder, fma(looked, 0.25, p))),
+  const Term loaded = builder.lookup(kF32, {table, 2}, x);
+  EXPECT_EQ(to_string(finish(builder, fma(loaded, 0.25, p))),
             "%0 = input i32 0\n"
             "%1 = param f32 0\n"
             "%2 = lookup f32 %0 in table 0\n"
@@ -89,22 +89,22 @@ TEST(Scalar, MinAndMaxReturnTheSecondOperandForNaNAndTies) {
     const Term a = builder.input(kF32), b = builder.input(kF32);
     return finish(builder, f(a, b));
   };
-  const ScalarExpr least = make([](Term a, Term b) { return min(a, b); });
+  const ScalarExpr smallest = make([](Term a, Term b) { return min(a, b); });
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(evaluated<float>(least, 1.0f, 2.0f), 1.0f);
-  EXPECT_EQ(evaluated<float>(least, nan, 2.0f), 2.0f);
-  EXPECT_TRUE(std::isnan(evaluated<float>(least, 2.0f, nan)));
-  EXPECT_TRUE(std::signbit(evaluated<float>(least, 0.0f, -0.0f)));
-  EXPECT_FALSE(std::signbit(evaluated<float>(least, -0.0f, 0.0f)));
+  EXPECT_EQ(evaluated<float>(smallest, 1.0f, 2.0f), 1.0f);
+  EXPECT_EQ(evaluated<float>(smallest, nan, 2.0f), 2.0f);
+  EXPECT_TRUE(std::isnan(evaluated<float>(smallest, 2.0f, nan)));
+  EXPECT_TRUE(std::signbit(evaluated<float>(smallest, 0.0f, -0.0f)));
+  EXPECT_FALSE(std::signbit(evaluated<float>(smallest, -0.0f, 0.0f)));
 }
 
 TEST(Scalar, IntegersWrapAndDivisionByZeroIsReported) {
   ScalarBuilder builder;
   const Term a = builder.input(kI32), b = builder.input(kI32);
   const ScalarExpr quotient = finish(builder, a / b);
-  const std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  const std::int32_t smallest = std::numeric_limits<std::int32_t>::min();
   EXPECT_EQ(evaluated<std::int32_t>(quotient, -7, 2), -3);
-  EXPECT_EQ(evaluated<std::int32_t>(quotient, least, -1), least);
+  EXPECT_EQ(evaluated<std::int32_t>(quotient, smallest, -1), smallest);
   const std::int32_t one = 1, zero = 0;
   std::int32_t result = 0;
   const void* inputs[] = {&one, &zero};

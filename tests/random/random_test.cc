@@ -158,12 +158,12 @@ constexpr std::int64_t kCount = 200'000;
 double distance(std::vector<double> values, const std::function<double(double)>& cdf) {
   std::sort(values.begin(), values.end());
   const auto n = static_cast<double>(values.size());
-  double most = 0;
+  double max_distance = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double p = cdf(values[i]), at = static_cast<double>(i);
-    most = std::max({most, std::abs(p - at / n), std::abs(p - (at + 1) / n)});
+    max_distance = std::max({max_distance, std::abs(p - at / n), std::abs(p - (at + 1) / n)});
   }
-  return most * std::sqrt(n);
+  return max_distance * std::sqrt(n);
 }
 
 struct Moments {
@@ -231,9 +231,9 @@ TEST(Random, BernoulliAndDropoutMatchTheirProbability) {
   const Tensor p = tensor({0.0, 1.0}).expand({500, 2});
   EXPECT_EQ(bytes_of(bernoulli(p, g)), bytes_of(p)) << "never and always";
   const auto [result, mask] = native_dropout(full({kCount}, 3.0), 0.25, Training::Yes, g);
-  const std::vector<double> values = values_of(result), kept = values_of(mask);
-  EXPECT_NEAR(moments_of(kept).mean, 0.75, 0.005);
-  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], kept[i] != 0 ? 4.0 : 0.0);
+  const std::vector<double> values = values_of(result), mask_values = values_of(mask);
+  EXPECT_NEAR(moments_of(mask_values).mean, 0.75, 0.005);
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], mask_values[i] != 0 ? 4.0 : 0.0);
   const Tensor x = ones({4});
   EXPECT_TRUE(dropout(x, 0.5, Training::No).is_same(x));
   EXPECT_EQ(bytes_of(dropout(x, 1)), bytes_of(zeros({4})));
@@ -256,10 +256,10 @@ TEST(Random, PermutationsContainEachNumberOnceAndReachEveryOrder) {
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
   std::sort(order.begin(), order.end());
   for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<double>(i));
-  std::map<std::vector<double>, int> seen;
-  for (int i = 0; i < 6000; ++i) ++seen[values_of(randperm(3, kF32, g))];
-  EXPECT_EQ(seen.size(), 6u);
-  for (const auto& [permutation, count] : seen) EXPECT_NEAR(count, 1000, 130);
+  std::map<std::vector<double>, int> counts;
+  for (int i = 0; i < 6000; ++i) ++counts[values_of(randperm(3, kF32, g))];
+  EXPECT_EQ(counts.size(), 6u);
+  for (const auto& [permutation, count] : counts) EXPECT_NEAR(count, 1000, 130);
   EXPECT_EQ(randperm(0).numel(), 0);
 }
 

@@ -280,12 +280,12 @@ class KernelEmitter {
   }
   Value* lane_mask() {
     if (mask_) return mask_;
-    llvm::SmallVector<llvm::Constant*> numbers;
+    llvm::SmallVector<llvm::Constant*> lane_indices;
     for (int lane = 0; lane < kernel_.lanes; ++lane)
-      numbers.push_back(b_.getInt32(static_cast<std::uint32_t>(lane)));
+      lane_indices.push_back(b_.getInt32(static_cast<std::uint32_t>(lane)));
     Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(kernel_.lanes),
                                         b_.CreateTrunc(in_this_iteration(), b_.getInt32Ty()));
-    return b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), limit);
+    return b_.CreateICmpSLT(llvm::ConstantVector::get(lane_indices), limit);
   }
 
   void copy(Value* to, Value* from, DType type) {

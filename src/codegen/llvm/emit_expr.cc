@@ -263,9 +263,9 @@ Value* ExprEmitter::lookup(const scalar::ScalarTable& table, Value* index) {
                                           llvm::ConstantArray::get(type, elements), "table");
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   index = b_.CreateAnd(index, llvm::ConstantInt::get(index->getType(), elements.size() - 1));
-  Value* places = b_.CreateGEP(element(table.type), global, index);
+  Value* addresses = b_.CreateGEP(element(table.type), global, index);
   const auto align = llvm::Align(static_cast<std::uint64_t>(size_bytes(table.type)));
-  return b_.CreateMaskedGather(vector(table.type), places, align,
+  return b_.CreateMaskedGather(vector(table.type), addresses, align,
                                llvm::Constant::getAllOnesValue(FixedVectorType::get(b_.getInt1Ty(), lanes_)));
 }
 

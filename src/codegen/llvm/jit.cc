@@ -68,7 +68,7 @@ class Machines {
     }
     return make_target_machine(isa);
   }
-  void give(Isa isa, std::unique_ptr<llvm::TargetMachine> machine) {
+  void put_back(Isa isa, std::unique_ptr<llvm::TargetMachine> machine) {
     std::lock_guard lock(mutex_);
     free_[static_cast<int>(isa)].push_back(std::move(machine));
   }
@@ -90,15 +90,15 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
   llvm::LLVMContext context;
   const auto module = emit_module(context, kernels, isa, Linkage::IntoProcess);
   auto object = compile_object(*machine, *module);
-  machines().give(isa, std::move(machine));
+  machines().put_back(isa, std::move(machine));
 
   // Each module has a JITDylib of its own, so names may repeat. It resolves memcpy and fmod
   // in the process.
   static std::atomic<std::uint64_t> next{0};
   LLJIT& linker = jit();
   auto& library = take(linker.createJITDylib("pellucid" + std::to_string(next.fetch_add(1))));
-  std::shared_ptr<void> code(&library, [](void* held) {
-    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(held);
+  std::shared_ptr<void> code(&library, [](void* library_pointer) {
+    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(library_pointer);
     llvm::consumeError(jit().getExecutionSession().removeJITDylib(*unloaded));
   });
   check(linker.addObjectFile(library, std::move(object)));

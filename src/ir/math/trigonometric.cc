@@ -40,13 +40,13 @@ Term sign_bit(Term bits) { return bits & bits.constant(std::int64_t{1} << 63); }
 
 // x / (2^halvings pi/2) = leading + x * rest, modulo 2, in f64. `leading` is exact and at most
 // 2^24, x * rest is at most 2^-6.
-struct Turns {
+struct ReducedF32 {
   Term x, leading, rest;
 };
 
 // f32: x has 24 bits, so its product with a piece of 29 bits is exact. Both pieces together omit less than
 // 2^-60, while the f32 closest to a multiple of pi/2 differs from it by 2^-30.
-Turns turns_of_f32(Term x, int halvings) {
+ReducedF32 reduce_f32(Term x, int halvings) {
   const auto table = [&](int below, int count) {
     std::vector<double> pieces(256);
     for (int field = 0; field < 256; ++field) {
@@ -73,24 +73,24 @@ Term sin_pi_f32(Term r, Term odd) {
 }
 
 Term sin_f32(Term x) {
-  const Turns turns = turns_of_f32(x, 1);
-  const Term sum = turns.leading + to_integer(kF64);
-  const Term r = turns.leading - (sum - to_integer(kF64));
-  return sin_pi_f32(fma(turns.x, turns.rest, r), as_bits(sum));
+  const ReducedF32 reduced = reduce_f32(x, 1);
+  const Term sum = reduced.leading + to_integer(kF64);
+  const Term r = reduced.leading - (sum - to_integer(kF64));
+  return sin_pi_f32(fma(reduced.x, reduced.rest, r), as_bits(sum));
 }
 
 // cos(pi t) = (-1)^n sin(pi r) with t = n - 1/2 + r.
 Term cos_f32(Term x) {
-  const Turns turns = turns_of_f32(x, 1);
-  const Term sum = turns.leading + 0.5 + to_integer(kF64);
-  const Term r = turns.leading - (sum - to_integer(kF64)) + 0.5;
-  return sin_pi_f32(fma(turns.x, turns.rest, r), as_bits(sum));
+  const ReducedF32 reduced = reduce_f32(x, 1);
+  const Term sum = reduced.leading + 0.5 + to_integer(kF64);
+  const Term r = reduced.leading - (sum - to_integer(kF64)) + 0.5;
+  return sin_pi_f32(fma(reduced.x, reduced.rest, r), as_bits(sum));
 }
 
 Term tan_f32(Term x) {
-  const Turns turns = turns_of_f32(x, 0);
-  const Term sum = turns.leading + to_integer(kF64);
-  const Term r = fma(turns.x, turns.rest, turns.leading - (sum - to_integer(kF64)));
+  const ReducedF32 reduced = reduce_f32(x, 0);
+  const Term sum = reduced.leading + to_integer(kF64);
+  const Term r = fma(reduced.x, reduced.rest, reduced.leading - (sum - to_integer(kF64)));
   const Term square = r * r;
   // tan(pi/2 r) = r p(r^2) / q(r^2) for |r| <= 0.5 + 2^-6, relative error 2^-29: q is the denominator of the
   // continued fraction, p was fitted to it.
@@ -155,11 +155,11 @@ Quadrant reduce_f64(Term x) {
   const Pair second = two_sum(p1.low, p2.high);
   const Pair both = two_sum(first.high, second.high);
   const Term rest = both.low + (first.low + (second.low + fma(scaled, piece(3), p2.low)));
-  const Pair turns = fast_two_sum(both.high, rest);
+  const Pair reduced = fast_two_sum(both.high, rest);
   // Times pi/2.
   constexpr double kHigh = 0x1.921fb54442d18p+0, kLow = 0x1.1a62633145c07p-54;
-  const Term high = turns.high * kHigh;
-  const Term low = fma(turns.high, kHigh, -high) + fma(turns.high, kLow, turns.low * kHigh);
+  const Term high = reduced.high * kHigh;
+  const Term low = fma(reduced.high, kHigh, -high) + fma(reduced.high, kLow, reduced.low * kHigh);
   const Term small = a < 0.785;
   return {{select(small, a, high), select(small, 0.0, low)}, as_bits(sum)};
 }

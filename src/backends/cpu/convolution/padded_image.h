@@ -56,7 +56,7 @@ class PaddedImage {
     find_parts();
     for (std::int64_t d = 0; d < c.axes[0].extent(); ++d) {
       for (std::int64_t h = 0; h < c.axes[1].extent(); ++h) {
-        if (!is_seen(c.axes[0], d) || !is_seen(c.axes[1], h)) continue;
+        if (!is_covered(c.axes[0], d) || !is_covered(c.axes[1], h)) continue;
         const std::int64_t src_d = source(c.axes[0], d), src_h = source(c.axes[1], h);
         const bool outside = src_d < 0 || src_h < 0;
         rows_.push_back({(d * plane_ + h * row_) * size_,
@@ -135,7 +135,7 @@ class PaddedImage {
     std::int64_t to, zeros_before, zeros_after, from, count;
   };
 
-  static bool is_seen(const ConvAxis& a, std::int64_t position) {
+  static bool is_covered(const ConvAxis& a, std::int64_t position) {
     for (std::int64_t k = 0; k < a.kernel; ++k) {
       const std::int64_t begin = position - k * a.dilation;
       if (begin >= 0 && begin % a.stride == 0 && begin / a.stride < a.out) return true;
@@ -164,9 +164,9 @@ class PaddedImage {
     to_step_ = size_;
     from_step_ = step * a.stride * size_;
     for (std::int64_t p = 0; p < a.stride; ++p) {
-      bool seen = false;
-      for (std::int64_t k = 0; k < a.kernel; ++k) seen = seen || k * a.dilation % a.stride == p;
-      if (!seen) continue;
+      bool covered = false;
+      for (std::int64_t k = 0; k < a.kernel; ++k) covered = covered || k * a.dilation % a.stride == p;
+      if (!covered) continue;
       // Positions q stride + p - before from 0 up to the size.
       const auto lower_bound_of = [&](std::int64_t element) {
         return std::min(part_, std::max<std::int64_t>(0, element + a.before - p + a.stride - 1) / a.stride);

@@ -42,9 +42,9 @@ PEL_AVX512 void transpose_wide_square(char* to, std::int64_t to_step, const char
 PEL_AVX512 void transpose_to_lines(char* to, int lines, const char* from, std::int64_t k_step,
                                    std::int64_t rows, std::int64_t depth) {
   constexpr int kQuad = 4;
-  const __mmask32 there = rows >= 32 ? ~__mmask32{0} : (__mmask32{1} << rows) - 1;
+  const __mmask32 row_mask = rows >= 32 ? ~__mmask32{0} : (__mmask32{1} << rows) - 1;
   const auto load = [&](std::int64_t k) PEL_AVX512 {
-    return _mm512_maskz_loadu_epi16(k < depth ? there : __mmask32{0}, from + k * k_step);
+    return _mm512_maskz_loadu_epi16(k < depth ? row_mask : __mmask32{0}, from + k * k_step);
   };
   for (int half = 0; half < 2; ++half) {
     // [row of four][eight k]: each 128-bit lane holds another group of eight rows.

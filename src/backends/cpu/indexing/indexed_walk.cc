@@ -69,15 +69,15 @@ IndexedWalk make_index_walk(const Operand& plain, const Operand& indexed, const 
     }
     std::fill(steps.begin(), steps.end(), 0);
   };
-  std::int64_t stayed = 0;
+  std::int64_t remaining = 0;
   for (int i = 0; i < indexed.rank; ++i) {
-    if (stayed == before && at == before) add_index_axes();
+    if (remaining == before && at == before) add_index_axes();
     const bool replaced = std::any_of(dims, dims + count, [&](const PelScalar& d) { return d.as_int == i; });
     if (replaced) continue;
     walk.add_axis({plain.sizes[at], plain.strides[at] * width, indexed.strides[i] * width, false},
                   steps.data());
     ++at;
-    ++stayed;
+    ++remaining;
   }
   return walk;
 }

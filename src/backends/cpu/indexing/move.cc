@@ -119,10 +119,10 @@ __attribute__((target("avx2"))) void copy_backwards(char* to, const char* from, 
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     const char* block = from - (i + kLanes - 1) * Width;
-    const __m256i turned =
+    const __m256i reversed =
         _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block)), inside);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * Width),
-                        _mm256_permute2x128_si256(turned, turned, 1));
+                        _mm256_permute2x128_si256(reversed, reversed, 1));
   }
   for (; i < count; ++i) std::memcpy(to + i * Width, from - i * Width, static_cast<std::size_t>(Width));
 }

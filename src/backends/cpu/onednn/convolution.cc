@@ -172,10 +172,10 @@ std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, con
     strides.push_back(a.call_stride);
     dilates.push_back(a.dilation - 1);
     before.push_back(i == first_axis(c) ? p.before : a.call_padding);
-    std::int64_t behind = i == first_axis(c) ? p.after : a.call_padding;
+    std::int64_t padding_after = i == first_axis(c) ? p.after : a.call_padding;
     if (c.transposed)
-      behind = (a.in - 1) * a.call_stride + (a.kernel - 1) * a.dilation + 1 - a.out - a.call_padding;
-    after.push_back(behind);
+      padding_after = (a.in - 1) * a.call_stride + (a.kernel - 1) * a.dilation + 1 - a.out - a.call_padding;
+    after.push_back(padding_after);
   }
   const memory::desc src = image_desc(c, p.images, c.groups * c.in_channels, p.in_rows, true),
                      dst = image_desc(c, p.images, c.groups * c.out_channels, p.rows, false);
@@ -360,8 +360,8 @@ class Rows {
       char* const begin = at(first_image + n, first_row);
       for (std::int64_t done = 0; done < sizes[0] * sizes[1] * sizes[2]; done += run) {
         const std::int64_t h = done / sizes[2] % sizes[1], d = done / sizes[2] / sizes[1];
-        char* const there = begin + (step != 0 ? 0 : d * image_.axis[0] + h * image_.axis[1]) * size_;
-        const Tile outside{there, (step != 0 ? step : image_.axis[2]) * size_, image_.channel * size_};
+        char* const position = begin + (step != 0 ? 0 : d * image_.axis[0] + h * image_.axis[1]) * size_;
+        const Tile outside{position, (step != 0 ? step : image_.axis[2]) * size_, image_.channel * size_};
         const Tile inside{block, channels_ * size_, size_};
         if constexpr (kToBlock) {
           copy_tile(inside, outside, run, channels_, size_);
@@ -420,10 +420,10 @@ void run(Stream&, const KernelArgs& args) {
   const Reordered needs(c, prepared);
   char *weights = weights_begin(c), *bias = const_cast<char*>(c.bias),
        *scratch = static_cast<char*>(args.scratch);
-  Tensor taken;
+  Tensor allocated;
   if (scratch == nullptr && needs.bytes() != 0) {
-    taken = make_dense({needs.bytes()}, kU8, kCpu);
-    scratch = static_cast<char*>(taken.raw_data());
+    allocated = make_dense({needs.bytes()}, kU8, kCpu);
+    scratch = static_cast<char*>(allocated.raw_data());
   }
   if (needs.weight_bytes != 0) {
     char* const from = std::exchange(weights, scratch);

@@ -32,7 +32,7 @@ void run_loop(Stream& stream, const KernelArgs& args);
 // the inputs broadcast to.
 void run_fused_loop(Stream& stream, const KernelArgs& args);
 
-// Compiles the loops of fused ops in process, where the library can.
+// Registers in-process compilation of fused loops, if the library is built with LLVM.
 void register_loop_compiler();
 
 // Converts one element to another dtype, without a kernel.

@@ -22,11 +22,11 @@ using llvm::orc::LLJIT;
 
 template <class T>
 T take(llvm::Expected<T> result) {
-  if (!result) throw InternalError("In-process compilation failed: " + llvm::toString(result.takeError()));
+  if (!result) throw InternalError("in-process compilation failed: " + llvm::toString(result.takeError()));
   return std::forward<T>(*result);
 }
 void check(llvm::Error error) {
-  if (error) throw InternalError("In-process compilation failed: " + llvm::toString(std::move(error)));
+  if (error) throw InternalError("in-process compilation failed: " + llvm::toString(std::move(error)));
 }
 
 // JITLink's memory manager maps a segment writable, fills it, and only then makes it executable.

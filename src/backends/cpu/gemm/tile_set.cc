@@ -66,7 +66,7 @@ codegen::PelTileFn* find_tile(const std::string& name) {
   for (std::size_t i = 0; i < kPrebuiltTileCount; ++i) {
     if (kPrebuiltTiles[i].name == name) return kPrebuiltTiles[i].function;
   }
-  throw InternalError("There is no prebuilt tile named " + name);
+  throw InternalError("there is no prebuilt tile named " + name);
 }
 
 TileFamily make_family(DType dtype, Isa isa, bool with_amx) {

@@ -79,7 +79,7 @@ void BoundPrimitive::run(std::initializer_list<char*> operands, dnnl::stream& st
   for (std::size_t i = 1; i < s.memories.size(); ++i) s.memories[i].set_data_handle(*operand++);
   const dnnl_status_t status = dnnl_primitive_execute(
       s.primitive.get(), stream.get(), static_cast<int>(s.arguments.size()), s.arguments.data());
-  PEL_ASSERT(status == dnnl_success, "oneDNN failed to set an operand");
+  PEL_ASSERT(status == dnnl_success, "oneDNN failed to execute a primitive");
 }
 
 ImplementationName::ImplementationName(const std::string& text) {

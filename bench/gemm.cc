@@ -1,4 +1,4 @@
-// Products of matrices: the shapes of an MLP, and squares.
+// GEMM: the shapes of an MLP, and square matrices.
 #include <pellucid/pellucid.h>
 
 #include "gemm_cases.h"

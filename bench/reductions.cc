@@ -1,4 +1,5 @@
-// Ops over rows of 768, 3072 and 32000 elements; scans, sorting and indexing. On one thread and on two.
+// Reductions over rows of 768, 3072 and 32000 elements; scans, sorting and indexing. On one thread and on
+// two.
 #include <pellucid/pellucid.h>
 
 #include "reductions_cases.h"

@@ -1,5 +1,5 @@
-# bench/NAME.cc becomes bench_NAME; its peer becomes peer_NAME: bench/peer_torch/NAME.cc, where torch is installed, or
-# bench/peer_plain/NAME.cc, which needs nothing.
+# bench/NAME.cc becomes bench_NAME; its peer becomes peer_NAME: bench/peer_torch/NAME.cc, if torch is installed, or
+# bench/peer_plain/NAME.cc, which has no dependencies.
 # bench/NAME_test.py tests the driver NAME.py and is the ctest test bench/NAME.
 
 file(GLOB benches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")
@@ -11,7 +11,7 @@ foreach(source IN LISTS benches)
   add_executable(bench_${name} ${source})
   if(name STREQUAL "doctor")
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_doctor)
-  elseif(name MATCHES "^(mlp_fused|compile_replay)$")  # over internals alone
+  elseif(name MATCHES "^(mlp_fused|compile_replay)$")  # use internals
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_static)
   else()
     target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)
@@ -31,7 +31,7 @@ foreach(source IN LISTS peers)
   target_link_libraries(peer_${name} PRIVATE pellucid_flags)
 endforeach()
 
-# The doctor's make and read traces.
+# The doctor's benchmarks generate and read traces.
 foreach(side IN ITEMS bench_doctor peer_doctor_inflate peer_doctor_pace)
   if(NOT TARGET ${side})
     continue()
@@ -56,7 +56,7 @@ if(PELLUCID_ONEDNN)
   endforeach()
 endif()
 
-# Both sides of jit see internals.
+# Both sides of jit use internals.
 foreach(side IN ITEMS bench_jit peer_jit)
   if(TARGET ${side})
     target_link_libraries(${side} PRIVATE pellucid_static)
@@ -66,7 +66,7 @@ foreach(side IN ITEMS bench_jit peer_jit)
 endforeach()
 
 if(PELLUCID_TORCH_DIR)
-  # Not find_package(Torch): it demands a CUDA toolkit when the wheel was built with one.
+  # Not find_package(Torch): it requires a CUDA toolkit if the wheel was built with one.
   add_library(peer_torch INTERFACE)
   target_include_directories(peer_torch SYSTEM INTERFACE
     "${PELLUCID_TORCH_DIR}/include" "${PELLUCID_TORCH_DIR}/include/torch/csrc/api/include")
@@ -83,7 +83,7 @@ if(PELLUCID_TORCH_DIR)
   endforeach()
 endif()
 
-# Instructions per call against their budgets. They depend on the compiler, so only the reference build is held to them.
+# Compares instructions per call with their budgets. They depend on the compiler, so only the reference build is checked.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_test(NAME instructions COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/instructions.py"
     --bench-dir "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

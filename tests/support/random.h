@@ -1,5 +1,5 @@
-// Random tests that can be repeated: PELLUCID_SEED=N chooses the numbers, PELLUCID_TEST_SHARE=N runs 1/N of
-// them. Where a test has cases with numbers of their own, PELLUCID_CASE=N runs that one alone.
+// Reproducible random tests: PELLUCID_SEED=N chooses the seed, PELLUCID_TEST_SHARE=N runs 1/N of them. In a
+// test with numbered cases, PELLUCID_CASE=N runs only that case.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Random {
   Random() : seed_(number_from("PELLUCID_SEED", 20240229)), engine_(seed_) {
     std::cout << repro() << std::endl;
   }
-  // Numbers of case `n` alone: the same whichever cases ran before.
+  // Returns the generator of case `n`: the same regardless of the cases before.
   Random of_case(std::uint64_t n) const { return Random(seed_, n); }
 
   std::string repro() const {

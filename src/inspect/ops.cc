@@ -28,7 +28,7 @@ std::string origin_of(const Op& op) {
 
 std::string readable(DTypeSet set) {
   if (set == kAllDTypes) return "all";
-  if (set == (kFloating | kIntegral)) return "all except bool";
+  if (set == (kFloating | kIntegral)) return "all but bool";
   if (set == (kIntegral | DTypeSet{kBool})) return "integers, bool";
   return set == kFloating ? "floating" : set == kIntegral ? "integers" : to_string(set);
 }

@@ -13,8 +13,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "backends/cpu/kernel_set.h"
-#include "backends/cpu/tile_set.h"
+#include "backends/cpu/gemm/tile_set.h"
+#include "backends/cpu/generated/kernel_set.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_tile.h"
 #include "codegen/llvm/target.h"

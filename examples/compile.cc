@@ -14,9 +14,9 @@ int main() {
 
   for (const int rows : {256, 1, 8}) {
     const Tensor x = randn({rows, 512});
-    const Tensor wanted = mlp(x), given = fast(x);
-    const auto bytes = static_cast<std::size_t>(wanted.numel().value()) * sizeof(float);
-    const bool same = std::memcmp(wanted.raw_data(), given.raw_data(), bytes) == 0;
+    const Tensor expected = mlp(x), actual = fast(x);
+    const auto bytes = static_cast<std::size_t>(expected.numel().value()) * sizeof(float);
+    const bool same = std::memcmp(expected.raw_data(), actual.raw_data(), bytes) == 0;
     std::cout << rows << " rows: " << fast.kernels(x).size() << " kernels, the bits are "
               << (same ? "" : "not ") << "the same\n";
   }

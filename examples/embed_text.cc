@@ -86,14 +86,14 @@ int main(int argc, char** argv) try {
 
   const Embedder embed(folder);
   const Tensor known = embed(lines), asked = embed(questions);
-  const auto [scores, places] =
+  const auto [scores, indices] =
       topk(matmul(asked, known.t()), std::min<std::int64_t>(3, known.size(0).value()));
   for (std::size_t q = 0; q < questions.size(); ++q) {
     std::printf("%s\n", questions[q].c_str());
     for (std::int64_t i = 0; i < scores.size(1).value(); ++i) {
       const auto at = static_cast<std::int64_t>(q);
       std::printf("  %.3f  %s\n", scores[{at, i}].item().to_double(),
-                  lines[static_cast<std::size_t>(places[{at, i}].item().to_int())].c_str());
+                  lines[static_cast<std::size_t>(indices[{at, i}].item().to_int())].c_str());
     }
   }
   return 0;

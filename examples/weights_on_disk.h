@@ -11,9 +11,9 @@
 inline std::string installed_file(const std::string& name) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  if (const char* given = std::getenv("PELLUCID_WEIGHTS");
-      given && fs::exists(fs::path(given) / name, ignored))
-    return (fs::path(given) / name).string();
+  if (const char* folder = std::getenv("PELLUCID_WEIGHTS");
+      folder && fs::exists(fs::path(folder) / name, ignored))
+    return (fs::path(folder) / name).string();
   for (const auto& python : fs::directory_iterator(PELLUCID_SOURCE_DIR "/.peers/lib", ignored)) {
     const fs::path file = python.path() / "site-packages" / name;
     if (fs::exists(file, ignored)) return file.string();

@@ -70,8 +70,8 @@ def inputs(name, dtype):
 
 def time_case(name, dtype, threads, iters):
     torch.set_num_threads(threads)
-    call, given = FUNCTIONS[name][0], inputs(name, dtype)
-    return nanoseconds_per_call(lambda: call(*given), iters)
+    call, arguments = FUNCTIONS[name][0], inputs(name, dtype)
+    return nanoseconds_per_call(lambda: call(*arguments), iters)
 
 
 if __name__ == "__main__":

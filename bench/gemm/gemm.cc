@@ -15,7 +15,7 @@ struct Api {
   static Tensor transposed(const Tensor& x) { return x.t(); }
   static constexpr bool kPacks = true;
   static auto prepare(const Tensor& a, const Tensor& b, bool packed) {
-    return [a, b, kept = packed ? pel::pack(b) : pel::PackedMatrix()] { return pel::mm(a, b); };
+    return [a, b, packing = packed ? pel::pack(b) : pel::PackedMatrix()] { return pel::mm(a, b); };
   }
 };
 

@@ -38,10 +38,10 @@ struct Model {
   at::Tensor run(const at::Tensor& tokens, std::int64_t before) {
     using namespace bench;
     const std::int64_t count = tokens.size(1);
-    const at::Tensor place = at::arange(before, before + count, at::kFloat).unsqueeze(1);
+    const at::Tensor position = at::arange(before, before + count, at::kFloat).unsqueeze(1);
     const at::Tensor rates =
         at::pow(kRotaryBase, at::arange(0, kHeadWidth, 2, at::kFloat) / kHeadWidth).reciprocal();
-    const at::Tensor angle = (place * rates).repeat({1, 2});
+    const at::Tensor angle = (position * rates).repeat({1, 2});
     const at::Tensor cos = angle.cos().to(dtype), sin = angle.sin().to(dtype);
     at::Tensor x = at::embedding(embed, tokens);
     for (const Layer& layer : layers) {

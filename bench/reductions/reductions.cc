@@ -27,7 +27,7 @@ struct Api {
   }
   static Tensor noise(std::int64_t rows, std::int64_t columns) { return pel::randn({rows, columns}); }
   static Tensor ids(std::int64_t below, std::int64_t count) { return pel::randint(0, below, {count}); }
-  static Tensor places(std::int64_t rows, std::int64_t columns) {
+  static Tensor indices(std::int64_t rows, std::int64_t columns) {
     return pel::randint(0, columns, {rows, columns});
   }
   static Tensor cumsum(const Tensor& x, std::int64_t axis) { return pel::cumsum(x, axis); }

@@ -51,10 +51,10 @@ struct OneDnn {
     const memory::dims sizes = x.get_desc().get_dims();
     memory result({{sizes[1], sizes[0]}, x.get_desc().get_data_type(), memory::dims{1, sizes[1]}}, engine(),
                   x.get_data_handle());
-    kept().push_back(x);
+    operands().push_back(x);
     return result;
   }
-  static std::vector<Tensor>& kept() {
+  static std::vector<Tensor>& operands() {
     static std::vector<Tensor> all;
     return all;
   }

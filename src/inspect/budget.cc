@@ -51,12 +51,12 @@ Budget Budget::of(const BudgetOptions& o) {
         "--fused-kernel is the time of each kernel of --fused-to: pass both options");
   Budget budget;
   budget.options = o;
-  const Size given = budget.at(o.kernel_ns);
-  budget.now = given.now;
-  budget.replayed = given.replayed;
-  budget.fused = given.fused;
+  const Size requested = budget.at(o.kernel_ns);
+  budget.now = requested.now;
+  budget.replayed = requested.replayed;
+  budget.fused = requested.fused;
   if (o.fused_to) {
-    const double fused_ns = given.fused->device_ns / static_cast<double>(*o.fused_to);
+    const double fused_ns = requested.fused->device_ns / static_cast<double>(*o.fused_to);
     budget.fused_and_replayed =
         step_of(*o.fused_to, o.replay_ns, fused_ns, o.dispatch_ns, o.latency_ns, o.waiting);
   }

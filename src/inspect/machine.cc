@@ -20,18 +20,18 @@ std::string short_path(const std::string& path) {
 constexpr int kLabel = 10, kColumn = 15;
 
 std::string levels_text(const Machine& machine, const Terminal& terminal) {
-  double most = 0;
-  for (const MemoryLevel& level : machine.levels) most = std::max(most, level.gb_per_s);
+  double max_gb_per_s = 0;
+  for (const MemoryLevel& level : machine.levels) max_gb_per_s = std::max(max_gb_per_s, level.gb_per_s);
   std::string text =
       terminal.bold(fmt::format("{}{}{}", pad_right("memory", kLabel), pad_left("holds", kColumn),
                                 pad_left("read, written", kColumn))) +
       "\n";
   for (const MemoryLevel& level : machine.levels) {
     const std::string size = level.bytes == 0 ? "all" : readable_bytes(static_cast<double>(level.bytes));
-    text +=
-        fmt::format("{}{}{}  {}\n", pad_right(level.name, kLabel), pad_left(size, kColumn),
-                    pad_left(fmt::format("{:.1f} GB/s", level.gb_per_s), kColumn),
-                    terminal.green(bar(level.gb_per_s / most, terminal.columns - kLabel - 2 * kColumn - 2)));
+    text += fmt::format(
+        "{}{}{}  {}\n", pad_right(level.name, kLabel), pad_left(size, kColumn),
+        pad_left(fmt::format("{:.1f} GB/s", level.gb_per_s), kColumn),
+        terminal.green(bar(level.gb_per_s / max_gb_per_s, terminal.columns - kLabel - 2 * kColumn - 2)));
   }
   return text;
 }

@@ -28,10 +28,10 @@ struct Scale {
 int nearest(double value) { return static_cast<int>(std::lround(value)); }
 
 void draw_roofs(BrailleCanvas& canvas, const Scale& scale, const Machine& machine) {
-  double most = 0;
-  for (const ComputePeak& peak : machine.peaks) most = std::max(most, peak.gflop_per_s);
+  double max_gflops = 0;
+  for (const ComputePeak& peak : machine.peaks) max_gflops = std::max(max_gflops, peak.gflop_per_s);
   for (const MemoryLevel& level : machine.levels) {
-    const double slope = std::log10(level.gb_per_s), top = std::log10(most);
+    const double slope = std::log10(level.gb_per_s), top = std::log10(max_gflops);
     for (int dot = 0; dot < scale.width; ++dot) {
       const double y = scale.log_x(dot) + slope;
       if (y <= top) canvas.dot(dot, nearest(scale.y(y)), Layer::Upper);

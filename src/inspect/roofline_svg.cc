@@ -67,12 +67,12 @@ std::string grid(const Frame& f) {
 
 std::string roofs(const Frame& f, const Machine& machine) {
   std::string svg;
-  double most = 0;
-  for (const ComputePeak& peak : machine.peaks) most = std::max(most, std::log10(peak.gflop_per_s));
+  double log_peak = 0;
+  for (const ComputePeak& peak : machine.peaks) log_peak = std::max(log_peak, std::log10(peak.gflop_per_s));
   for (const MemoryLevel& level : machine.levels) {
     const double slope = std::log10(level.gb_per_s);
     const double from = std::max(f.axes.min_x, f.axes.min_y - slope),
-                 to = std::min(f.axes.max_x, most - slope);
+                 to = std::min(f.axes.max_x, log_peak - slope);
     svg += line("roof", f.x(from), f.y(from + slope), f.x(to), f.y(to + slope));
     const double angle =
         std::atan2(f.y(to + slope) - f.y(from + slope), f.x(to) - f.x(from)) * 180 / std::numbers::pi;

@@ -142,13 +142,13 @@ Shares measure_add(std::int64_t elements, int calls) {
 Finding overhead(Pace pace) {
   constexpr double kLittle = 0.1, kMuch = 0.5;
   const int calls = pace == Pace::Quick ? 40 : 200;
-  const int most = pace == Pace::Quick ? 20 : 22;
+  const int max_power = pace == Pace::Quick ? 20 : 22;
   Finding found;
   found.figures.push_back(
       fmt::format("{:>12}{:>14}{:>12}{:>10}", "elements", "before kernel", "kernel", "share"));
   std::int64_t from = 0;
   double first = 0, last = 0;
-  for (int power = 4; power <= most; power += 2) {
+  for (int power = 4; power <= max_power; power += 2) {
     const std::int64_t elements = std::int64_t{1} << power;
     const Shares shares = measure_add(elements, calls);
     if (power == 4) first = shares.share();

@@ -165,8 +165,8 @@ class Word {
 
 class BytePairs final : public Tokenizer::Model {
  public:
-  explicit BytePairs(Vocabulary given)
-      : Model(std::move(given)),
+  explicit BytePairs(Vocabulary source)
+      : Model(std::move(source)),
         pattern_(word_pattern(vocabulary().words, vocabulary().origin)),
         merges_(vocabulary(), table()) {
     read_bytes();

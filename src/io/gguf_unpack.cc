@@ -46,17 +46,18 @@ void unpack_q4_k(const std::uint8_t* __restrict src, std::size_t blocks, float* 
   for (; blocks > 0; --blocks, src += 144) {
     const float d = half_at(src), dmin = half_at(src + 2);
     const std::uint8_t* packed = src + 4;
-    float scale[8], least[8];
+    float scale[8], minimum[8];
     for (int g = 0; g < 4; ++g) {
       scale[g] = d * static_cast<float>(packed[g] & 63);
-      least[g] = dmin * static_cast<float>(packed[4 + g] & 63);
+      minimum[g] = dmin * static_cast<float>(packed[4 + g] & 63);
       scale[4 + g] = d * static_cast<float>((packed[8 + g] & 15) | ((packed[g] >> 2) & 48));
-      least[4 + g] = dmin * static_cast<float>((packed[8 + g] >> 4) | ((packed[4 + g] >> 2) & 48));
+      minimum[4 + g] = dmin * static_cast<float>((packed[8 + g] >> 4) | ((packed[4 + g] >> 2) & 48));
     }
     const std::uint8_t* q = src + 16;
     for (int g = 0; g < 8; g += 2, q += 32, dst += 64) {
-      for (int i = 0; i < 32; ++i) dst[i] = scale[g] * static_cast<float>(q[i] & 15) - least[g];
-      for (int i = 0; i < 32; ++i) dst[32 + i] = scale[g + 1] * static_cast<float>(q[i] >> 4) - least[g + 1];
+      for (int i = 0; i < 32; ++i) dst[i] = scale[g] * static_cast<float>(q[i] & 15) - minimum[g];
+      for (int i = 0; i < 32; ++i)
+        dst[32 + i] = scale[g + 1] * static_cast<float>(q[i] >> 4) - minimum[g + 1];
     }
   }
 }

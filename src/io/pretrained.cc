@@ -83,9 +83,9 @@ std::unique_ptr<nn::Llama> load_llama(const GgufFile& file, DType dtype, Site si
   });
 }
 
-std::unique_ptr<nn::Bert> load_bert(const SafetensorsFile& file, const nn::BertConfig& given, Site site) {
+std::unique_ptr<nn::Bert> load_bert(const SafetensorsFile& file, const nn::BertConfig& base, Site site) {
   return as_call("load_bert", site, [&] {
-    nn::BertConfig config = given;
+    nn::BertConfig config = base;
     const NoGrad no_grad;
     std::vector<NamedTensor> weights;
     const auto put = [&](const std::string& ours, const std::string& theirs) {

@@ -94,14 +94,14 @@ std::vector<std::int64_t> Tokenizer::Model::encode(std::string_view text, Specia
 }
 
 std::string Tokenizer::Model::decode(ArrayView<std::int64_t> ids, SpecialTokens shown) const {
-  std::vector<TokenId> kept;
-  kept.reserve(ids.size());
+  std::vector<TokenId> shown_ids;
+  shown_ids.reserve(ids.size());
   for (const std::int64_t each : ids) {
     const TokenId id = checked(each);
-    if (shown == SpecialTokens::Yes || !is(id, TokenKind::Control)) kept.push_back(id);
+    if (shown == SpecialTokens::Yes || !is(id, TokenKind::Control)) shown_ids.push_back(id);
   }
   std::string storage;
-  const std::string joined = join(kept);
+  const std::string joined = join(shown_ids);
   return std::string(replace_invalid(joined, storage));
 }
 

@@ -29,8 +29,8 @@ TokenKind kind_of(std::int64_t type) {
 
 void add_around(const GgufFile& file, std::string_view flag, bool otherwise, std::optional<std::int64_t> id,
                 std::vector<std::int64_t>& around) {
-  const bool* given = value_of<bool>(file, flag);
-  if (!(given ? *given : otherwise)) return;
+  const bool* value = value_of<bool>(file, flag);
+  if (!(value ? *value : otherwise)) return;
   PEL_CHECK(id, FileError, "{} is set, but the file does not define that token", flag);
   around.push_back(*id);
 }

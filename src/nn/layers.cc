@@ -16,7 +16,9 @@
 namespace pel::nn {
 namespace {
 
-std::optional<Tensor> given(const Tensor& t) { return t.defined() ? std::optional<Tensor>(t) : std::nullopt; }
+std::optional<Tensor> optional_of(const Tensor& t) {
+  return t.defined() ? std::optional<Tensor>(t) : std::nullopt;
+}
 
 // As in PyTorch's Linear and Conv: both are uniform within 1 / sqrt(fan in).
 void init_product(const Tensor& weight, const Tensor& bias) {
@@ -46,7 +48,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, Bias has_bias) {
 }
 Tensor Linear::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
-  return linear(x, weight, given(bias), site);
+  return linear(x, weight, optional_of(bias), site);
 }
 
 Conv::Conv(std::int64_t in, std::int64_t out, Dims kernel, const ConvOptions& options) : options_(options) {
@@ -61,7 +63,7 @@ Conv::Conv(std::int64_t in, std::int64_t out, Dims kernel, const ConvOptions& op
 Tensor Conv::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   const auto conv = weight.dim() == 3 ? conv1d : weight.dim() == 4 ? conv2d : conv3d;
-  return conv(x, weight, given(bias), {options_.stride}, {options_.padding}, {options_.dilation},
+  return conv(x, weight, optional_of(bias), {options_.stride}, {options_.padding}, {options_.dilation},
               options_.groups, site);
 }
 

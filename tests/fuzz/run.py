@@ -33,8 +33,8 @@ corpus.mkdir(parents=True, exist_ok=True)
 subprocess.run([build / "bin/fuzz_write_seeds", name, seeds], check=True)
 before = set(folder.iterdir())
 # No input of 4 KB needs an allocation of 64 MB, except zstd with a window of 128 MB.
-most = {"trace": 160}.get(name, 64)
-command = [fuzzer, corpus, seeds, "-max_len=4096", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={most}",
+max_mb = {"trace": 160}.get(name, 64)
+command = [fuzzer, corpus, seeds, "-max_len=4096", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={max_mb}",
            "-print_final_stats=1", f"-artifact_prefix={folder}/", *flags]
 # A fake stack for each frame makes every throw walk all frames: about two thirds of the time. The unit tests enable it.
 options = "detect_stack_use_after_return=0:malloc_context_size=4:quarantine_size_mb=16"

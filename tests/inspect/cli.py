@@ -27,7 +27,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "scripts"))
-from pseudo_terminal import run_at_terminal  # noqa: E402: it lies elsewhere
+from pseudo_terminal import run_at_terminal  # noqa: E402: it is in another folder
 
 GOLDEN = SOURCE / "tests/inspect/golden"
 MANUAL = SOURCE / "docs/man/pellucid.1"

@@ -137,7 +137,7 @@ TEST(GgufUnpack, AgreesWithGgmlsPackage) {
   EXPECT_EQ(compared, 8);
   // Values as its writer packs them.
   EXPECT_EQ(file.text("general.architecture"), "cases");
-  EXPECT_EQ(file.integer("cases.least"), -5);
+  EXPECT_EQ(file.integer("cases.minimum"), -5);
   EXPECT_EQ(file.number("cases.number"), 0.5);
   EXPECT_EQ(file.texts("cases.texts"), (std::vector<std::string>{"a", "über", ""}));
 }

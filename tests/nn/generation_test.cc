@@ -159,9 +159,9 @@ TEST(CompiledLlama, HasTheBitsOfTheModelWithTwoGraphs) {
       options.max_tokens = prompts.size() == 1 ? 200 : 30;
       options.sampling = {.temperature = 1.5, .seed = 8};
       options.stops = {3};
-      const Written wanted = write_on(model, prompts, options), given = write_on(fast, prompts, options);
-      EXPECT_EQ(given.texts, wanted.texts);
-      EXPECT_EQ(given.logits, wanted.logits);
+      const Written expected = write_on(model, prompts, options), actual = write_on(fast, prompts, options);
+      EXPECT_EQ(actual.texts, expected.texts);
+      EXPECT_EQ(actual.logits, expected.logits);
     }
     EXPECT_EQ(fast.compiles(), 2u);
   }
@@ -197,10 +197,10 @@ TEST(CompiledLlama, CastsAsTheModelDoes) {
   const nn::Llama model(small());
   const nn::CompiledLlama fast(model);
   const Autocast autocast(kBF16);
-  const Written wanted = write_on(model, kPrompts, {.max_tokens = 5});
-  const Written given = write_on(fast, kPrompts, {.max_tokens = 5});
-  EXPECT_EQ(given.texts, wanted.texts);
-  EXPECT_EQ(given.logits, wanted.logits);
+  const Written expected = write_on(model, kPrompts, {.max_tokens = 5});
+  const Written actual = write_on(fast, kPrompts, {.max_tokens = 5});
+  EXPECT_EQ(actual.texts, expected.texts);
+  EXPECT_EQ(actual.logits, expected.logits);
 }
 
 // The caches of a model and of its compiled form are the same.
@@ -214,10 +214,10 @@ TEST(CompiledLlama, TakesTurnsWithTheModel) {
     const Tensor text = randint(0, 100, {2, turn == 0 ? 4 : 1});
     const std::int64_t first[] = {4, 2}, next[] = {1, 1};
     const ArrayView<std::int64_t> counts(turn == 0 ? first : next, 2);
-    const Tensor wanted = model.next_logits(text, alone, counts);
-    const Tensor given =
+    const Tensor expected = model.next_logits(text, alone, counts);
+    const Tensor actual =
         turn % 2 == 0 ? model.next_logits(text, mixed, counts) : fast.next_logits(text, mixed, counts);
-    EXPECT_EQ(test::bytes_of(given), test::bytes_of(wanted)) << turn;
+    EXPECT_EQ(test::bytes_of(actual), test::bytes_of(expected)) << turn;
   }
 }
 

@@ -154,10 +154,10 @@ TEST(SmolLm2, CompiledItHasTheSameBitsWithOneGraphForPromptsAndOneForTokens) {
   };
   for (const std::vector<Tokens>& batch : {prompts, {prompts[1]}}) {
     const auto [wanted, wanted_logits] = run(*model, batch);
-    const auto [given, given_logits] = run(fast, batch);
-    EXPECT_EQ(given, wanted);
-    EXPECT_EQ(given_logits, wanted_logits);
-    EXPECT_EQ(given.back(), expected[batch.size() == 1 ? 1 : 2]);
+    const auto [actual, actual_logits] = run(fast, batch);
+    EXPECT_EQ(actual, wanted);
+    EXPECT_EQ(actual_logits, wanted_logits);
+    EXPECT_EQ(actual.back(), expected[batch.size() == 1 ? 1 : 2]);
   }
   EXPECT_EQ(fast.compiles(), 2u);
 }

@@ -30,8 +30,8 @@ class Random {
            (case_ ? " PELLUCID_CASE=" + std::to_string(*case_) : "") + " " + program() +
            " --gtest_filter=" + test->test_suite_name() + "." + test->name();
   }
-  std::int64_t between(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
   }
   bool one_in(int n) { return between(1, n) == 1; }
   std::uint32_t bits32() { return static_cast<std::uint32_t>(between(0, UINT32_MAX)); }

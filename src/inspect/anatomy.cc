@@ -17,7 +17,7 @@ namespace {
 // timestamps within one call then separate them better than the difference of two loops.
 constexpr double kLongKernelNs = 20'000;
 
-constexpr const char* kDispatchJob = "dispatch keys of the arguments, one test, the jump";
+constexpr const char* kDispatchJob = "keys of the arguments, one test, the jump";
 
 // An op with an empty body: the cost of a call that does nothing.
 std::int64_t nothing_body(const Tensor& self) { return self.defined() ? 1 : 0; }

@@ -147,7 +147,7 @@ std::string OpFacts::text(const Terminal& terminal) const {
   line("kernels",
        fmt::format("{}; {}", origin,
                    is_chosen_by_time
-                       ? "of those that support the call, the one with the shortest predicted time runs"
+                       ? "the supported one with the shortest predicted time runs"
                        : "the first that supports the call runs"));
   text += "\n";
   int width = 0;

@@ -1,5 +1,6 @@
-// A GeGLU MLP, down(gelu(gate(x)) up(x)), assembled by hand over the hook of the tiles: three kernels, or two
-// whose first multiplies by both matrices at once. The compiler is to find these on its own.
+// A GeGLU MLP, down(gelu(gate(x)) up(x)), assembled by hand with the epilogue hook of the tiles: three
+// kernels, or two, the first of which multiplies by both matrices at once. The compiler should find these by
+// itself.
 #pragma once
 
 #include <array>
@@ -50,7 +51,7 @@ class FusedMlp {
     return panels;
   }
 
-  // Each value is rounded where eager execution stores it.
+  // Rounds each value that eager execution stores.
   codegen::CompiledKernels compile() const {
     const codegen::Isa isa = *cpu::active_isa();
     const DType type = value_type(dtype_);

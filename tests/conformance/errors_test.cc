@@ -89,7 +89,7 @@ class ErrorCases {
         });
         const std::string& name =
             op->record().schema.args[static_cast<std::size_t>(place - args.begin())].name;
-        add(op, "undefined/" + name, bad, ErrorCode::Value, "an undefined tensor is given for " + name);
+        add(op, "undefined/" + name, bad, ErrorCode::Value, "argument " + name + " is an undefined tensor");
       }
     }
   }
@@ -99,10 +99,10 @@ class ErrorCases {
     if (facts_.input_count > 1) {
       tensors.back() = empty({3}, {tensors.back().dtype(), kMeta});
       add(&plain_, "devices", tensors, ErrorCode::Device,
-          "operands are on cpu and meta; move them to one device first");
+          "operands are on different devices: cpu and meta; move them to one device first");
     }
     add(out_, "devices", with_out(empty({3}, {result_of(usual()), kMeta}), inputs(usual())),
-        ErrorCode::Device, "operands are on meta and cpu; move them to one device first");
+        ErrorCode::Device, "operands are on different devices: meta and cpu; move them to one device first");
   }
 
   void add_sizes() {

@@ -219,7 +219,7 @@ TEST(Packing, LastsAsLongAsTheMatrixIsUnchanged) {
     EXPECT_NE(kernel().find("_tn_"), std::string::npos) << kernel();
   }
   EXPECT_EQ(test::thrown_by<ShapeError>([&] { pack(ones({3})); }).message(),
-            "a matrix has two axes; f32[3] has 1");
+            "expected a matrix with 2 axes; f32[3] has 1");
 }
 
 TEST(Packing, TheCacheIsOffAndBounded) {

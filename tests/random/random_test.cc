@@ -311,7 +311,7 @@ TEST(Random, ErrorsSayWhatToDo) {
   EXPECT_EQ(thrown_by<ValueError>([&] { randperm(300, kU8); }).message(),
             "n is 300; of u8 it is from 0 to 256");
   EXPECT_EQ(thrown_by<DTypeError>([&] { rand({2}, kI64); }).message(),
-            "the op takes f64, f32, f16, bf16; an operand is i64[2]");
+            "expected operands of dtype f64, f32, f16, bf16; one is i64[2]");
   EXPECT_EQ(thrown_by<ValueError>([&] { multinomial(ones({3}), 4); }).message(),
             "4 samples of 3 categories need replacement");
   EXPECT_EQ(thrown_by<ValueError>([&] { multinomial(zeros({3}), 1); }).message(),

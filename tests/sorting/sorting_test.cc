@@ -203,7 +203,7 @@ TEST(Sorting, ErrorsSayWhatToDo) {
             "axis 1 of f32[2, 0] has no elements to choose from");
   EXPECT_EQ(thrown_by<IndexError>([&] { cumsum(x, 2); }).op(), "cumsum");
   EXPECT_EQ(thrown_by<DTypeError>([&] { logcumsumexp(ones({2}, kI64), 0); }).message(),
-            "the op takes f64, f32, f16, bf16; an operand is i64[2]");
+            "expected operands of dtype f64, f32, f16, bf16; one is i64[2]");
   EXPECT_EQ(thrown_by<ShapeError>([&] { searchsorted(ones({2, 3}), ones({3, 3})); }).message(),
             "boundaries f32[2, 3] with several axes serve values of the same sizes but for the last axis, "
             "not f32[3, 3]");

@@ -26,7 +26,7 @@ struct OneOp {
   static int outputs(const LoopCode&) { return 1; }
 };
 struct Fused {
-  static constexpr int kMaxOperands = kMostLoopOperands;
+  static constexpr int kMaxOperands = kMaxLoopOperands;
   static int outputs(const LoopCode& code) { return code.output_count; }
 };
 // One operand's share of L1 while a block is computed.

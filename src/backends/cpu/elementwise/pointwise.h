@@ -15,7 +15,7 @@ struct LoopCode {
   std::int64_t grain = 1;  // elements per thread task
   int output_count = 1;
   int input_count = 0;
-  DType operands[kMostLoopOperands] = {};
+  DType operands[kMaxLoopOperands] = {};
 };
 // Returns the number of elements of a task of about 20 µs: ten times the cost of scheduling it.
 std::int64_t grain_of(double cycles_per_element);

@@ -18,8 +18,8 @@
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn/gemm.h"
-#include "dispatch/packing.h"
 #include "dispatch/pointwise.h"
+#include "packing/packing.h"
 #include "tensor/convert.h"
 #include "tensor/make.h"
 
@@ -275,7 +275,7 @@ std::string describe_tiles(const KernelArgs& args) {
 
 }  // namespace
 
-void register_packing() { set_packer(pack_for_tiles); }
+void register_packing() { set_packer(DeviceType::Cpu, pack_for_tiles); }
 
 KernelLists gemm_kernels() {
   static const std::vector<Kernel> kList = [] {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "pellucid/profile.h"
+
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
@@ -18,7 +20,6 @@ namespace {
 
 // The memory that the kernels point into.
 struct Loops {
-  std::deque<std::string> names;
   std::deque<LoopCode> codes;
   std::deque<RowCode> rows;
   std::optional<codegen::CompiledKernels> compiled;
@@ -52,8 +53,8 @@ class LoopList {
 
 void fill_loop(LoopCode& code, const std::string& name, const scalar::ScalarExpr& body, codegen::Isa isa,
                LoopList& list) {
-  PEL_CHECK(body.results.size() + body.inputs.size() <= kMostLoopOperands, InternalError,
-            "a fused loop may have at most {} operands", kMostLoopOperands);
+  PEL_CHECK(body.results.size() + body.inputs.size() <= kMaxLoopOperands, InternalError,
+            "a fused loop may have at most {} operands", kMaxLoopOperands);
   const KernelSpec spec{.name = name, .body = body};
   code.grain = grain_of(codegen::cost_per_element(list.add(spec, &code.function), isa));
   code.output_count = static_cast<int>(body.results.size());
@@ -71,8 +72,8 @@ codegen::PelLoopFn* prebuilt(const std::string& name, codegen::Isa isa) {
 
 void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, codegen::Isa isa,
                LoopList& list) {
-  PEL_CHECK(rows.inputs.size() <= kMostRowInputs && rows.outputs.size() <= kMostRowOutputs &&
-                rows.folds.size() <= kMostRowFolds && rows.stages.size() <= kMostRowStages,
+  PEL_CHECK(rows.inputs.size() <= kMaxRowInputs && rows.outputs.size() <= kMaxRowOutputs &&
+                rows.folds.size() <= kMaxRowFolds && rows.stages.size() <= kMaxRowStages,
             InternalError, "a fused row op exceeds the limits of the row driver");
   code.value = rows.value;
   code.input_count = static_cast<int>(rows.inputs.size());
@@ -137,8 +138,7 @@ CompiledLoops compile_loops(const std::vector<LoopSource>& sources) {
   LoopList list(*isa);
   CompiledLoops result;
   for (const LoopSource& source : sources) {
-    const char* const name =
-        loops->names.emplace_back(fmt::format("{}_{}", source.name, codegen::name(*isa))).c_str();
+    const char* const name = interned(fmt::format("{}_{}", source.name, codegen::name(*isa)));
     if (source.rows) {
       RowCode& code = loops->rows.emplace_back();
       code.name = name;

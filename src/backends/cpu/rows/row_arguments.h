@@ -10,7 +10,7 @@
 
 namespace pel::cpu {
 
-inline constexpr int kMaxOutputs = kMostRowOutputs, kMaxFolds = kMostRowFolds, kMaxStages = kMostRowStages;
+inline constexpr int kMaxOutputs = kMaxRowOutputs, kMaxFolds = kMaxRowFolds, kMaxStages = kMaxRowStages;
 inline constexpr int kMaxOperands = kMaxOutputs + kMaxRowInputs;
 
 struct Axis {

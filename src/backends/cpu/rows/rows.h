@@ -11,8 +11,6 @@
 
 namespace pel::cpu {
 
-inline constexpr int kMaxRowInputs = kMostRowInputs;
-
 // The loops of one row op, for one dtype.
 struct RowCode {
   struct Fold {

@@ -48,7 +48,7 @@ struct LoopKernel {
   std::string runs_name() const { return name + "_runs"; }
 };
 
-// Lowers an elementwise expression to one loop over all elements.
+// Lowers an elementwise expression to one elementwise loop.
 LoopKernel lower_pointwise(std::string name, scalar::ScalarExpr body, Isa isa);
 // Lowers to one loop that reduces the values of `body` to one element.
 LoopKernel lower_fold(std::string name, scalar::ScalarExpr body, Fold fold);

@@ -154,7 +154,7 @@ struct Update {
 };
 
 // Returns the byte offset of one index, which is checked before any access. The properties of the axis are
-// passed by value: behind a reference they would be reloaded after every store.
+// passed by value: through a reference they would be reloaded after every store.
 template <class I>
 std::int64_t offset_of(const char* at, std::int64_t size, std::int64_t wrap, std::int64_t step,
                        const IndexedAxis& axis) {

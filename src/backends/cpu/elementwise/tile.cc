@@ -6,7 +6,7 @@
 
 #include <immintrin.h>
 
-#include "backends/cpu/gemm/avx512_turn.h"
+#include "backends/cpu/gemm/avx512_transpose.h"
 #include "backends/cpu/isa.h"
 
 namespace pel::cpu {

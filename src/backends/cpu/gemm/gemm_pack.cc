@@ -7,7 +7,7 @@
 
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/tile.h"
-#include "backends/cpu/gemm/avx512_turn.h"
+#include "backends/cpu/gemm/avx512_transpose.h"
 
 namespace pel::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/cpu/gemm/avx512_turn.h"
+#include "backends/cpu/gemm/avx512_transpose.h"
 
 #include <immintrin.h>
 

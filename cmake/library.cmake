@@ -1,7 +1,7 @@
 # One object library per folder of src/. The same objects make the shared library, which users link, and the static
 # library, which tests link to reach internals.
 
-set(pellucid_folders base profile tensor ir dispatch ops autograd compile nn optim io codegen backends runtime)
+set(pellucid_folders base profile tensor ir choice packing dispatch ops autograd compile nn optim io codegen backends runtime)
 
 add_library(pellucid SHARED)
 add_library(Pellucid::pellucid ALIAS pellucid)

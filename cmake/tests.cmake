@@ -88,6 +88,8 @@ endif()
 if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_test(NAME layers
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_layers.py" --self-test)
+  add_test(NAME devices
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_devices.py" --self-test)
   add_test(NAME readme_snippets
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_readme.py" --self-test)
   add_test(NAME decisions

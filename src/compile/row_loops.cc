@@ -1,3 +1,12 @@
+// RowFusion, in this order:
+//   find_rows      all row calls reduce the same axes of the same sizes, in one type
+//   find_levels    a value has one element for each element of a row, or one for the row
+//   check_parts    operands and formulas that a row kernel can have
+//   number_folds   the reductions of all calls, and values that are computed from them, in one list
+//   count_costs    operations an element of each value takes
+//   find_stages    elements that are computed once and stored, because several loops read them
+//   build          the expressions of folds, stages and outputs
+// The first six are `check`, which fuse_rows calls for each candidate; `build` runs once for a fused node.
 #include "compile/row_loops.h"
 
 #include <algorithm>

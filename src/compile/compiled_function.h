@@ -1,4 +1,5 @@
-// A function with its captured graphs, one for each class of inputs, and their plans, one for each tuple of sizes.
+// A function with its captured graphs, one for each class of inputs, and their plans, one for each tuple of
+// sizes.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,9 @@
 
 namespace pel::compiler {
 
-// Verified: the function is captured again at each call, and a CaptureError names the first call that differs. Host
-// code runs at capture only, and its decisions are frozen: this finds functions for which that is wrong.
+// Verified: the function is captured again at each call, and a CaptureError names the first call that
+// differs. Host code runs at capture only, and its decisions are frozen: this finds functions for which that
+// is wrong.
 enum class Replays : bool { Trusted, Verified };
 
 struct CompiledGraph {
@@ -34,8 +36,8 @@ class CompiledFunction {
                             const PassOptions& options = {})
       : f_(std::move(f)), replays_(replays), options_(options) {}
 
-  // Several threads may call it. The first call of a class captures; PELLUCID_LOG=recompiles says why no graph
-  // serves yet. During another capture it is part of that.
+  // Several threads may call it. The first call of a class captures; PELLUCID_LOG=recompiles says why no
+  // graph serves yet. During another capture it is part of that.
   std::vector<Tensor> operator()(ArrayView<Tensor> inputs);
 
   std::size_t captures() const { return graphs().size(); }

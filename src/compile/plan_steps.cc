@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "pellucid/profile.h"
+
 #include "base/check.h"
 #include "compile/effects.h"
 #include "compile/row_calls.h"
@@ -125,7 +127,7 @@ void PlanSteps::add_fused(std::uint32_t number, const GraphNode& node, const Com
                                                             : elementwise_operands(node, launches, run);
   if (std::ranges::all_of(all.outputs, [](const Tensor& t) { return t.numel().value() == 0; })) return;
   add_step({.kernel = loops.kernels[loop],
-            .op_name = node.name.c_str(),
+            .op_name = interned(node.name),
             .site = node.site,
             .overwrites = loops.overwrites[loop],
             .node = number},

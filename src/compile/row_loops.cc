@@ -55,14 +55,14 @@ class RowFusion {
       const RowCall* rows = std::get_if<RowCall>(&call);
       return rows != nullptr && rows->is_by_columns;
     });
-    if (folds_.size() > kMostRowFolds) {
+    if (folds_.size() > kMaxRowFolds) {
       refuse(fmt::format("they reduce to {} values, and a row kernel to at most {}", folds_.size(),
-                         kMostRowFolds));
-    } else if (stages_.size() > kMostRowStages) {
+                         kMaxRowFolds));
+    } else if (stages_.size() > kMaxRowStages) {
       refuse(
           fmt::format("{} of their values would be stored between reductions, and a row kernel stores at "
                       "most {}",
-                      stages_.size(), kMostRowStages));
+                      stages_.size(), kMaxRowStages));
     } else if (by_columns_ && (!stages_.empty() || !saving_.empty() || recomputes_elements())) {
       refuse("neighbours in memory belong to different rows: elements would be computed or read twice");
     }
@@ -186,10 +186,10 @@ class RowFusion {
   }
 
   bool check_parts() {
-    if (inputs_.size() > kMostRowInputs || outputs_.size() > kMostRowOutputs)
+    if (inputs_.size() > kMaxRowInputs || outputs_.size() > kMaxRowOutputs)
       return refuse(
           fmt::format("together they have {} inputs and {} outputs, and a row kernel at most {} and {}",
-                      inputs_.size(), outputs_.size(), kMostRowInputs, kMostRowOutputs));
+                      inputs_.size(), outputs_.size(), kMaxRowInputs, kMaxRowOutputs));
     for (const ValueId made : outputs_) {
       for (const ValueId read : inputs_)
         if (graph_[made].storage == graph_[read].storage)

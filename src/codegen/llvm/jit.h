@@ -21,8 +21,9 @@ class CompiledKernels {
   std::shared_ptr<void> code_;
 };
 
-// Compiles all kernels in one module: compiling fifty together costs less than fifty times one. Pages are
-// written first and made executable afterwards, never both. Thread-safe. Throws InternalError if LLVM fails.
+// Compiles kernels in one module per thread: compiling fifty together costs less than fifty times one. Pages
+// are written first and made executable afterwards, never both. Thread-safe. Throws InternalError if LLVM
+// fails.
 CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa);
 
 }  // namespace pel::codegen

@@ -193,7 +193,7 @@ class ErrorCases {
         zero_(tensors.back().slice(0, size - 1, size));
         for (const Op* op : {&plain_, in_place_})
           add(op, fmt::format("zero/{}/{}", name(dtype), size), tensors, ErrorCode::Value,
-              "an integer is divided by zero");
+              "integer division by zero");
       }
     }
   }

@@ -1,4 +1,4 @@
-// Why a kernel was chosen, and what tuning remembers.
+// Why a kernel was chosen, and the tuning file.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -26,7 +26,8 @@ TEST(Explain, ListsEveryCandidateWithItsRefusalOrPrediction) {
   const KernelChoice choice = explain_matmul(x, weight.t(), bias);
   EXPECT_EQ(choice.call, "addmm(f32[64, 256], f32[256, 128], f32[64, 128])");
   ASSERT_NE(find(choice, "cpu_gemm_tiny"), nullptr);
-  EXPECT_EQ(find(choice, "cpu_gemm_tiny")->refusal, "too large to go element by element");
+  EXPECT_EQ(find(choice, "cpu_gemm_tiny")->refusal,
+            "the call is too large for the element-by-element kernel");
   ASSERT_TRUE(choice.winner.has_value());
   EXPECT_EQ(choice.candidates[*choice.winner].name.substr(0, 9), "pellucid_");
   EXPECT_GT(choice.candidates[*choice.winner].predicted_ns, 0);
@@ -40,7 +41,7 @@ TEST(Explain, ListsEveryCandidateWithItsRefusalOrPrediction) {
   EXPECT_NE(choice.json().find("\"winner\": "), std::string::npos);
 }
 
-TEST(Explain, SmallAndOddCallsStayHere) {
+TEST(Explain, SmallAndUnusualCallsUseOwnKernels) {
   const KernelChoice small = explain_matmul(ones({4, 4}), ones({4, 4}));
   EXPECT_EQ(small.candidates[*small.winner].name.find("onednn"), std::string::npos) << small.text();
   const KernelChoice wide = explain_matmul(ones({64, 64}, kF64), ones({64, 64}, kF64));
@@ -70,7 +71,7 @@ TEST(Explain, TuningRemembersAClass) {
   EXPECT_NE(first.find("\ncpu gemm_f32_nn_1x16x128x256 "), std::string::npos) << first;
   EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 3) << first;
   ASSERT_EQ(std::system(command.c_str()), 0);
-  EXPECT_EQ(test::read_file(path), first) << "what is known is not measured again";
+  EXPECT_EQ(test::read_file(path), first) << "known classes are not measured again";
   std::ofstream(path) << "of another version\n";
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_TRUE(test::read_file(path).starts_with("pellucid tuning 2\n"));

@@ -1,5 +1,6 @@
 #include "codegen/llvm/jit.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -10,7 +11,10 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "pellucid/threads.h"
+
 #include "base/check.h"
+#include "base/thread_pool.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/target.h"
 #include "profile/recorder.h"
@@ -22,11 +26,11 @@ using llvm::orc::LLJIT;
 
 template <class T>
 T take(llvm::Expected<T> result) {
-  if (!result) throw InternalError("compiling in process: " + llvm::toString(result.takeError()));
+  if (!result) throw InternalError("in-process compilation failed: " + llvm::toString(result.takeError()));
   return std::forward<T>(*result);
 }
 void check(llvm::Error error) {
-  if (error) throw InternalError("compiling in process: " + llvm::toString(std::move(error)));
+  if (error) throw InternalError("in-process compilation failed: " + llvm::toString(std::move(error)));
 }
 
 // JITLink's memory manager maps a segment writable, fills it, and only then makes it executable.
@@ -44,7 +48,7 @@ std::unique_ptr<LLJIT> make_jit() {
   return take(builder.create());
 }
 
-// Never destroyed: kernels may run until the process ends.
+// Never destroyed, because kernels may run until the process ends.
 LLJIT& jit() {
   static LLJIT* const instance = [] {
     for (const Isa isa : {Isa::Avx2, Isa::Avx512}) make_target_machine(isa);  // registers the target first
@@ -53,7 +57,7 @@ LLJIT& jit() {
   return *instance;
 }
 
-// A target machine is not for two threads at once; making one costs less than compiling a kernel.
+// A target machine is not thread-safe; creating one costs less than compiling a kernel.
 class Machines {
  public:
   std::unique_ptr<llvm::TargetMachine> take(Isa isa) {
@@ -68,7 +72,7 @@ class Machines {
     }
     return make_target_machine(isa);
   }
-  void give(Isa isa, std::unique_ptr<llvm::TargetMachine> machine) {
+  void put_back(Isa isa, std::unique_ptr<llvm::TargetMachine> machine) {
     std::lock_guard lock(mutex_);
     free_[static_cast<int>(isa)].push_back(std::move(machine));
   }
@@ -82,26 +86,51 @@ Machines& machines() {
   return *instance;
 }
 
-}  // namespace
-
-CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
-  const profile::CompileSpan span(is_profiling() && !kernels.empty() ? interned(kernels.front().name) : "");
+std::unique_ptr<llvm::MemoryBuffer> compile_module(const std::vector<LoopKernel>& kernels, Isa isa) {
   auto machine = machines().take(isa);
   llvm::LLVMContext context;
   const auto module = emit_module(context, kernels, isa, Linkage::IntoProcess);
   auto object = compile_object(*machine, *module);
-  machines().give(isa, std::move(machine));
+  machines().put_back(isa, std::move(machine));
+  return object;
+}
 
-  // A dynamic library of its own for each module, so that names are free to repeat. It finds memcpy and fmod
+// Parts of about equal work, for a thread each.
+std::vector<std::vector<LoopKernel>> split(const std::vector<LoopKernel>& kernels) {
+  const std::size_t count =
+      std::clamp<std::size_t>(kernels.size() / 2, 1, static_cast<std::size_t>(thread_count()));
+  std::vector<std::vector<LoopKernel>> parts(count);
+  std::vector<std::size_t> work(count);
+  for (const LoopKernel& kernel : kernels) {
+    const auto lightest = static_cast<std::size_t>(std::ranges::min_element(work) - work.begin());
+    parts[lightest].push_back(kernel);
+    constexpr std::size_t kAroundBody = 24;  // the loop, loads and stores take as long as so many operations
+    work[lightest] += kAroundBody + kernel.body.nodes.size();
+  }
+  return parts;
+}
+
+}  // namespace
+
+CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
+  const profile::CompileSpan span(is_profiling() && !kernels.empty() ? interned(kernels.front().name) : "");
+  const std::vector<std::vector<LoopKernel>> parts = split(kernels);
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(parts.size());
+  parallel_for(static_cast<std::int64_t>(parts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      objects[i] = compile_module(parts[i], isa);
+  });
+
+  // Each module has a JITDylib of its own, so names may repeat. It resolves memcpy and fmod
   // in the process.
   static std::atomic<std::uint64_t> next{0};
   LLJIT& linker = jit();
   auto& library = take(linker.createJITDylib("pellucid" + std::to_string(next.fetch_add(1))));
-  std::shared_ptr<void> code(&library, [](void* held) {
-    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(held);
+  std::shared_ptr<void> code(&library, [](void* library_pointer) {
+    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(library_pointer);
     llvm::consumeError(jit().getExecutionSession().removeJITDylib(*unloaded));
   });
-  check(linker.addObjectFile(library, std::move(object)));
+  for (auto& object : objects) check(linker.addObjectFile(library, std::move(object)));
   std::vector<PelLoopFn*> functions;
   for (const LoopKernel& kernel : kernels)
     functions.push_back(take(linker.lookup(library, kernel.name)).toPtr<PelLoopFn*>());

@@ -1,20 +1,26 @@
-#include "compile/parse_graph.h"
+// The text of a graph, as to_string writes it, to a graph: how tests write graphs.
+#pragma once
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "compile/graph.h"
 #include "dispatch/record.h"
 #include "tensor/layout.h"
 
-namespace pel::compiler {
-namespace {
+namespace pel::test {
 
-constexpr std::int64_t kHint = 7;
+using compiler::Graph, compiler::GraphArg, compiler::GraphNode, compiler::GraphValue, compiler::NodeKind,
+    compiler::SymbolSource, compiler::ValueId;
+
+inline constexpr std::int64_t kHint = 7;  // of each symbol
 
 class GraphParser {
  public:
@@ -49,23 +55,25 @@ class GraphParser {
   void line(std::vector<GraphNode>& nodes) {
     if (take("guard ")) return guard();
     GraphNode node;
-    std::vector<ValueId> made;
+    std::vector<ValueId> produced;
     if (peek() == '%' || peek() == '(' || starts_with("none")) {
-      do node.results.push_back(result(made));
+      do node.results.push_back(result(produced));
       while (take(","));
       expect("=");
     }
     if (take("constant :")) {
-      check(made.size() == 1, "one constant");
-      type(made[0], GraphValue::Origin::Constant, new_storage());
+      check(produced.size() == 1, "one constant");
+      type(produced[0], GraphValue::Origin::Constant, new_storage());
       graph_.constants.emplace_back();
-      graph_.constant_values.push_back(made[0]);
+      graph_.constant_values.push_back(produced[0]);
       return;
     }
     const std::string name = word();
-    if (is_fused_name(name)) {
+    for (const NodeKind kind : {NodeKind::FusedElementwise, NodeKind::FusedRows}) {
+      if (!name.starts_with(fused_prefix(kind))) continue;
+      node.kind = kind;
       node.name = name;
-      return fused(std::move(node), made, nodes);
+      return fused(std::move(node), produced, nodes);
     }
     node.op = find_op(name);
     check(node.op != nullptr, "an op, not " + name);
@@ -76,7 +84,7 @@ class GraphParser {
       node.args.push_back(argument(schema.args[i].type));
     }
     expect(")");
-    if (!made.empty()) {
+    if (!produced.empty()) {
       expect(":");
       std::size_t index = 0;
       for (std::size_t r = 0; r < node.results.size(); ++r) {
@@ -86,20 +94,20 @@ class GraphParser {
         });
       }
     }
-    if (starts_with("#")) rest_.remove_prefix(std::min(rest_.size(), rest_.find('\n')));
+    skip_comment();
     nodes.push_back(std::move(node));
   }
 
-  void fused(GraphNode node, const std::vector<ValueId>& made, std::vector<GraphNode>& nodes) {
+  void fused(GraphNode node, const std::vector<ValueId>& produced, std::vector<GraphNode>& nodes) {
     expect("(");
     while (!take(")")) {
       if (!node.args.empty()) expect(",");
       node.args.emplace_back(value_id());
     }
     expect(":");
-    for (std::size_t i = 0; i < made.size(); ++i) {
+    for (std::size_t i = 0; i < produced.size(); ++i) {
       if (i != 0) expect(",");
-      type(made[i], GraphValue::Origin::Node, new_storage());
+      type(produced[i], GraphValue::Origin::Node, new_storage());
     }
     expect("{");
     while (!take("}")) line(node.body);
@@ -129,20 +137,21 @@ class GraphParser {
                                {"<", detail::DimRelation::Lt}};
     const auto* sign = std::ranges::find_if(kSigns, [&](const Sign& s) { return take(s.text); });
     check(sign != std::end(kSigns), "a comparison");
-    graph_.sizes->add_guard({sign->relation, left, sum(), {}});
+    graph_.sizes->add_guard({.relation = sign->relation, .left = left, .right = sum(), .site = {}});
+    skip_comment();
   }
 
-  GraphArg result(std::vector<ValueId>& made) {
+  GraphArg result(std::vector<ValueId>& produced) {
     if (take("none")) return {};
     if (!take("(")) {
-      made.push_back(value_id());
-      return made.back();
+      produced.push_back(value_id());
+      return produced.back();
     }
     std::vector<ValueId> list;
     for (bool is_first = true; !take(")"); is_first = false) {
       if (!is_first) expect(",");
       list.push_back(value_id());
-      made.push_back(list.back());
+      produced.push_back(list.back());
     }
     return list;
   }
@@ -235,7 +244,7 @@ class GraphParser {
     known_.insert(id.number);
   }
 
-  // In the type of an input, a symbol that is met for the first time is read from that axis.
+  // In the type of an input, a symbol that occurs for the first time is read from that axis.
   std::vector<Dim> dims(std::optional<SymbolSource::What> source = std::nullopt, std::uint32_t input = 0) {
     std::vector<Dim> list;
     expect("[");
@@ -303,6 +312,9 @@ class GraphParser {
     const std::size_t begin = rest_.find_first_not_of(" \n");
     rest_.remove_prefix(std::min(begin, rest_.size()));
   }
+  void skip_comment() {
+    if (starts_with("#")) rest_.remove_prefix(std::min(rest_.size(), rest_.find('\n')));
+  }
   char peek() {
     skip();
     return rest_.empty() ? '\0' : rest_[0];
@@ -331,8 +343,7 @@ class GraphParser {
   std::uint32_t storages_ = 0;
 };
 
-}  // namespace
+// Symbols have the hint 7, and constants no tensors. Throws ValueError with the line.
+inline Graph parse_graph(std::string_view text) { return GraphParser(text).run(); }
 
-Graph parse_graph(std::string_view text) { return GraphParser(text).run(); }
-
-}  // namespace pel::compiler
+}  // namespace pel::test

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "pellucid/generator.h"
+#include "pellucid/keys.h"
 #include "pellucid/named_tensor.h"
 #include "pellucid/pointwise.h"
 #include "pellucid/profile.h"
@@ -80,11 +81,37 @@ class PEL_API Module {
   Training training_ = Training::Yes;
 };
 
-// What a module computes, as a span of a Profile. For the first line of a call operator.
+namespace detail {
+// Names a module on the call stack, for captured graphs and the call log.
+class PEL_API ModuleFrame {
+ public:
+  explicit ModuleFrame(const Module& module) : is_kept_(pel::detail::keeps_call_stack()) {
+    if (is_kept_) [[unlikely]]
+      push(module);
+  }
+  ~ModuleFrame() {
+    if (is_kept_) [[unlikely]]
+      pop();
+  }
+  ModuleFrame(const ModuleFrame&) = delete;
+  ModuleFrame& operator=(const ModuleFrame&) = delete;
+
+ private:
+  static void push(const Module& module);
+  static void pop();
+  bool is_kept_;
+};
+}  // namespace detail
+
+// The forward call of a module: a span of a Profile, and a name in captured graphs. For the first line of a
+// call operator.
 class ModuleRange : public Range {
  public:
   ModuleRange(const Module& module, const Site& site)
-      : Range(ProfileEvent::Kind::Module, is_profiling() ? module.path() : "", site) {}
+      : Range(ProfileEvent::Kind::Module, is_profiling() ? module.path() : "", site), frame_(module) {}
+
+ private:
+  detail::ModuleFrame frame_;
 };
 
 // Modules of one kind in a row, named by number.

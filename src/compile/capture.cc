@@ -9,7 +9,9 @@
 #include "pellucid/autograd.h"
 
 #include "autograd/leaf_watch.h"
+#include "base/call_stack.h"
 #include "base/check.h"
+#include "base/place.h"
 #include "compile/effects.h"
 #include "dispatch/op_table.h"
 #include "dispatch/registry.h"
@@ -40,9 +42,48 @@ class OutsideNode final : public autograd::Node {
   std::uint32_t input_;
 };
 
+// The argument of a call that has a size, or is that size: "weight". Empty if none has it, or several do.
+std::string argument_with(const CallFrame& frame, std::int64_t size) {
+  const auto has = [&](Dims dims) {
+    return std::ranges::any_of(dims, [&](Dim dim) { return !dim.is_symbolic() && dim.value() == size; });
+  };
+  std::string found;
+  for (std::size_t i = 0; i < frame.call->args.size(); ++i) {
+    const Value& arg = frame.call->args[i];
+    const Tensor* const t = std::get_if<Tensor>(&arg);
+    const Dim* const number = std::get_if<Dim>(&arg);
+    const auto* const list = std::get_if<std::vector<Dim>>(&arg);
+    const bool is_it = (t != nullptr && t->defined() && has(t->sizes())) ||
+                       (number != nullptr && has({*number})) || (list != nullptr && has(*list));
+    if (!is_it) continue;
+    if (!found.empty()) return "";
+    found = frame.op->record().schema.args[i].name;
+  }
+  return found;
+}
+
+// "weight of linear at model.cc:12": the outermost op that is under way, and the argument that has the size.
+std::string guard_source(const SizeGuard& guard) {
+  const UserCall call = innermost_user_call(guard.site);
+  const CallFrame* named = nullptr;
+  for (const CallFrame& frame : call_stack())
+    if (frame.kind == CallFrame::Kind::Call && (named == nullptr || named->op == nullptr)) named = &frame;
+  std::string text = short_place(call.site);
+  if (named != nullptr) {
+    std::string argument;
+    if (named->op != nullptr && guard.left.is_symbolic() != guard.right.is_symbolic())
+      argument = argument_with(*named, (guard.left.is_symbolic() ? guard.right : guard.left).value());
+    text = fmt::format("{}{}{} at {}", argument, argument.empty() ? "" : " of ", named->name, text);
+  }
+  return call.within.empty() ? text : text + ", " + call.within;
+}
+
 class Recorder final : public autograd::LeafWatch {
  public:
-  Recorder() { graph_.sizes = std::make_shared<SymbolicSizes>(); }
+  Recorder() {
+    graph_.sizes = std::make_shared<SymbolicSizes>();
+    graph_.sizes->source_of = guard_source;
+  }
 
   SymbolicSizes& sizes() { return *graph_.sizes; }
 
@@ -79,7 +120,7 @@ class Recorder final : public autograd::LeafWatch {
         "it reads data back to the host, and a captured function has none; move it out of the function");
     GraphNode node;
     node.op = &op;
-    node.site = call.site;
+    node.site = innermost_user_call(call.site);
     const std::vector<Tensor> held = written_held(op, call);
     for (Value& arg : call.args) node.args.push_back(argument(arg));
     if (draws_random(node)) name_stream(op, call.args);  // the first run draws what the function would have
@@ -92,12 +133,13 @@ class Recorder final : public autograd::LeafWatch {
     }
     is_inside_ = false;
     for (Value& result : call.results) node.results.push_back(this->result(result));
+    const Site node_site = node.site;
     graph_.nodes.push_back(std::move(node));
     // Who keeps one of them for a gradient finds the write.
     for (const Tensor& t : held) {
       bump_version(t);
       if (t.header()->storage->is_watched.load(std::memory_order_relaxed))
-        detail::note_write(t, op, call.site);
+        detail::note_write(t, op, node_site);
     }
   }
 
@@ -192,6 +234,7 @@ class Recorder final : public autograd::LeafWatch {
       }
     }
     if (!graph_.sizes->asks_for_views && tells_copies_from_views()) return std::nullopt;
+    graph_.sizes->source_of = nullptr;
     captured.graph = std::move(graph_);
     captured.guards = std::move(guards_);
     return captured;

@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "base/environment.h"
-#include "base/place.h"
 #include "compile/pipeline.h"
 #include "compile/row_loops.h"
 #include "profile/recorder.h"
@@ -98,13 +97,6 @@ CompiledLoops compile_loops(const Graph& graph) {
   return loops;
 }
 
-std::vector<Tensor> with_gradients(const LeafGradients& gradients, ArrayView<Tensor> inputs) {
-  std::vector<Tensor> all = inputs.vec();
-  const std::vector<Tensor> read = gradients.read(inputs);
-  all.insert(all.end(), read.begin(), read.end());
-  return all;
-}
-
 }  // namespace
 
 std::vector<std::shared_ptr<const CompiledGraph>> CompiledFunction::graphs() const {
@@ -160,8 +152,7 @@ std::shared_ptr<const CompiledGraph> CompiledFunction::compile_for(ArrayView<Ten
   if (logs) log_line("recompiles", fmt::format("captured:\n{}", to_string(made->graph)));
   if (log_wants("guards")) {
     for (const SizeGuard& guard : made->graph.sizes->guards())
-      log_line("guards",
-               fmt::format("{}, which {} asked", made->graph.sizes->text(guard), short_place(guard.site)));
+      log_line("guards", fmt::format("{}: {}", made->graph.sizes->text(guard), guard.source));
   }
   return made;
 }
@@ -184,7 +175,7 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
         return none;
       }
     return captured.gradients.fit(inputs, why)
-               ? captured.guards.match(captured.graph, with_gradients(captured.gradients, inputs), why)
+               ? captured.guards.match(captured.graph, captured.gradients.after(inputs), why)
                : none;
   };
   for (const auto& captured : graphs()) {
@@ -233,7 +224,7 @@ std::vector<Tensor> CompiledFunction::operator()(ArrayView<Tensor> inputs) {
   if (replays_ == Replays::Verified) check_again(*ready->graph, inputs);
   const LeafGradients& gradients = ready->graph->gradients;
   if (gradients.list.empty()) return ready->plan->run(inputs);
-  const std::vector<Tensor> given = with_gradients(gradients, inputs);
+  const std::vector<Tensor> given = gradients.after(inputs);
   gradients.release(inputs);
   std::vector<Tensor> outputs = ready->plan->run(given);
   gradients.store(inputs, outputs);

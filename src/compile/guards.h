@@ -31,6 +31,10 @@ struct InputClass {
   InputGradient gradient = InputGradient::None;
 };
 
+std::string words_of(const SymbolSource& source);  // "axis 1 of input 0"
+// "axis 1 of input 0 must be 512"
+std::string words_of(const Graph& graph, const SizeGuard& guard);
+
 struct Guards {
   std::vector<InputClass> inputs;  // and behind them gradients that the graph reads
 

@@ -56,6 +56,13 @@ std::vector<Tensor> LeafGradients::read(ArrayView<Tensor> inputs) const {
   return found;
 }
 
+std::vector<Tensor> LeafGradients::after(ArrayView<Tensor> inputs) const {
+  std::vector<Tensor> all = inputs.vec();
+  const std::vector<Tensor> gradients = read(inputs);
+  all.insert(all.end(), gradients.begin(), gradients.end());
+  return all;
+}
+
 void LeafGradients::release(ArrayView<Tensor> inputs) const {
   for (const LeafGradient& each : list)
     if (each.at_begin == LeafGradient::AtBegin::Unread) each.in(inputs).grad = Tensor();

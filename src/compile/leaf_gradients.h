@@ -36,6 +36,7 @@ struct LeafGradients {
   // Whether gradients are there as when the graph was captured; in words where not.
   bool fit(ArrayView<Tensor> inputs, std::string* reason = nullptr) const;
   std::vector<Tensor> read(ArrayView<Tensor> inputs) const;  // those that the graph takes
+  std::vector<Tensor> after(ArrayView<Tensor> inputs) const;  // the inputs of the graph: these, then read()
   // Lets go of those that the graph does not take and will replace: their memory is free for the run.
   void release(ArrayView<Tensor> inputs) const;
   // Takes them off the end of what the graph gave.

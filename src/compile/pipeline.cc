@@ -49,7 +49,7 @@ std::string Explanation::text() const {
   std::string lines;
   for (const Decision& d : decisions) {
     lines += fmt::format("{}: {}: {}", d.pass, d.what, d.reason);
-    if (d.site.line() != 0) lines += "  # " + short_place(d.site);
+    if (const std::string at = d.site.text(); !at.empty()) lines += "  # " + at;
     lines += '\n';
   }
   return lines;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,11 +14,12 @@
 
 namespace pel {
 
-// A relation between two sizes that held in the captured call, and the line that asked.
+// A relation between two sizes that held in the captured call, and the line that compared them.
 struct SizeGuard {
   detail::DimRelation relation;
   Dim left, right;
   Site site;
+  std::string source{};  // the call that needs it, for people: "weight of linear at model.cc:12"
 };
 
 // Expressions are kept once: equal ones have the same number, so Dim::identical finds them. Sums and products
@@ -39,6 +41,9 @@ class SymbolicSizes final : public DimContext {
   std::int64_t evaluate(Dim dim, const std::vector<std::int64_t>& symbol_values) const;
 
   Dim combine(detail::DimOp op, Dim a, Dim b) override;
+  // Returns the `source` of a new guard. The capture sets it; if unset, sources are empty.
+  std::function<std::string(const SizeGuard& guard)> source_of;
+
   bool compare(detail::DimRelation relation, Dim a, Dim b, const Site& site) override;
   std::int64_t value(Dim a, const Site& site) override;
   std::string text(Dim a) const override;

@@ -144,5 +144,23 @@ TEST(CompileExplanation, SaysWhichCallsCompileAgain) {
   EXPECT_EQ(fast.explain().graphs.size(), 2u);
 }
 
+TEST(CompileExplanation, OfAFunctionThatAddsToExistingGradients) {
+  const Tensor w = randn({4}).requires_grad_();
+  const auto step = compile([&](const Tensor& x) {
+    const Tensor loss = sum(mul(w, x));
+    loss.backward();
+    return loss;
+  });
+  const Tensor x = randn({4});
+  step(x);  // there is no gradient yet
+  step(x);  // adds to the first
+  EXPECT_EQ(step.compiles(), 2u);
+  const CompileExplanation::Graph graph = step.explain(x).graphs.at(0);
+  ASSERT_EQ(graph.inputs.size(), 2u);  // x, and the gradient of w
+  EXPECT_EQ(graph.inputs[0].type, "f32[s0]");
+  EXPECT_FALSE(graph.kernels.empty());
+  EXPECT_EQ(step.compiles(), 2u);
+}
+
 }  // namespace
 }  // namespace pel

@@ -1,5 +1,5 @@
-// Compile: a function of tensors runs once with symbolic sizes, and from then on as a plan of kernels, some of
-// them fused. The results have the bits that the function itself returns.
+// Compile: a function of tensors runs once with symbolic sizes, and from then on as a plan of kernels, some
+// of them fused. The results have the bits that the function itself returns.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 namespace pel {
 
 struct CompileOptions {
-  // Captures again at each call, and throws a CaptureError that names the first op that differs from the first
-  // capture. Finds functions whose host code is not the same for all calls.
+  // Captures again at each call, and throws a CaptureError that names the first op that differs from the
+  // first capture. Finds functions whose host code is not the same for all calls.
   bool verifies_host_code = false;
   // Bytes that a call should stay below, at the sizes of the first call: cheap values are recomputed for late
   // consumers instead of held in memory. 0: only if that adds no kernel.
@@ -92,8 +92,8 @@ struct TensorResult<std::array<Tensor, N>> : TensorGroup<std::array<Tensor, N>> 
 template <class T>
 concept TensorList = std::is_same_v<T, std::vector<Tensor>> || std::is_same_v<T, ArrayView<Tensor>>;
 
-// A function of tensors, called with a run of them. How a run of N is passed on is known where the function is
-// called with N tensors, so the first such call says it.
+// A function of tensors, called with a run of them. How a run of N is passed on is known where the function
+// is called with N tensors, so the first such call says it.
 template <class F>
 class TensorCaller {
  public:
@@ -116,7 +116,9 @@ class TensorCaller {
     if (list_.load(std::memory_order_relaxed) == nullptr)
       list_.store(&call_with_list<List>, std::memory_order_relaxed);
   }
-  std::vector<Tensor> operator()(ArrayView<Tensor> inputs) const { return call_for(inputs.size())(f_, inputs); }
+  std::vector<Tensor> operator()(ArrayView<Tensor> inputs) const {
+    return call_for(inputs.size())(f_, inputs);
+  }
 
  private:
   using Call = std::vector<Tensor> (*)(const F& f, ArrayView<Tensor> inputs);

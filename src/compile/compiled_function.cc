@@ -171,7 +171,8 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
     if (inputs.size() > captured.guards.inputs.size()) return none;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (captured.guards.inputs[i].gradient != gradient_kind(inputs[i])) {
-        if (why != nullptr) *why = fmt::format("input {} requires a gradient otherwise than at capture", i);
+        if (why != nullptr)
+          *why = fmt::format("input {} {}, unlike at capture", i, gradient_words(gradient_kind(inputs[i])));
         return none;
       }
     return captured.gradients.fit(inputs, why)

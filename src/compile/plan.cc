@@ -14,6 +14,7 @@
 #include "compile/row_calls.h"
 #include "dispatch/choice.h"
 #include "dispatch/op_table.h"
+#include "dispatch/pointwise.h"
 #include "dispatch/rows.h"
 #include "tensor/make.h"
 
@@ -54,6 +55,24 @@ std::string full_name(const Kernel& kernel, const KernelArgs& args) {
   return kernel.describe == nullptr ? kernel.name : kernel.describe(args);
 }
 
+// The call of a fused elementwise loop that may fail: its only division (fuse_pointwise).
+const UserCall& call_that_may_fail(const GraphNode& fused) {
+  for (const GraphNode& inner : fused.body)
+    if (const Pointwise* facts = inner.op->pointwise(); facts != nullptr && facts->divides) return inner.site;
+  return fused.site;
+}
+
+// Adds the path and the line of a captured call to errors of `f`.
+template <class F>
+void in_call(const UserCall& call, F&& f) {
+  try {
+    f();
+  } catch (Error& error) {
+    error.leave_call(call.path, call);
+    throw;
+  }
+}
+
 // Outputs that a kernel may write where it reads them.
 std::uint64_t overwrites(const RecordedLaunch& launch) {
   if (!launch.computation) return 0;
@@ -84,20 +103,24 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
     const std::vector<RecordedLaunch> launches = run.call(node);
     if (node.op == &op<"as_strided">() && !std::holds_alternative<std::monostate>(node.args[3])) {
       const Buffer& buffer = buffers_[buffer_of(run[std::get<ValueId>(node.args[0])])];
-      if (buffer.home == Buffer::Home::Input) inputs_from_storage_.push_back(buffer.number);
+      if (buffer.home == Buffer::Home::Input) inputs_from_storage_.push_back({buffer.number, &node.site});
     }
     const bool is_loop = node.is_fused() && loop_parts(launches) == loops.parts[loop];
     loop += node.is_fused();
     if (!is_loop) {  // kernels as the calls have them
-      for (const RecordedLaunch& launch : launches) {
+      for (std::size_t i = 0; i < launches.size(); ++i) {
+        const RecordedLaunch& launch = launches[i];
         for (const auto* list : {&launch.outputs, &launch.inputs})
           kept_.insert(kept_.end(), list->begin(), list->end());
         if (launch.kernel == nullptr) continue;
+        // A call that can be fused is one launch.
+        const UserCall& call = node.body.size() == launches.size() ? node.body[i].site : node.site;
         add_step({.kernel = *launch.kernel,
                   .op_name = zero_ended_name(*launch.op),
-                  .site = node.site,
+                  .site = call,
                   .overwrites = overwrites(launch),
                   .node = n,
+                  .call = &call,
                   .op = launch.op,
                   .computation = launch.computation},
                  launch.outputs, launch.inputs, launch.numbers);
@@ -111,9 +134,12 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
       const bool gives =
           std::ranges::any_of(rows.outputs, [](const Tensor& t) { return t.numel().value() != 0; });
       if (gives)
-        add_step(
-            {.kernel = loops.kernels[loop - 1], .op_name = node.name.c_str(), .site = node.site, .node = n},
-            rows.outputs, rows.inputs, rows.numbers);
+        add_step({.kernel = loops.kernels[loop - 1],
+                  .op_name = node.name.c_str(),
+                  .site = node.site,
+                  .node = n,
+                  .call = &node.site},
+                 rows.outputs, rows.inputs, rows.numbers);
       continue;
     }
     std::vector<PelScalar> numbers;
@@ -130,7 +156,8 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
                 .op_name = node.name.c_str(),
                 .site = node.site,
                 .overwrites = loops.overwrites[loop - 1],
-                .node = n},
+                .node = n,
+                .call = &call_that_may_fail(node)},
                outputs, inputs, numbers);
   }
   for (const ValueId id : graph.outputs) add_output(run[id]);
@@ -176,7 +203,8 @@ void Plan::add_step(Step step, ArrayView<Tensor> outputs, ArrayView<Tensor> inpu
   };
   for (const Tensor& t : outputs) {
     const Buffer& buffer = buffers_[add(t)];
-    if (buffer.home == Buffer::Home::Input) written_inputs_.push_back(buffer.number);
+    if (buffer.home == Buffer::Home::Input)
+      written_inputs_.push_back({buffer.number, step.call, describe(t)});
     if (buffer.home == Buffer::Home::Constant) written_constants_.push_back(buffer.number);
   }
   for (const Tensor& t : inputs) add(t);
@@ -445,27 +473,48 @@ Tensor Plan::take(const Buffer& buffer) const {
              : make_strided(like.sizes(), like.strides(), like.dtype(), like.device());
 }
 
-std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
-  for (const std::uint32_t input : written_inputs_)
-    PEL_CHECK(!inputs[input].is_read_only(), AliasError,
-              "input {}, {}, is written to and in read-only memory; give a clone", input,
-              describe(inputs[input]));
-  // What the function holds and writes to is in no input: a graph does not know that they are one.
+void Plan::check_inputs(ArrayView<Tensor> inputs) const {
+  for (const auto& [number, call, output] : written_inputs_) {
+    in_call(*call, [&] {
+      PEL_CHECK(!inputs[number].is_read_only(), AliasError,
+                "the output {} is in read-only memory; write to a clone", output);
+      // A graph does not know that an input and a constant share memory.
+      PEL_CHECK(!held_memory_.contains(inputs[number].header()->storage), AliasError,
+                "input {}, {}, is written to, and the function captures the same memory by reference; pass a "
+                "clone",
+                number, describe(inputs[number]));
+    });
+  }
   for (std::size_t i = 0; i < inputs.size() && !written_constants_.empty(); ++i)
-    PEL_CHECK(!written_memory_.contains(inputs[i].header()->storage), AliasError,
-              "input {}, {}, is memory that the function holds and writes to; give a clone", i,
-              describe(inputs[i]));
-  for (const std::uint32_t input : written_inputs_)
-    PEL_CHECK(!held_memory_.contains(inputs[input].header()->storage), AliasError,
-              "input {}, {}, is written to, and memory that the function holds; give a clone", input,
-              describe(inputs[input]));
-  // A plan knows an input from its first element on.
-  for (const std::uint32_t input : inputs_from_storage_)
     PEL_CHECK(
-        inputs[input].storage_offset() == 0, ValueError,
-        "as_strided is given an offset into the storage of input {}, {}, which begins at {} of it; leave "
-        "the offset out, or give a clone",
-        input, describe(inputs[input]), to_string(inputs[input].storage_offset()));
+        !written_memory_.contains(inputs[i].header()->storage), AliasError,
+        "input {}, {}, shares memory with a tensor that the function captures by reference and writes to; "
+        "pass a clone",
+        i, describe(inputs[i]));
+  // A plan addresses an input from its first element.
+  for (const auto& [number, call] : inputs_from_storage_) {
+    in_call(*call, [&] {
+      PEL_CHECK(
+          inputs[number].storage_offset() == 0, ValueError,
+          "the storage offset is that of input {}, {}, which begins at offset {} of its storage; leave the "
+          "offset out, or pass a clone",
+          number, describe(inputs[number]), to_string(inputs[number].storage_offset()));
+    });
+  }
+}
+
+// The call whose value in the arena is the largest: the one that an arena too large for memory is blamed on.
+const UserCall* Plan::largest_call() const {
+  const Buffer* largest = nullptr;
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.home == Buffer::Home::Arena && (largest == nullptr || buffer.bytes > largest->bytes))
+      largest = &buffer;
+  }
+  return largest == nullptr || largest->first >= steps_.size() ? nullptr : steps_[largest->first].call;
+}
+
+std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
+  check_inputs(inputs);
   std::vector<PelScalar> drawn;
   if (!draws_.empty()) {
     drawn = numbers_;
@@ -473,7 +522,22 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
   }
   const PelScalar* const numbers = draws_.empty() ? numbers_.data() : drawn.data();
 
+  std::size_t next_step = 0;
+  try {
+    return run_steps(inputs, numbers, next_step);
+  } catch (Error& error) {
+    const UserCall* const call = next_step == kBeforeSteps   ? largest_call()
+                                 : next_step < steps_.size() ? steps_[next_step].call
+                                                             : nullptr;
+    if (call != nullptr) error.leave_call(call->path, *call);
+    throw;
+  }
+}
+
+std::vector<Tensor> Plan::run_steps(ArrayView<Tensor> inputs, const PelScalar* numbers,
+                                    std::size_t& next_step) const {
   Tensor arena;
+  next_step = kBeforeSteps;
   if (arena_bytes_ != 0) arena = make_dense({arena_bytes_}, kU8, kCpu);
   std::vector<Tensor> outputs(outputs_.size());
   SmallVector<std::byte*, 32> bases(buffers_.size());
@@ -516,6 +580,7 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
     Stream stream(kCpu);
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       const Step& step = steps_[s];
+      next_step = s;
       take_for(s);
       for (std::size_t i = step.operand, end = i + step.outputs + step.inputs; i < end; ++i) {
         operands[i] = operands_[i];
@@ -530,9 +595,10 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
       for (; next_give < gives_.size() && gives_[next_give].step == s; ++next_give)
         taken[gives_[next_give].take] = Tensor();
     }
+    next_step = steps_.size();
     take_for(steps_.size());
   }
-  for (const std::uint32_t input : written_inputs_) bump_version(inputs[input]);
+  for (const WrittenInput& written : written_inputs_) bump_version(inputs[written.number]);
   for (const std::uint32_t constant : written_constants_) bump_version(constants_[constant]);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];

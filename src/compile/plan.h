@@ -78,7 +78,8 @@ class Plan {
     std::uint32_t numbers = 0;
     std::uint64_t overwrites = 0;  // outputs that may lie where an input does, element by element, a bit each
     std::uint32_t node = 0;        // of the graph
-    const Op* op = nullptr;        // whose list the kernel is of; null: compiled for the graph
+    const UserCall* call = nullptr;  // that errors of the kernel name, in the graph
+    const Op* op = nullptr;          // whose list the kernel is of; null: compiled for the graph
     std::optional<Computation> computation{};
     std::optional<std::uint32_t> scratch{};  // a buffer
   };
@@ -96,6 +97,16 @@ class Plan {
     std::uint32_t number;  // its kernels' first one
   };
 
+  struct WrittenInput {
+    std::uint32_t number;
+    const UserCall* call;  // the first that writes to it
+    std::string output;    // what that writes to: "f32[2]"
+  };
+  struct InputFromStorage {
+    std::uint32_t number;
+    const UserCall* call;
+  };
+  void check_inputs(ArrayView<Tensor> inputs) const;
   void add_step(Step step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
                 const std::vector<PelScalar>& numbers);
   std::uint32_t buffer_of(const Tensor& tensor);
@@ -109,6 +120,11 @@ class Plan {
   void plan_arena(Large large);
   void plan_takes();
   Tensor take(const Buffer& buffer) const;
+  static constexpr std::size_t kBeforeSteps = ~std::size_t{0};
+  // `next_step` is the step under way, for the error if one is thrown.
+  std::vector<Tensor> run_steps(ArrayView<Tensor> inputs, const PelScalar* numbers,
+                                std::size_t& next_step) const;
+  const UserCall* largest_call() const;
   static KernelArgs arguments_of(const Step& step, const Operand* operands, const PelScalar* numbers);
   std::vector<Operand> known_operands(const Step& step) const;
   void draw(std::vector<PelScalar>& numbers) const;
@@ -125,9 +141,10 @@ class Plan {
   std::vector<Draw> draws_;
   std::vector<Tensor> kept_;  // operands' sizes and strides are theirs
   std::vector<Tensor> constants_;
-  std::vector<std::uint32_t> written_inputs_, written_constants_;
+  std::vector<WrittenInput> written_inputs_;
+  std::vector<std::uint32_t> written_constants_;
   std::unordered_set<const void*> held_memory_, written_memory_;   // storages of constants
-  std::vector<std::uint32_t> inputs_from_storage_;                 // must begin where their storage does
+  std::vector<InputFromStorage> inputs_from_storage_;              // must begin where their storage does
   std::unordered_map<const void*, std::uint32_t> buffer_numbers_;  // by storage, while it is made
   std::vector<Tensor> bases_;  // stand-ins of inputs and constants, while it is made
   std::int64_t arena_bytes_ = 0;

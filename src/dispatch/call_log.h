@@ -1,5 +1,5 @@
-// PELLUCID_LOG=dispatch: one line per call with op, arguments, keys visited, kernel, refusals, the user's line,
-// and the library's line of a call that the library makes.
+// PELLUCID_LOG=dispatch: one line per call with op, arguments, keys visited, kernel, refusals, the user's
+// line, and the library's line of a call that the library makes.
 #pragma once
 
 #include <string>

@@ -102,6 +102,10 @@ class Fusion {
                kMostAgain;
   }
 
+  static bool divides_integers(const LoopCall& call) {
+    return call.facts != nullptr && call.facts->divides && !is_floating(call.computation.dtype);
+  }
+
   // Loops that read one value and depend on each other in no way read it once.
   void with_siblings(std::size_t node) {
     const std::vector<std::size_t> members = members_with(node);
@@ -140,6 +144,10 @@ class Fusion {
   std::string try_join(std::size_t a, std::size_t b) {
     const std::vector<std::size_t> joined = groups_.together(a, b);
     if (joined.size() > kMostCalls) return fmt::format("a loop computes at most {} calls", kMostCalls);
+    // A loop has one status for all of its calls. Divisions are bound by arithmetic: a pass over memory
+    // between two of them costs little.
+    if (std::ranges::count_if(joined, [&](std::size_t n) { return divides_integers(*loops_[n]); }) > 1)
+      return "both divide integers, and a loop can report a divisor of 0 for one call only";
     const std::vector<ValueId> outputs = groups_.outputs_of(joined);
     for (const ValueId id : outputs) {
       if (!same_sizes(*groups_.maker(id), groups_.members(a).back()))

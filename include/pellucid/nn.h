@@ -81,37 +81,25 @@ class PEL_API Module {
   Training training_ = Training::Yes;
 };
 
-namespace detail {
-// Names a module on the call stack, for captured graphs and the call log.
-class PEL_API ModuleFrame {
- public:
-  explicit ModuleFrame(const Module& module) : is_kept_(pel::detail::keeps_call_stack()) {
-    if (is_kept_) [[unlikely]]
-      push(module);
-  }
-  ~ModuleFrame() {
-    if (is_kept_) [[unlikely]]
-      pop();
-  }
-  ModuleFrame(const ModuleFrame&) = delete;
-  ModuleFrame& operator=(const ModuleFrame&) = delete;
-
- private:
-  static void push(const Module& module);
-  static void pop();
-  bool is_kept_;
-};
-}  // namespace detail
-
-// The forward call of a module: a span of a Profile, and a name in captured graphs. For the first line of a
-// call operator.
-class ModuleRange : public Range {
+// The forward call of a module: a span of a Profile, and a name in captured graphs and the call log. For the
+// first line of a call operator.
+class PEL_API ModuleRange : public Range {
  public:
   ModuleRange(const Module& module, const Site& site)
-      : Range(ProfileEvent::Kind::Module, is_profiling() ? module.path() : "", site), frame_(module) {}
+      : Range(ProfileEvent::Kind::Module, is_profiling() ? module.path() : "", site),
+        is_named_(detail::keeps_call_stack()) {
+    if (is_named_) [[unlikely]]
+      push_name(module);
+  }
+  ~ModuleRange() {
+    if (is_named_) [[unlikely]]
+      pop_name();
+  }
 
  private:
-  detail::ModuleFrame frame_;
+  static void push_name(const Module& module);
+  static void pop_name();
+  bool is_named_;
 };
 
 // Modules of one kind in a row, named by number.

@@ -1,6 +1,6 @@
-// The calls that are under way on a thread, outermost first. Captured graphs, guards and the call log cite the
-// user's line by it. It grows at the same calls as the op path of an error (as_call and dispatch), and is kept
-// only while a function is captured or calls are logged: otherwise a call costs one test.
+// The calls that are under way on a thread, outermost first. Captured graphs, guards and the call log cite
+// the user's line by it. It grows at the same calls as the op path of an error (as_call and dispatch), and is
+// kept only while a function is captured or calls are logged: otherwise a call costs one test.
 #pragma once
 
 #include <string>
@@ -49,8 +49,8 @@ class CallScope {
 
 // A call as its user knows it.
 struct UserCall {
-  Site site{};          // of the outermost call
-  std::string path{};   // from the outermost call to the innermost, as errors have it: "linear > matmul > mm"
+  Site site{};         // of the outermost call
+  std::string path{};  // from the outermost call to the innermost, as errors have it: "linear > matmul > mm"
   std::string within{};  // "in blocks.0.mlp" or "gradient of gelu at model.cc:12"; may be empty
 
   // NOLINTNEXTLINE(google-explicit-constructor): where only the line counts

@@ -27,8 +27,8 @@
 
 namespace pel {
 
-// Runs a public function that is not an op; its name and the caller's line go to errors and to the call stack,
-// as dispatch does for ops.
+// Runs a public function that is not an op; its name and the caller's line go to errors and to the call
+// stack, as dispatch does for ops.
 template <class F>
 decltype(auto) as_call(std::string_view name, const Site& site, F&& body) {
   const CallScope scope({CallFrame::Kind::Call, name, site});

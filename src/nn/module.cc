@@ -95,12 +95,12 @@ void Module::take_all(ArrayView<NamedTensor> values, const Take& take) {
   for (const auto& [slot, value] : pairs) take(*slot, *value);
 }
 
-void detail::ModuleFrame::push(const Module& module) {
+void ModuleRange::push_name(const Module& module) {
   const std::string_view path = module.path();
   // The outermost module has no path of its own: a call to it needs no further name.
   CallScope::push({CallFrame::Kind::Module, path == "model" ? std::string_view() : path, Site{}});
 }
-void detail::ModuleFrame::pop() { CallScope::pop(); }
+void ModuleRange::pop_name() { CallScope::pop(); }
 
 void Module::load(ArrayView<NamedTensor> values, Site site) {
   as_call("load", site, [&] {

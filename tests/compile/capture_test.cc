@@ -1,9 +1,11 @@
 // Captured functions: the graph, its guards, and that it computes what the function does.
 #include "compile/capture.h"
 
+#include <algorithm>
 #include <regex>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pellucid/pellucid.h"
@@ -82,6 +84,80 @@ TEST(Capture, SaysWhichGuardFails) {
             std::string::npos);
   const Tensor x = randn({3, 4});
   EXPECT_EQ(refusal({x, x}), "inputs 0 and 1 are the same tensor");
+}
+
+// The first node of an op.
+const compiler::GraphNode& node_of(const compiler::Graph& graph, std::string_view op) {
+  const auto found =
+      std::ranges::find_if(graph.nodes, [&](const compiler::GraphNode& node) { return node.label() == op; });
+  return found == graph.nodes.end() ? graph.nodes.front() : *found;
+}
+
+TEST(Capture, ANodeCitesTheUsersLineAndThePathOfOps) {
+  const Tensor w = randn({8, 4});
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    return std::vector<Tensor>{linear(in[0], w).t().contiguous()};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{randn({3, 4})}}).graph;
+  const std::string cited = fmt::format("capture_test.cc:{}", line.line() + 1);
+  EXPECT_EQ(node_of(graph, "mm").site.text(), cited + " linear > matmul > mm");
+  EXPECT_EQ(node_of(graph, "clone").site.text(), cited + " contiguous > clone");
+  EXPECT_EQ(graph.nodes[0].site.text(), cited + " linear > t");
+  ASSERT_EQ(graph.sizes->guards().size(), 1u);
+  EXPECT_EQ(graph.sizes->guards()[0].source, "weight of linear at " + cited);
+  EXPECT_NE(to_string(graph).find("guard s1 == 4  # weight of linear at " + cited + "\n"), std::string::npos)
+      << to_string(graph);
+  EXPECT_NE(to_string(graph).find("  # " + cited + " linear > matmul > mm\n"), std::string::npos);
+}
+
+TEST(Capture, ACallThatIsTheUsersOwnHasNoPath) {
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    return std::vector<Tensor>{in[0].size(0) == 3 ? relu(in[0]) : in[0]};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{randn({3, 4})}}).graph;
+  const std::string cited = fmt::format("capture_test.cc:{}", line.line() + 1);
+  EXPECT_EQ(graph.nodes[0].site.text(), cited);
+  EXPECT_EQ(graph.sizes->guards()[0].source, cited);
+}
+
+TEST(Capture, ANodeOfAModuleCitesTheUsersLineAndTheModulesPath) {
+  const NoGrad no_grad;
+  const nn::Gpt gpt({.vocabulary = 11, .context = 8, .layers = 1, .heads = 2, .width = 8});
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    return std::vector<Tensor>{gpt(in[0])};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{tensor({{1, 2}})}}).graph;
+  const std::string cited = fmt::format("capture_test.cc:{}", line.line() + 1);
+  for (const compiler::GraphNode& node : graph.nodes)
+    EXPECT_TRUE(node.site.text().starts_with(cited + " Gpt > ")) << node.site.text();
+  EXPECT_EQ(node_of(graph, "gelu").site.text(), cited + " Gpt > gelu, in h.0.mlp");
+  ASSERT_FALSE(graph.sizes->guards().empty());
+  EXPECT_EQ(graph.sizes->guards()[0].source, "Gpt at " + cited);
+}
+
+TEST(Capture, ANodeOfBackwardCitesItsCallAndTheCallThatItIsTheGradientOf) {
+  const Tensor w = randn({4}).requires_grad_();
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    const Tensor loss = sum(exp(mul(w, in[0])));
+    loss.backward();
+    return std::vector<Tensor>{loss.detach()};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{randn({4})}}).graph;
+  const auto found = std::ranges::find_if(graph.nodes, [](const compiler::GraphNode& node) {
+    return node.site.within.starts_with("gradient of exp");
+  });
+  ASSERT_NE(found, graph.nodes.end()) << to_string(graph);
+  EXPECT_EQ(found->site.text(),
+            fmt::format("capture_test.cc:{} backward > mul, gradient of exp at capture_test.cc:{}",
+                        line.line() + 2, line.line() + 1));
 }
 
 TEST(Capture, ATensorGivenTwiceIsOneValue) {

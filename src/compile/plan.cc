@@ -62,6 +62,12 @@ const UserCall& call_that_may_fail(const GraphNode& fused) {
   return fused.site;
 }
 
+const UserCall& call_with_result(const GraphNode& fused, ValueId id) {
+  for (const GraphNode& inner : fused.body)
+    if (has_value(inner.results, id)) return inner.site;
+  return fused.site;
+}
+
 // Adds the path and the line of a captured call to errors of `f`.
 template <class F>
 void in_call(const UserCall& call, F&& f) {
@@ -149,7 +155,11 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
       numbers.insert(numbers.end(), own.begin(), own.end());
     }
     std::vector<Tensor> outputs, inputs;
-    for (const GraphArg& result : node.results) outputs.push_back(run[std::get<ValueId>(result)]);
+    std::vector<const UserCall*> writers;
+    for (const GraphArg& result : node.results) {
+      outputs.push_back(run[std::get<ValueId>(result)]);
+      writers.push_back(&call_with_result(node, std::get<ValueId>(result)));
+    }
     for (const GraphArg& arg : node.args) inputs.push_back(run[std::get<ValueId>(arg)]);
     if (outputs[0].numel().value() != 0)
       add_step({.kernel = loops.kernels[loop - 1],
@@ -158,7 +168,7 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
                 .overwrites = loops.overwrites[loop - 1],
                 .node = n,
                 .call = &call_that_may_fail(node)},
-               outputs, inputs, numbers);
+               outputs, inputs, numbers, writers);
   }
   for (const ValueId id : graph.outputs) add_output(run[id]);
   for (const Tensor& constant : constants_) held_memory_.insert(constant.header()->storage);
@@ -187,7 +197,7 @@ std::uint32_t Plan::buffer_of(const Tensor& tensor) {
 }
 
 void Plan::add_step(Step step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
-                    const std::vector<PelScalar>& numbers) {
+                    const std::vector<PelScalar>& numbers, const std::vector<const UserCall*>& writers) {
   step.operand = static_cast<std::uint32_t>(operands_.size());
   step.outputs = static_cast<std::uint16_t>(outputs.size());
   step.inputs = static_cast<std::uint16_t>(inputs.size());
@@ -201,10 +211,11 @@ void Plan::add_step(Step step, ArrayView<Tensor> outputs, ArrayView<Tensor> inpu
     places_.push_back({buffer, t.storage_offset().value() * size_bytes(t.dtype())});
     return buffer;
   };
-  for (const Tensor& t : outputs) {
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const Tensor& t = outputs[o];
     const Buffer& buffer = buffers_[add(t)];
     if (buffer.home == Buffer::Home::Input)
-      written_inputs_.push_back({buffer.number, step.call, describe(t)});
+      written_inputs_.push_back({buffer.number, writers.empty() ? step.call : writers[o], describe(t)});
     if (buffer.home == Buffer::Home::Constant) written_constants_.push_back(buffer.number);
   }
   for (const Tensor& t : inputs) add(t);

@@ -107,8 +107,9 @@ class Plan {
     const UserCall* call;
   };
   void check_inputs(ArrayView<Tensor> inputs) const;
+  // `writers` are the calls that write the outputs, if several calls are one step.
   void add_step(Step step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
-                const std::vector<PelScalar>& numbers);
+                const std::vector<PelScalar>& numbers, const std::vector<const UserCall*>& writers = {});
   std::uint32_t buffer_of(const Tensor& tensor);
   void add_output(const Tensor& like);
   void lay_out();

@@ -8,25 +8,26 @@ namespace pel::compiler {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-constexpr int kMostTries = 24;  // of orders in which the arena is filled
+constexpr int kMaxTries = 24;  // of orders in which the arena is filled
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 using Order = std::vector<std::size_t>;
 
-// Pieces at offsets of one memory.
+// Pieces that have their offsets in one memory.
 class Filling {
  public:
   explicit Filling(std::vector<ArenaPiece>& pieces) : pieces_(pieces) {}
 
-  // The lowest place that is free while the piece is in use.
+  // The lowest offset that is free while the piece is in use.
   std::int64_t lowest(const ArenaPiece& piece) {
-    beside_.clear();
+    overlapping_.clear();
     for (const std::size_t other : placed_)
-      if (pieces_[other].first <= piece.last && piece.first <= pieces_[other].last) beside_.push_back(other);
-    std::ranges::sort(beside_, {}, [&](std::size_t other) { return pieces_[other].offset; });
+      if (pieces_[other].first <= piece.last && piece.first <= pieces_[other].last)
+        overlapping_.push_back(other);
+    std::ranges::sort(overlapping_, {}, [&](std::size_t other) { return pieces_[other].offset; });
     std::int64_t offset = 0;
-    for (const std::size_t other : beside_) {
+    for (const std::size_t other : overlapping_) {
       if (offset + piece.bytes <= pieces_[other].offset) break;
       offset = std::max(offset, aligned(pieces_[other].offset + pieces_[other].bytes));
     }
@@ -45,7 +46,7 @@ class Filling {
 
  private:
   std::vector<ArenaPiece>& pieces_;
-  std::vector<std::size_t> placed_, beside_;
+  std::vector<std::size_t> placed_, overlapping_;
   std::int64_t end_ = 0;
   std::size_t highest_ = 0;
 };
@@ -56,7 +57,7 @@ Filling filled(std::vector<ArenaPiece>& pieces, const Order& order) {
   return arena;
 }
 
-// The greatest key first; of equal ones that which is used first.
+// The largest key first; of equal ones the one that is used first.
 template <class Key>
 Order sorted(const std::vector<ArenaPiece>& pieces, Order order, Key key) {
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
@@ -79,8 +80,8 @@ std::vector<std::int64_t> in_use(const std::vector<ArenaPiece>& pieces) {
   return bytes;
 }
 
-// Pieces go to hosts where the most is in use, the largest first, as long as that makes the most less. Gives
-// the others.
+// Moves pieces to hosts, the largest that are in use at the peak first, as long as that lowers the peak.
+// Returns the others.
 Order fill_hosts(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& hosts, const Order& largest) {
   Order smallest_host(hosts.size());
   std::iota(smallest_host.begin(), smallest_host.end(), std::size_t{0});
@@ -101,7 +102,7 @@ Order fill_hosts(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& 
   for (ArenaPiece& piece : pieces) piece.host.reset();
   std::vector<std::int64_t> bytes = in_use(pieces);
   Order others = largest;
-  std::vector<bool> has_none(pieces.size());  // a host: none has room, nor will have
+  std::vector<bool> has_none(pieces.size());  // no host has space for it, and none will have
   for (bool is_less = !hosts.empty(); is_less;) {
     const auto top = static_cast<std::size_t>(std::ranges::max_element(bytes) - bytes.begin());
     is_less = false;
@@ -121,7 +122,7 @@ Order fill_hosts(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& 
 
 }  // namespace
 
-std::int64_t most_in_use(const std::vector<ArenaPiece>& pieces) { return std::ranges::max(in_use(pieces)); }
+std::int64_t max_in_use(const std::vector<ArenaPiece>& pieces) { return std::ranges::max(in_use(pieces)); }
 
 std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& hosts) {
   Order all(pieces.size());
@@ -131,9 +132,9 @@ std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<Are
   Order order = fill_hosts(pieces, hosts, sorted(pieces, all, bytes));
   std::vector<ArenaPiece> in_arena;
   for (const std::size_t piece : order) in_arena.push_back(pieces[piece]);
-  const std::int64_t least = most_in_use(in_arena);
+  const std::int64_t lower_bound = max_in_use(in_arena);
 
-  // Largest first, then other orders where that leaves holes; and the piece at the end before all others.
+  // Largest first, then other orders if that leaves gaps; then, repeatedly, the piece at the end first.
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   Order best_order;
   std::size_t highest = 0;
@@ -145,13 +146,13 @@ std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<Are
     best_order = tried;
   };
   attempt(order);
-  if (best > least) {
+  if (best > lower_bound) {
     attempt(sorted(pieces, order, [&](const ArenaPiece& p) { return p.bytes * steps(p); }));
     attempt(sorted(pieces, order, steps));
     attempt(sorted(pieces, order, [](const ArenaPiece&) { return 0; }));
     highest = filled(pieces, order = best_order).highest();
   }
-  for (int tries = 0; best > least && tries < kMostTries; ++tries) {
+  for (int tries = 0; best > lower_bound && tries < kMaxTries; ++tries) {
     std::erase(order, highest);
     order.insert(order.begin(), highest);
     attempt(order);

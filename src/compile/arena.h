@@ -1,4 +1,5 @@
-// Places in memory for what is in use at known times: pieces that are not in use together share places.
+// Offsets in one memory for pieces that are in use at known times: pieces that are never in use together
+// share bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,11 @@ struct ArenaHost {
   std::size_t first = 0;
 };
 
-// Sets host and offset of each piece, at multiples of 64 bytes, and gives the size of the arena. Hosts are
-// filled first: what lies there costs nothing.
+// Sets host and offset of each piece, at multiples of 64 bytes, and returns the size of the arena. Hosts are
+// filled first: they cost no memory.
 std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& hosts);
 
-// The most bytes that are in use at one step.
-std::int64_t most_in_use(const std::vector<ArenaPiece>& pieces);
+// The largest number of bytes that are in use at one step.
+std::int64_t max_in_use(const std::vector<ArenaPiece>& pieces);
 
 }  // namespace pel::compiler

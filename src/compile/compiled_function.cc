@@ -11,14 +11,14 @@
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "compile/fused_kernels.h"
 #include "compile/pipeline.h"
-#include "compile/row_loops.h"
 #include "profile/recorder.h"
 
 namespace pel::compiler {
 namespace {
 
-constexpr std::size_t kMostPlans = 256;  // then the oldest goes
+constexpr std::size_t kMaxPlans = 256;  // then the oldest is dropped
 
 // What a plan is for: modes, then for each input which earlier one it is, dtype and rank, sizes and strides.
 std::int64_t modes() {
@@ -61,40 +61,6 @@ bool has_signature(ArrayView<Tensor> inputs, const std::vector<std::int64_t>& wo
   return next == end;
 }
 
-CompiledLoops compile_loops(const Graph& graph) {
-  std::vector<LoopSource> sources;
-  std::vector<std::vector<LoopPart>> parts;
-  FakeRun run(graph, graph.sizes->hints());
-  for (const GraphNode& node : graph.nodes) {
-    if (!node.is_fused()) {
-      run.call(node);
-      continue;
-    }
-    std::vector<FusedCall> calls;
-    std::vector<RecordedLaunch> all;
-    for (const GraphNode& inner : node.body) {
-      const std::vector<RecordedLaunch> launches = run.call(inner);
-      all.insert(all.end(), launches.begin(), launches.end());
-      std::optional<FusedCall> call = fused_call_of(inner, launches, run);
-      PEL_CHECK(call, InternalError, "{}: {} is no loop", node.name, inner.label());
-      calls.push_back(std::move(*call));
-    }
-    sources.push_back(source_of(graph, node, calls));
-    parts.push_back(loop_parts(all));
-  }
-  if (sources.empty()) return {};
-  std::vector<std::uint64_t> overwritten;
-  for (const LoopSource& source : sources) {
-    // Rows of a stage are written before all is read.
-    const bool writes_early =
-        source.rows && std::ranges::any_of(source.rows->stages,
-                                           [](const RowLoops::Stage& stage) { return stage.output >= 0; });
-    overwritten.push_back(!source.rows ? kAnyOutput : writes_early ? 0 : overwrites(source.rows->outputs));
-  }
-  CompiledLoops loops = loop_compiler(DeviceType::Cpu)(sources);
-  loops.parts = std::move(parts);
-  loops.overwrites = std::move(overwritten);
-  return loops;
 }
 
 }  // namespace
@@ -147,8 +113,9 @@ std::shared_ptr<const CompiledGraph> CompiledFunction::compile_for(ArrayView<Ten
   made->gradients = std::move(as_called.gradients);
   made->modes = modes();
   if (replays_ == Replays::Verified) made->as_captured = to_string(as_called.graph);
-  made->graph = run_passes(std::move(as_called.graph), made->why, options_);
-  made->loops = compile_loops(made->graph);
+  GraphFacts facts;
+  made->graph = run_passes(std::move(as_called.graph), facts, made->why, options_);
+  made->loops = compile_fused(made->graph, facts);
   if (logs) log_line("recompiles", fmt::format("captured:\n{}", to_string(made->graph)));
   if (log_wants("guards")) {
     for (const SizeGuard& guard : made->graph.sizes->guards())
@@ -202,7 +169,7 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
   ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, *symbols);
   const std::lock_guard lock(mutex_);
   if (is_new) graphs_.push_back(serving);
-  if (ready_.size() == kMostPlans) ready_.erase(ready_.begin());
+  if (ready_.size() == kMaxPlans) ready_.erase(ready_.begin());
   ready_.push_back(ready);
   return ready;
 }

@@ -1,5 +1,5 @@
-// A function with the graphs that were captured of it, one for each class of inputs, and their plans, one for
-// each tuple of sizes.
+// A function with its captured graphs, one for each class of inputs, and their plans, one for each tuple of
+// sizes.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace pel::compiler {
 
-// Verified: the function is captured again at each call, and a CaptureError names the first call that it now
-// makes otherwise. Host code runs at capture alone, and what it decided is frozen: this finds where that is
-// not what was meant.
+// Verified: the function is captured again at each call, and a CaptureError names the first call that
+// differs. Host code runs at capture only, and its decisions are frozen: this finds functions for which that
+// is wrong.
 enum class Replays : bool { Trusted, Verified };
 
 struct CompiledGraph {
@@ -26,7 +26,7 @@ struct CompiledGraph {
   LeafGradients gradients;
   std::int64_t modes = 0;  // of the thread and the process when it was captured, as one number
   Explanation why;
-  CompiledLoops loops;      // kernels of its fused loops
+  CompiledLoops loops;      // kernels of its fused nodes
   std::string as_captured;  // its text before the passes, for Verified
 };
 
@@ -36,19 +36,19 @@ class CompiledFunction {
                             const PassOptions& options = {})
       : f_(std::move(f)), replays_(replays), options_(options) {}
 
-  // Several threads may call it. The first call of a class captures; PELLUCID_LOG=recompiles says why the
-  // graphs that are there do not serve. Where another capture is under way it is part of that.
+  // Several threads may call it. The first call of a class captures; PELLUCID_LOG=recompiles says why no
+  // graph serves yet. During another capture it is part of that.
   std::vector<Tensor> operator()(ArrayView<Tensor> inputs);
 
   std::size_t captures() const { return graphs().size(); }
   std::size_t plans() const;
   std::vector<std::shared_ptr<const CompiledGraph>> graphs() const;
-  // The plan that serves these inputs, made where it is not there yet.
+  // The plan that serves these inputs; made if there is none yet.
   std::shared_ptr<const Plan> plan_for(ArrayView<Tensor> inputs);
   std::shared_ptr<const CompiledGraph> graph_for(ArrayView<Tensor> inputs);
 
  private:
-  // A plan, and the inputs that it is for to the last stride.
+  // A plan, and the exact inputs that it serves.
   struct Ready {
     std::shared_ptr<const CompiledGraph> graph;
     std::shared_ptr<const Plan> plan;
@@ -63,8 +63,8 @@ class CompiledFunction {
   TensorFunction f_;
   Replays replays_;
   PassOptions options_;
-  std::mutex making_;                // one thread captures and plans; others that need the same find it
-  mutable std::shared_mutex mutex_;  // of the lists alone: what is in them does not change
+  std::mutex making_;                // one thread captures and plans at a time
+  mutable std::shared_mutex mutex_;  // of the lists alone: their elements do not change
   std::vector<std::shared_ptr<const CompiledGraph>> graphs_;
   std::vector<std::shared_ptr<const Ready>> ready_;  // the last one made is last
 };

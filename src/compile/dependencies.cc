@@ -20,8 +20,8 @@ std::vector<bool> unnamed_storages(const Graph& graph) {
 std::vector<std::vector<std::size_t>> dependencies(const Graph& graph) {
   const std::vector<bool> unnamed = unnamed_storages(graph);
   std::vector<std::vector<std::size_t>> before(graph.nodes.size());
-  std::vector<std::optional<std::size_t>> maker(graph.values.size()), last_touch(unnamed.size());
-  std::vector<std::vector<std::size_t>> readers(graph.values.size());
+  std::vector<std::optional<std::size_t>> producer(graph.values.size()), last_touch(unnamed.size());
+  std::vector<std::vector<std::size_t>> consumers(graph.values.size());
   std::optional<std::size_t> last_random;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const GraphNode& node = graph.nodes[i];
@@ -34,17 +34,17 @@ std::vector<std::vector<std::size_t>> dependencies(const Graph& graph) {
     };
     for (const GraphArg& arg : node.args) {
       for_values(arg, [&](ValueId id) {
-        after(maker[id.number]);
+        after(producer[id.number]);
         touch(id);
       });
     }
     for (const ValueId id : written_values(node))
-      for (const std::size_t reader : readers[id.number]) after(reader);
+      for (const std::size_t consumer : consumers[id.number]) after(consumer);
     for (const GraphArg& arg : node.args)
-      for_values(arg, [&](ValueId id) { readers[id.number].push_back(i); });
+      for_values(arg, [&](ValueId id) { consumers[id.number].push_back(i); });
     for (const GraphArg& result : node.results) {
       for_values(result, [&](ValueId id) {
-        if (!maker[id.number]) maker[id.number] = i;
+        if (!producer[id.number]) producer[id.number] = i;
         touch(id);
       });
     }

@@ -1,4 +1,4 @@
-// What a call does beside giving its results: passes may move or drop only what does nothing else.
+// Side effects of calls: passes may move or drop only calls without any.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 namespace pel::compiler {
 
 bool writes(const GraphNode& node);        // to one of its arguments
-bool draws_random(const GraphNode& node);  // and so moves the counter on
-// Names a stream of random numbers in the arguments of such an op, where none is named: then it draws from
-// there, and the generator stays as it is. `args` are GraphArgs or Values.
+bool draws_random(const GraphNode& node);  // and so advances the generator
+// Names a stream of random numbers in the arguments of such an op, unless one is named: then it draws from
+// that, and the generator does not advance. `args` are GraphArgs or Values.
 template <class Args>
 void name_stream(const Op& op, Args& args) {
   const auto& schema = op.record().schema.args;
@@ -21,9 +21,9 @@ void name_stream(const Op& op, Args& args) {
       args[i] = Scalar(0);
   }
 }
-// Of a fused loop, those of its arguments that its calls write to.
+// Of a fused node, those of its arguments that its calls write to.
 std::vector<ValueId> written_values(const GraphNode& node);
-// Whether what the call writes to `written` is a value of its own, which later calls read (name_versions).
+// Whether the write to `written` produces a value of its own, which later calls read (name_versions).
 bool is_named(const Graph& graph, const GraphNode& node, ValueId written);
 
 // For each storage, whether some call of the graph writes to it.

@@ -1,4 +1,4 @@
-// A graph's calls over tensors without data, at given sizes: which kernels each would launch, and on what.
+// Calls of a graph over tensors without data, at given sizes: which kernels each would launch, and on what.
 #pragma once
 
 #include <vector>
@@ -9,21 +9,22 @@
 
 namespace pel::compiler {
 
-// Inputs and constants are stand-ins: nothing is read, written or drawn. While it lives, tensors that this
-// thread makes have no data.
+// A value that no call has produced yet, such as an input, is a stand-in as the graph describes it: nothing
+// is read, written or drawn. While a FakeRun lives, tensors that this thread makes have no data.
 class FakeRun {
  public:
-  FakeRun(const Graph& graph, const std::vector<std::int64_t>& symbols);
+  // Both must live as long.
+  FakeRun(const Graph& graph, const std::vector<std::int64_t>& symbols)
+      : graph_(graph), run_(graph, symbols) {}
 
   const Graph& graph() const { return graph_; }
-  const Tensor& operator[](ValueId id) { return run_[id]; }
+  const Tensor& operator[](ValueId id);
+  bool has(ValueId id) { return run_[id].defined(); }  // produced by a call, or a stand-in
   Dim number(Dim dim) const { return run_.number(dim); }
   std::vector<Value> arguments(const GraphNode& node) { return run_.arguments(node); }
   std::vector<RecordedLaunch> call(const GraphNode& node);
 
  private:
-  void check_window(const GraphNode& node);
-
   NewDataScope without_data_{NewData::None};
   LaunchRecording recording_;
   const Graph& graph_;

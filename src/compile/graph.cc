@@ -85,96 +85,119 @@ bool fits(const GraphArg& arg, const ArgType& type) {
 namespace {
 
 class Verifier {
+  // The node that is looked at, and the call inside of it. Its text is needed for errors alone.
+  struct Where {
+    std::string_view part;  // inputs, constants or outputs; empty: a node
+    std::size_t number = 0;
+    const GraphNode* node = nullptr;
+    const GraphNode* inner = nullptr;
+    std::string text() const {
+      if (!part.empty()) return std::string(part);
+      return fmt::format("node {}, {}{}{}", number, node->label(), inner == nullptr ? "" : ", ",
+                         inner == nullptr ? "" : inner->label());
+    }
+  };
+
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), is_made_(graph.values.size()) {}
+  explicit Verifier(const Graph& graph) : graph_(graph), is_produced_(graph.values.size()) {}
 
   void run() {
-    PEL_CHECK(graph_.sizes != nullptr, InternalError, "a graph has symbols, if none");
-    for (const ValueId id : graph_.inputs) make(id, GraphValue::Origin::Input, "inputs");
+    PEL_CHECK(graph_.sizes != nullptr, InternalError, "a graph has a SymbolicSizes, even without symbols");
+    for (const ValueId id : graph_.inputs) produce(id, GraphValue::Origin::Input, {"inputs"});
     PEL_CHECK(graph_.constants.size() == graph_.constant_values.size(), InternalError,
               "each constant is a value");
-    for (const ValueId id : graph_.constant_values) make(id, GraphValue::Origin::Constant, "constants");
+    for (const ValueId id : graph_.constant_values) produce(id, GraphValue::Origin::Constant, {"constants"});
     for (const SymbolSource& source : graph_.symbols) {
       PEL_CHECK(source.input < graph_.inputs.size() &&
                     source.axis < graph_[graph_.inputs[source.input]].sizes.size(),
-                InternalError, "a symbol is of axis {} of input {}, which is not there", source.axis,
+                InternalError, "a symbol is read from axis {} of input {}, which does not exist", source.axis,
                 source.input);
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const GraphNode& node = graph_.nodes[i];
-      const std::string where = fmt::format("node {}, {}", i, node.label());
+      const Where where{.part = {}, .number = i, .node = &node};
       node.is_fused() ? fused(node, where) : call(node, where);
     }
-    for (const ValueId id : graph_.outputs) use(id, "outputs");
+    for (const ValueId id : graph_.outputs) use(id, {"outputs"});
   }
 
  private:
-  void make(ValueId id, GraphValue::Origin origin, const std::string& where) {
-    PEL_CHECK(id.number < graph_.values.size(), InternalError, "{}: there is no value %{}", where, id.number);
-    PEL_CHECK(graph_[id].origin == origin, InternalError, "{}: %{} is of another origin", where, id.number);
+  void produce(ValueId id, GraphValue::Origin origin, const Where& where) {
+    PEL_CHECK(id.number < graph_.values.size(), InternalError, "{}: there is no value %{}", where.text(),
+              id.number);
+    PEL_CHECK(graph_[id].origin == origin, InternalError, "{}: %{} has another origin", where.text(),
+              id.number);
     PEL_CHECK(graph_[id].sizes.size() == graph_[id].strides.size(), InternalError,
-              "{}: %{} has {} sizes and {} strides", where, id.number, graph_[id].sizes.size(),
+              "{}: %{} has {} sizes and {} strides", where.text(), id.number, graph_[id].sizes.size(),
               graph_[id].strides.size());
-    is_made_[id.number] = true;
+    is_produced_[id.number] = true;
   }
-  bool is_made(ValueId id) const { return id.number < graph_.values.size() && is_made_[id.number]; }
-  void use(ValueId id, const std::string& where) const {
-    PEL_CHECK(is_made(id), InternalError, "{}: %{} is used before it is made", where, id.number);
+  bool is_produced(ValueId id) const { return id.number < graph_.values.size() && is_produced_[id.number]; }
+  void use(ValueId id, const Where& where) const {
+    PEL_CHECK(is_produced(id), InternalError, "{}: %{} is used before it is produced", where.text(),
+              id.number);
   }
 
-  void call(const GraphNode& node, const std::string& where) {
+  void call(const GraphNode& node, const Where& where) {
     const Schema& schema = node.op->record().schema;
-    PEL_CHECK(node.args.size() == schema.args.size(), InternalError, "{}: {} arguments, {} takes {}", where,
-              node.args.size(), node.op->schema(), schema.args.size());
+    PEL_CHECK(node.args.size() == schema.args.size(), InternalError, "{}: {} arguments, {} takes {}",
+              where.text(), node.args.size(), node.op->schema(), schema.args.size());
     for (std::size_t a = 0; a < node.args.size(); ++a) {
-      PEL_CHECK(fits(node.args[a], schema.args[a].type), InternalError, "{}: argument {} is no {}", where,
-                schema.args[a].name, to_string(schema.args[a].type));
+      PEL_CHECK(fits(node.args[a], schema.args[a].type), InternalError, "{}: argument {} is not a {}",
+                where.text(), schema.args[a].name, to_string(schema.args[a].type));
       for_values(node.args[a], [&](ValueId id) { use(id, where); });
     }
     for (const GraphArg& result : node.results) {
       for_values(result, [&](ValueId id) {
-        if (is_made(id)) {
-          PEL_CHECK(has_value(node.args, id), InternalError, "{}: %{} is made a second time", where,
-                    id.number);
+        if (is_produced(id)) {
+          PEL_CHECK(has_value(node.args, id), InternalError, "{}: %{} is produced a second time",
+                    where.text(), id.number);
         } else {
-          make(id, GraphValue::Origin::Node, where);
+          produce(id, GraphValue::Origin::Node, where);
         }
       });
     }
   }
 
-  void fused(const GraphNode& node, const std::string& where) {
-    PEL_CHECK(is_fused_name(node.name) && !node.body.empty() && !node.results.empty(), InternalError,
-              "{}: a fused loop has a name, calls and results", where);
-    const std::vector<bool> before = is_made_;
+  void fused(const GraphNode& node, const Where& where) {
+    PEL_CHECK(!node.name.empty() && node.op == nullptr && !node.body.empty() && !node.results.empty(),
+              InternalError, "{}: a fused node has a name, calls and results, and no op", where.text());
+    const std::vector<bool> before = is_produced_;
     for (const GraphArg& arg : node.args) {
-      PEL_CHECK(std::holds_alternative<ValueId>(arg), InternalError, "{}: its arguments are values", where);
+      PEL_CHECK(std::holds_alternative<ValueId>(arg), InternalError, "{}: its arguments are values",
+                where.text());
       use(std::get<ValueId>(arg), where);
     }
     for (const GraphNode& inner : node.body) {
-      PEL_CHECK(!inner.is_fused(), InternalError, "{}: {} is no call for a loop", where, inner.label());
+      PEL_CHECK(!inner.is_fused(), InternalError, "{}: {} is fused itself", where.text(), inner.label());
       for (const GraphArg& arg : inner.args) {
         for_values(arg, [&](ValueId id) {
-          PEL_CHECK(!is_made(id) || !before[id.number] || has_value(node.args, id), InternalError,
-                    "{}: {} reads %{}, which is no argument of the loop", where, inner.label(), id.number);
+          PEL_CHECK(!is_produced(id) || !before[id.number] || has_value(node.args, id), InternalError,
+                    "{}: {} reads %{}, which is not an argument of the node", where.text(), inner.label(),
+                    id.number);
         });
       }
-      call(inner, where + ", " + std::string(inner.label()));
+      call(inner, {.part = {}, .number = where.number, .node = &node, .inner = &inner});
     }
-    const std::vector<bool> inside = std::exchange(is_made_, before);
+    const std::vector<bool> inside = std::exchange(is_produced_, before);
     for (const GraphArg& result : node.results) {
       const ValueId id = std::get<ValueId>(result);
-      PEL_CHECK(inside[id.number] && !before[id.number], InternalError, "{}: its body does not make %{}",
-                where, id.number);
-      is_made_[id.number] = true;
+      PEL_CHECK(inside[id.number] && !before[id.number], InternalError, "{}: its body does not produce %{}",
+                where.text(), id.number);
+      is_produced_[id.number] = true;
     }
   }
 
   const Graph& graph_;
-  std::vector<bool> is_made_;
+  std::vector<bool> is_produced_;
 };
 
 }  // namespace
+
+std::string_view fused_prefix(NodeKind kind) {
+  constexpr std::string_view kPrefixes[] = {"", "poi_fused_", "red_fused_"};
+  return kPrefixes[static_cast<int>(kind)];
+}
 
 void verify(const Graph& graph) { Verifier(graph).run(); }
 

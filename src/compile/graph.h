@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "base/call_stack.h"
 #include "ir/symbolic_sizes.h"
@@ -31,30 +31,34 @@ struct GraphValue {
   std::uint32_t storage = 0;
 };
 
-// As Value (value.h), with values of the graph in the place of tensors. A Scalar in the place of a tensor is
-// a number that was given there, as the 2 of mul(x, 2).
+// As Value (value.h), with values of the graph instead of tensors. A Scalar instead of a tensor is a number
+// that the caller passed there, as the 2 of mul(x, 2).
 using GraphArg = std::variant<std::monostate, ValueId, std::vector<ValueId>, Dim, double, bool, Scalar, DType,
                               Device, std::vector<Dim>, std::string>;
 
-// How names of fused nodes begin: of loops over elements, and of kernels that fold rows.
-inline constexpr std::string_view kLoopPrefix = "poi_fused_", kRowsPrefix = "red_fused_";
-inline bool is_fused_name(std::string_view name) {
-  return name.starts_with(kLoopPrefix) || name.starts_with(kRowsPrefix);
-}
+enum class NodeKind : std::uint8_t {
+  Call,              // of one op
+  FusedElementwise,  // calls that are one elementwise loop
+  FusedRows,         // row reductions, with elementwise calls before and after them
+};
 
-// One call. An op that writes to an argument has that argument's value as its result too.
+// How names of fused nodes begin, as those of torch.compile do: poi_fused_, red_fused_. Empty for a call.
+std::string_view fused_prefix(NodeKind kind);
+
+// One call, or several that are fused. An op that writes to an argument has that argument's value as its
+// result too.
 struct GraphNode {
   const Op* op = nullptr;
   std::vector<GraphArg> args;
   std::vector<GraphArg> results;  // values and lists of them
   UserCall site{};
+  NodeKind kind = NodeKind::Call;
 
-  // A fused node has no op but a name, and the calls that it computes.
-  // Its arguments and results are values; what else its body makes is seen by the body alone.
+  // A fused node has no op but a name, and the calls that it computes. Its arguments and results are values;
+  // other values that its body produces are seen by the body alone.
   std::string name{};
   std::vector<GraphNode> body{};
-  bool is_fused() const { return op == nullptr; }
-  bool folds_rows() const { return is_fused() && name.starts_with(kRowsPrefix); }
+  bool is_fused() const { return kind != NodeKind::Call; }
   std::string_view label() const { return is_fused() ? std::string_view(name) : op->name(); }
 };
 
@@ -69,7 +73,7 @@ struct Graph {
   std::shared_ptr<SymbolicSizes> sizes;
   std::vector<SymbolSource> symbols;  // s0, s1, …
   std::vector<GraphValue> values;
-  std::vector<ValueId> inputs;    // a tensor that was given twice stands here twice
+  std::vector<ValueId> inputs;    // a tensor that was passed twice is listed twice
   std::vector<Tensor> constants;  // tensors that the function holds itself, such as weights
   std::vector<ValueId> constant_values;
   std::vector<GraphNode> nodes;
@@ -88,11 +92,10 @@ void for_values(const GraphArg& arg, F&& f) {
 
 bool has_value(const std::vector<GraphArg>& args, ValueId id);
 
-// As it stands in the text of a graph. Numbers are exact and 1, 1.0 and true differ: equal texts are equal
-// arguments.
+// As in the text of a graph. Numbers are exact and 1, 1.0 and true differ: equal texts are equal arguments.
 std::string to_string(const GraphArg& arg, const SymbolicSizes& sizes);
 
-// Throws InternalError with the node and the rule: values are made before they are used and by one node
+// Throws InternalError with the node and the rule: values are produced before they are used and by one node
 // alone, arguments have the types of the schema, an input has its symbols.
 void verify(const Graph& graph);
 

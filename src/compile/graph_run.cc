@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "dispatch/record.h"
-#include "ops/family_pointwise.h"
+#include "ops/shared/pointwise.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
@@ -44,10 +44,18 @@ std::vector<Value> GraphRun::arguments(const GraphNode& node) {
   std::vector<Value> args;
   args.reserve(node.args.size());
   const auto& wanted = node.op->record().schema.args;
+  // As in an eager call, a number is on the device of the first tensor.
+  Device device;
+  for (const GraphArg& arg : node.args) {
+    const ValueId* id = std::get_if<ValueId>(&arg);
+    if (id == nullptr) continue;
+    device = graph_[*id].device;
+    break;
+  }
   for (std::size_t i = 0; i < node.args.size(); ++i) {
     const Scalar* number = std::get_if<Scalar>(&node.args[i]);
     const bool is_tensor = wanted[i].type.base == ArgType::Base::Tensor;
-    args.push_back(number != nullptr && is_tensor ? make_number(values.number(*number), kCpu)
+    args.push_back(number != nullptr && is_tensor ? make_number(values.number(*number), device)
                                                   : std::visit(values, node.args[i]));
   }
   return args;
@@ -58,7 +66,7 @@ void GraphRun::call(const GraphNode& node) {
     for (const GraphNode& inner : node.body) call(inner);
     return;
   }
-  // What these keys do was captured.
+  // The capture has recorded what these keys do.
   const KeyScope captured({}, KeySet(Key::Autograd) | Key::Autocast);
   std::vector<Value> results;
   try {
@@ -69,28 +77,29 @@ void GraphRun::call(const GraphNode& node) {
       error.leave_call(std::string_view(node.site.path).substr(0, end), node.site);
     throw;
   }
-  PEL_CHECK(results.size() == node.results.size(), InternalError, "{} gives as many results as at capture",
+  PEL_CHECK(results.size() == node.results.size(), InternalError, "{} returns as many results as at capture",
             node.op->name());
-  for (std::size_t i = 0; i < results.size(); ++i) keep(node.results[i], results[i], *node.op);
+  for (std::size_t i = 0; i < results.size(); ++i) store(node.results[i], results[i], *node.op);
 }
 
 void GraphRun::set(ValueId id, const Tensor& tensor, const Op& op) {
-  const GraphValue& said = graph_[id];
-  bool agrees = tensor.dtype() == said.dtype && static_cast<std::size_t>(tensor.dim()) == said.sizes.size();
+  const GraphValue& expected = graph_[id];
+  bool agrees =
+      tensor.dtype() == expected.dtype && static_cast<std::size_t>(tensor.dim()) == expected.sizes.size();
   const bool is_empty = tensor.numel() == 0;
-  for (std::size_t axis = 0; agrees && axis < said.sizes.size(); ++axis) {
+  for (std::size_t axis = 0; agrees && axis < expected.sizes.size(); ++axis) {
     const Dim size = tensor.sizes()[axis];
-    // Strides of axes of size 1 say nothing, and none does where there is no element.
-    agrees = size == number(said.sizes[axis]) &&
-             (size <= 1 || is_empty || tensor.strides()[axis] == number(said.strides[axis]));
+    // Strides of axes of size 1 have no meaning, nor has any stride if there are no elements.
+    agrees = size == number(expected.sizes[axis]) &&
+             (size <= 1 || is_empty || tensor.strides()[axis] == number(expected.strides[axis]));
   }
   PEL_CHECK(agrees, InternalError,
-            "{} gives {} with strides {}, and the graph has something else for %{}:\n{}", op.name(),
+            "{} returns {} with strides {}, and the graph has another description of %{}:\n{}", op.name(),
             describe(tensor), to_string(tensor.strides()), id.number, to_string(graph_));
   (*this)[id] = tensor;
 }
 
-void GraphRun::keep(const GraphArg& result, const Value& value, const Op& op) {
+void GraphRun::store(const GraphArg& result, const Value& value, const Op& op) {
   if (const ValueId* id = std::get_if<ValueId>(&result)) set(*id, std::get<Tensor>(value), op);
   if (const auto* ids = std::get_if<std::vector<ValueId>>(&result)) {
     const auto& list = std::get<std::vector<Tensor>>(value);

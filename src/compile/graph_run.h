@@ -1,5 +1,4 @@
-// The calls of a graph, one after the other, through the ops: over tensors with data it computes, over
-// tensors without it finds sizes.
+// Calls the ops of a graph one by one: over tensors with data to compute, over tensors without to find sizes.
 #pragma once
 
 #include <vector>
@@ -13,12 +12,12 @@ class GraphRun {
   // Both arguments must live as long.
   GraphRun(const Graph& graph, const std::vector<std::int64_t>& symbols)
       : graph_(graph), symbols_(&symbols), tensors_(graph.values.size()) {}
-  // With symbols for sizes: only arguments are to be had.
+  // With symbols for sizes: for `arguments` alone.
   explicit GraphRun(const Graph& graph) : graph_(graph), symbols_(nullptr), tensors_(graph.values.size()) {}
 
   Tensor& operator[](ValueId id) { return tensors_[id.number]; }
-  // The calls of a fused loop are made one by one. Throws InternalError where a result is not as the graph
-  // says, which is what passes go by.
+  // Calls the ops of a fused node one by one. Throws InternalError if a result is not as the graph describes
+  // it: passes rely on that.
   void call(const GraphNode& node);
 
   // As the op takes them.
@@ -27,7 +26,7 @@ class GraphRun {
 
  private:
   void set(ValueId id, const Tensor& tensor, const Op& op);
-  void keep(const GraphArg& result, const Value& value, const Op& op);
+  void store(const GraphArg& result, const Value& value, const Op& op);
 
   const Graph& graph_;
   const std::vector<std::int64_t>* symbols_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,19 +11,12 @@
 
 namespace pel::compiler {
 
-Grouping::Grouping(const Graph& graph) : graph_(graph), before_(dependencies(graph)) {
-  maker_.resize(graph.values.size());
-  readers_.resize(graph.values.size());
+Grouping::Grouping(const Graph& graph) : graph_(graph), uses_(graph), before_(dependencies(graph)) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     group_of_.push_back(n);
     groups_.push_back({n});
     spanning_.push_back(0);
-    for (const GraphArg& result : graph.nodes[n].results)
-      for_values(result, [&](ValueId id) { maker_[id.number] = n; });
-    for (const GraphArg& arg : graph.nodes[n].args)
-      for_values(arg, [&](ValueId id) { readers_[id.number].push_back(n); });
   }
-  for (const ValueId id : graph.outputs) is_output_.insert(id.number);
 }
 
 std::vector<std::size_t> Grouping::together(std::size_t a, std::size_t b) const {
@@ -32,13 +26,13 @@ std::vector<std::size_t> Grouping::together(std::size_t a, std::size_t b) const 
 }
 
 std::vector<ValueId> Grouping::inputs_of(const std::vector<std::size_t>& nodes) const {
-  const std::set<std::size_t> inside(nodes.begin(), nodes.end());
   std::vector<ValueId> inputs;
   for (const std::size_t node : nodes) {
     for (const GraphArg& arg : graph_.nodes[node].args) {
       for_values(arg, [&](ValueId id) {
-        const auto made_by = maker_[id.number];
-        if ((!made_by || !inside.contains(*made_by)) && std::ranges::find(inputs, id) == inputs.end())
+        const auto from = producer(id);
+        if ((!from || !std::ranges::binary_search(nodes, *from)) &&
+            std::ranges::find(inputs, id) == inputs.end())
           inputs.push_back(id);
       });
     }
@@ -47,34 +41,27 @@ std::vector<ValueId> Grouping::inputs_of(const std::vector<std::size_t>& nodes) 
 }
 
 std::vector<ValueId> Grouping::outputs_of(const std::vector<std::size_t>& nodes) const {
-  const std::set<std::size_t> inside(nodes.begin(), nodes.end());
   std::vector<ValueId> outputs;
   for (const std::size_t node : nodes) {
     for (const GraphArg& result : graph_.nodes[node].results) {
       for_values(result, [&](ValueId id) {
-        const bool is_read = std::ranges::any_of(
-            readers_[id.number], [&](std::size_t reader) { return !inside.contains(reader); });
-        if (is_read || is_output_.contains(id.number) || is_kept(id)) outputs.push_back(id);
+        const bool is_consumed = std::ranges::any_of(
+            consumers(id), [&](std::size_t other) { return !std::ranges::binary_search(nodes, other); });
+        if (is_consumed || is_output(id) || is_callers_last(id)) outputs.push_back(id);
       });
     }
   }
   return outputs;
 }
 
-// A version of an input or a constant is seen by the caller: the last one has to be there.
-bool Grouping::is_kept(ValueId id) const {
-  bool is_last = true, is_callers = false;
-  for (std::uint32_t v = 0; v < graph_.values.size(); ++v) {
-    if (graph_.values[v].storage != graph_[id].storage) continue;
-    is_last = is_last && v <= id.number;
-    is_callers = is_callers || graph_.values[v].origin != GraphValue::Origin::Node;
-  }
-  return is_last && is_callers;
+// The caller sees the last version of an input or a constant.
+bool Grouping::is_callers_last(ValueId id) const {
+  const GraphUses::Storage& storage = uses_.storages[graph_[id].storage];
+  return storage.is_callers && storage.last == id;
 }
 
 std::string Grouping::join(std::size_t a, std::size_t b) {
-  if (needs_through_others(a, b) || needs_through_others(b, a))
-    return "what stands between them needs the one and is needed by the other";
+  if (needs_through_others(a, b) || needs_through_others(b, a)) return "fusing them would create a cycle";
   std::vector<std::size_t> joined = together(a, b);
   const auto count = [&](const std::vector<std::size_t>& group, int change) {
     for (std::size_t n = group.front() + 1; n <= group.back(); ++n) spanning_[n] += change;
@@ -91,7 +78,7 @@ std::string Grouping::join(std::size_t a, std::size_t b) {
 bool Grouping::needs_through_others(std::size_t group, std::size_t needed) const {
   std::vector<bool> is_seen(graph_.nodes.size());
   std::vector<std::size_t> pending;
-  // Groups before this node need none behind it.
+  // Groups that end before this node do not depend on any that follow.
   std::size_t begin = groups_[needed].front();
   while (spanning_[begin] != 0) --begin;
   const auto look_before = [&](std::size_t own) {
@@ -114,7 +101,7 @@ bool Grouping::needs_through_others(std::size_t group, std::size_t needed) const
   return false;
 }
 
-// By their first nodes where there is a choice.
+// By their first nodes if there is a choice.
 std::vector<std::size_t> Grouping::order() const {
   const std::size_t count = graph_.nodes.size();
   std::vector<std::set<std::size_t>> needs(count);
@@ -145,9 +132,10 @@ std::vector<std::size_t> Grouping::order() const {
   return ordered;
 }
 
-GraphNode Grouping::fused(const std::vector<std::size_t>& nodes, std::string_view prefix, int number) const {
-  constexpr std::size_t kMostNames = 6;
+GraphNode Grouping::fused(const std::vector<std::size_t>& nodes, NodeKind kind, int number) const {
+  constexpr std::size_t kMaxNames = 6;
   GraphNode node;
+  node.kind = kind;
   for (const ValueId id : inputs_of(nodes)) node.args.emplace_back(id);
   for (const ValueId id : outputs_of(nodes)) node.results.emplace_back(id);
   for (const std::size_t member : nodes) {
@@ -160,10 +148,10 @@ GraphNode Grouping::fused(const std::vector<std::size_t>& nodes, std::string_vie
   }
   std::vector<std::string_view> names;
   for (const GraphNode& call : node.body) {
-    if (names.size() < kMostNames && std::ranges::find(names, call.label()) == names.end())
+    if (names.size() < kMaxNames && std::ranges::find(names, call.label()) == names.end())
       names.push_back(call.label());
   }
-  node.name = fmt::format("{}{}_{}", prefix, fmt::join(names, "_"), number);
+  node.name = fmt::format("{}{}_{}", fused_prefix(kind), fmt::join(names, "_"), number);
   std::ranges::replace(node.name, '.', '_');
   node.site = graph_.nodes[nodes.back()].site;
   return node;

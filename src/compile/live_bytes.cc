@@ -21,7 +21,8 @@ std::int64_t span_bytes(const GraphValue& value, const SymbolicSizes& sizes) {
 
 // Whether a plan may put a result where an operand of its size lies.
 bool writes_in_place(const GraphNode& node) {
-  if (node.is_fused()) return !node.folds_rows();
+  // A row kernel overwrites an input if it writes the elements of its rows once, and at its end.
+  if (node.is_fused()) return node.kind == NodeKind::FusedElementwise || node.results.size() == 1;
   if (const Rows* rows = node.op->rows())
     return std::ranges::any_of(rows->programs,
                                [](const RowProgram& program) { return overwrites(program.outputs) != 0; });
@@ -40,12 +41,12 @@ LiveBytes::LiveBytes(const Graph& graph) {
   std::uint32_t storages = 0;
   for (const GraphValue& value : graph.values) storages = std::max(storages, value.storage + 1);
   bytes_.resize(storages);
-  is_given_back_.resize(storages);
+  is_returned_.resize(storages);
   std::vector<bool> is_callers(storages);
   const auto callers = [&](ValueId id) { is_callers[graph[id].storage] = true; };
   std::ranges::for_each(graph.inputs, callers);
   std::ranges::for_each(graph.constant_values, callers);
-  for (const ValueId id : graph.outputs) is_given_back_[graph[id].storage] = true;
+  for (const ValueId id : graph.outputs) is_returned_[graph[id].storage] = true;
   for (const GraphNode& node : graph.nodes) {
     std::vector<std::uint32_t>& touched = touched_.emplace_back();
     const auto touch = [&](ValueId id) {
@@ -56,7 +57,7 @@ LiveBytes::LiveBytes(const Graph& graph) {
     };
     for (const GraphArg& arg : node.args) for_values(arg, touch);
     for (const GraphArg& result : node.results) for_values(result, touch);
-    is_loop_.push_back(writes_in_place(node));
+    writes_in_place_.push_back(writes_in_place(node));
   }
 }
 
@@ -73,24 +74,24 @@ std::vector<std::int64_t> LiveBytes::at(const std::vector<std::size_t>& order) c
   for (std::uint32_t storage = 0; storage < bytes_.size(); ++storage) {
     if (first[storage] == kNever) continue;
     change[first[storage]] += bytes_[storage];
-    change[is_given_back_[storage] ? order.size() : last[storage] + 1] -= bytes_[storage];
+    change[is_returned_[storage] ? order.size() : last[storage] + 1] -= bytes_[storage];
   }
   std::int64_t now = 0;
   for (std::size_t step = 0; step < order.size(); ++step) {
     live[step] = now += change[step];
-    if (!is_loop_[order[step]]) continue;
-    // Each result in the place of one operand of its size that ends here.
+    if (!writes_in_place_[order[step]]) continue;
+    // Each result overwrites one operand of its size that is not used later.
     std::vector<std::int64_t> ends, begins;
     for (const std::uint32_t storage : touched_[order[step]]) {
-      const bool does_end = last[storage] == step && !is_given_back_[storage];
+      const bool does_end = last[storage] == step && !is_returned_[storage];
       if (does_end && first[storage] != step) ends.push_back(bytes_[storage]);
       if (first[storage] == step && !does_end) begins.push_back(bytes_[storage]);
     }
     for (const std::int64_t bytes : begins) {
-      const auto room = std::ranges::find(ends, bytes);
-      if (room == ends.end()) continue;
+      const auto overwritten = std::ranges::find(ends, bytes);
+      if (overwritten == ends.end()) continue;
       live[step] -= bytes;
-      ends.erase(room);
+      ends.erase(overwritten);
     }
   }
   return live;

@@ -8,30 +8,30 @@
 
 namespace pel::compiler {
 
-// Bytes of each storage of a graph that its nodes make; 0 for those of inputs and constants.
+// Bytes of each storage that nodes of a graph allocate; 0 for those of inputs and constants.
 class LiveBytes {
  public:
   explicit LiveBytes(const Graph& graph);
 
-  // The nodes in this order: at each, the bytes of values that are made by then and read then or later, or
-  // given back. A loop writes over what it reads last.
+  // The nodes in this order: at each, the bytes of values that are produced by then and consumed then or
+  // later, or returned. Elementwise calls and some row kernels overwrite an operand that is not used later.
   std::vector<std::int64_t> at(const std::vector<std::size_t>& order) const;
   std::int64_t peak(const std::vector<std::size_t>& order) const;
 
   std::int64_t bytes_of(std::uint32_t storage) const { return bytes_[storage]; }
-  // Storages that a node reads, writes or shows, each once.
+  // Storages that a node reads, writes or views, each once.
   const std::vector<std::uint32_t>& touched_by(std::size_t node) const { return touched_[node]; }
-  bool is_given_back(std::uint32_t storage) const { return is_given_back_[storage]; }
+  bool is_returned(std::uint32_t storage) const { return is_returned_[storage]; }
   std::size_t storages() const { return bytes_.size(); }
 
  private:
   std::vector<std::int64_t> bytes_;
-  std::vector<bool> is_given_back_;
+  std::vector<bool> is_returned_;
   std::vector<std::vector<std::uint32_t>> touched_;
-  std::vector<bool> is_loop_;  // of nodes
+  std::vector<bool> writes_in_place_;  // of nodes
 };
 
-// The order in which the nodes stand.
+// The order of the nodes in the graph.
 std::vector<std::size_t> given_order(const Graph& graph);
 
 }  // namespace pel::compiler

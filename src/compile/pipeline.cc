@@ -1,9 +1,13 @@
 #include "compile/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "base/environment.h"
 #include "base/place.h"
 #include "compile/passes/fold_constants.h"
@@ -21,26 +25,19 @@ namespace {
 
 struct Pass {
   const char* name;
-  Graph (*run)(Graph graph, Explanation& why, const PassOptions& options);
+  Graph (*run)(Graph graph, PassContext& context);
 };
-template <Graph (*kPass)(Graph, Explanation&)>
-Graph without_options(Graph graph, Explanation& why, const PassOptions&) {
-  return kPass(std::move(graph), why);
-}
-Graph recompute_within(Graph graph, Explanation& why, const PassOptions& options) {
-  return recompute(std::move(graph), why, options.memory_budget_bytes);
-}
 constexpr Pass kPasses[] = {
-    {"share_equal_calls", without_options<share_equal_calls>},
-    {"fold_constants", without_options<fold_constants>},
-    {"name_versions", without_options<name_versions>},
-    // After what leaves calls without readers, and names writes.
-    {"remove_dead_code", without_options<remove_dead_code>},
-    {"move_views_up", without_options<move_views_up>},
-    {"recompute", recompute_within},                      // its copies are joined by fusion
-    {"fuse_pointwise", without_options<fuse_pointwise>},  // from here on passes see fused nodes
-    {"fuse_rows", without_options<fuse_rows>},
-    {"order_for_memory", without_options<order_for_memory>},
+    {"share_equal_calls", share_equal_calls},
+    {"fold_constants", fold_constants},
+    {"name_versions", name_versions},
+    // After passes that leave calls without consumers, and after writes have names.
+    {"remove_dead_code", remove_dead_code},
+    {"move_views_up", move_views_up},
+    {"recompute", recompute},            // fusion joins its copies with their consumers
+    {"fuse_pointwise", fuse_pointwise},  // from here on passes see fused nodes
+    {"fuse_rows", fuse_rows},
+    {"order_for_memory", order_for_memory},
 };
 
 }  // namespace
@@ -55,11 +52,38 @@ std::string Explanation::text() const {
   return lines;
 }
 
-Graph run_passes(Graph graph, Explanation& why, const PassOptions& options) {
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : kPasses) names.emplace_back(pass.name);
+  return names;
+}
+
+std::vector<std::string> passes_off(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    const std::string_view entry = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (entry.empty()) continue;
+    const std::vector<std::string> known = pass_names();
+    PEL_CHECK(entry.starts_with('-') && std::ranges::find(known, entry.substr(1)) != known.end(), ValueError,
+              "PELLUCID_PASSES: '{}' does not turn a pass off; write a minus and a name of {}", entry,
+              fmt::join(known, ", "));
+    names.emplace_back(entry.substr(1));
+  }
+  return names;
+}
+
+Graph run_passes(Graph graph, GraphFacts& facts, Explanation& why, const PassOptions& options) {
   static const bool logs = log_wants("passes");
+  const char* const list = std::getenv("PELLUCID_PASSES");
+  const std::vector<std::string> off = passes_off(list == nullptr ? "" : list);
+  PassContext context{facts, why, options};
   for (const Pass& pass : kPasses) {
+    const auto is_it = [&](const std::string& name) { return name == pass.name; };
+    if (std::ranges::any_of(off, is_it) || std::ranges::any_of(options.off, is_it)) continue;
     const auto begin = std::chrono::steady_clock::now();
-    graph = pass.run(std::move(graph), why, options);
+    graph = pass.run(std::move(graph), context);
     verify(graph);
     if (!logs) continue;
     const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - begin;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compile/effects.h"
-#include "ops/family_operands.h"
+#include "ops/shared/operands.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
@@ -26,7 +26,7 @@ bool repeats(const Tensor& t, const Tensor& shown) {
   return true;
 }
 
-// What the values broadcast to: of two sizes that are not known to be equal, the one that may be more than 1.
+// What the values broadcast to: of two sizes that are not known to be equal, the one that may exceed 1.
 std::optional<std::vector<Dim>> broadcast_sizes_of(const Graph& graph, const std::vector<ValueId>& values) {
   const auto equal = [&](Dim a, Dim b) { return graph.sizes->is_known_equal(a, b); };
   std::vector<Dim> sizes;
@@ -91,7 +91,7 @@ std::optional<RowCall> row_call_of(const GraphNode& node, const std::vector<Reco
     if (!value) return std::nullopt;
     call.inputs.push_back(*value);
   }
-  // A kernel over rows broadcasts its operands, and what no formula reads may have any sizes.
+  // A row kernel broadcasts its operands. An argument that no formula reads may have any sizes.
   bool reads_all = true;
   for (const GraphArg& arg : node.args) {
     for_values(arg, [&](ValueId id) {
@@ -118,7 +118,7 @@ std::optional<RowCall> row_call_of(const GraphNode& node, const std::vector<Reco
       });
     }
   }
-  // What else the call gives is nothing that the kernel writes.
+  // A result that the kernel does not write.
   for (const GraphArg& result : node.results) {
     bool is_written = true;
     for_values(result, [&](ValueId id) {
@@ -131,42 +131,42 @@ std::optional<RowCall> row_call_of(const GraphNode& node, const std::vector<Reco
 
 std::optional<FusedCall> fused_call_of(const GraphNode& node, const std::vector<RecordedLaunch>& launches,
                                        FakeRun& run) {
-  if (std::optional<LoopCall> loop = loop_of(node, launches, run)) return *std::move(loop);
+  if (std::optional<ElementwiseCall> loop = elementwise_call_of(node, launches, run)) return *std::move(loop);
   if (std::optional<RowCall> rows = row_call_of(node, launches, run)) return *std::move(rows);
   return std::nullopt;
 }
 
-RowOperands row_operands(const GraphNode& fused, const std::vector<RecordedLaunch>& launches, FakeRun& run) {
-  RowOperands made;
+LoopOperands row_operands(const GraphNode& fused, const std::vector<RecordedLaunch>& launches, FakeRun& run) {
+  LoopOperands operands;
   const auto first = std::ranges::find_if(
       launches, [](const RecordedLaunch& l) { return l.op->rows() != nullptr && l.computation; });
   const Dims sizes = first->inputs[0].sizes();
   const auto reduced = static_cast<std::uint64_t>(first->numbers[0].as_int);
-  made.numbers.push_back(first->numbers[0]);
+  operands.numbers.push_back(first->numbers[0]);
   for (const RecordedLaunch& launch : launches) {
-    const std::vector<PelScalar> own = loop_numbers(launch);
-    made.numbers.insert(made.numbers.end(), own.begin(), own.end());
+    const std::vector<PelScalar> own = call_numbers(launch);
+    operands.numbers.insert(operands.numbers.end(), own.begin(), own.end());
   }
   for (const GraphArg& arg : fused.args)
-    made.inputs.push_back(broadcast_view(run[std::get<ValueId>(arg)], sizes));
+    operands.inputs.push_back(broadcast_view(run[std::get<ValueId>(arg)], sizes));
   for (const GraphArg& result : fused.results) {
     const Tensor& t = run[std::get<ValueId>(result)];
     if (std::ranges::equal(t.sizes(), sizes)) {
-      made.outputs.push_back(t);
+      operands.outputs.push_back(t);
       continue;
     }
     // One element a row: it repeats along the row.
-    DimVector kept, strides;
+    DimVector row_sizes, strides;
     const bool has_all = t.sizes().size() == sizes.size();
     for (std::size_t axis = 0, own = 0; axis < sizes.size(); ++axis) {
       const bool is_reduced = reduced >> axis & 1;
-      kept.push_back(is_reduced ? Dim(1) : sizes[axis]);
+      row_sizes.push_back(is_reduced ? Dim(1) : sizes[axis]);
       strides.push_back(is_reduced ? Dim(0) : t.strides()[own]);
       own += !is_reduced || has_all ? 1 : 0;
     }
-    made.outputs.push_back(make_view(t, kept, strides, t.storage_offset()));
+    operands.outputs.push_back(make_view(t, row_sizes, strides, t.storage_offset()));
   }
-  return made;
+  return operands;
 }
 
 }  // namespace pel::compiler

@@ -1,4 +1,4 @@
-// What calls over rows and loops over elements compute together, as one kernel.
+// What row kernels and elementwise calls compute together, as one kernel.
 #pragma once
 
 #include <string>
@@ -10,12 +10,9 @@ namespace pel::compiler {
 // The code of a fused node.
 LoopSource source_of(const Graph& graph, const GraphNode& fused, const std::vector<FusedCall>& calls);
 
-// One kernel for calls in their order, over `inputs`, which gives `outputs`.
-struct FusedRows {
-  std::optional<RowLoops> loops;
-  std::string reason;  // why there is none
-};
-FusedRows fuse_row_calls(const Graph& graph, const std::vector<ValueId>& inputs,
-                         const std::vector<ValueId>& outputs, const std::vector<FusedCall>& calls);
+// Why these calls, in their order, cannot be one row kernel that reads `inputs` and writes `outputs`; empty
+// if they can.
+std::string why_rows_cannot_fuse(const Graph& graph, const std::vector<ValueId>& inputs,
+                                 const std::vector<ValueId>& outputs, const std::vector<FusedCall>& calls);
 
 }  // namespace pel::compiler

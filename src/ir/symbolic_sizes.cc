@@ -1,6 +1,7 @@
 #include "ir/symbolic_sizes.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 
@@ -70,7 +71,21 @@ Dim SymbolicSizes::intern(Polynomial sum) {
   return Dim::from_symbol(known->second);
 }
 
+std::size_t SymbolicSizes::OperationHash::operator()(const Operation& operation) const {
+  const auto left = std::bit_cast<std::uint64_t>(operation.left);
+  const auto right = std::bit_cast<std::uint64_t>(operation.right);
+  return ((left * 0x9e3779b97f4a7c15 + right) * 0x9e3779b97f4a7c15) ^ static_cast<std::size_t>(operation.op);
+}
+
 Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
+  const Operation operation{op, a, b};
+  if (const auto known = combined_.find(operation); known != combined_.end()) return known->second;
+  const Dim result = combined(op, a, b);
+  combined_.emplace(operation, result);
+  return result;
+}
+
+Dim SymbolicSizes::combined(DimOp op, Dim a, Dim b) {
   const auto collect = [](Polynomial terms) {
     std::sort(terms.begin(), terms.end(),
               [](const Monomial& x, const Monomial& y) { return x.atoms < y.atoms; });

@@ -73,6 +73,18 @@ class SymbolicSizes final : public DimContext {
     bool negative = true, zero = true, positive = true;
   };
 
+  // An operation and its operands; layers of a model ask for the same ones.
+  struct Operation {
+    detail::DimOp op;
+    Dim left, right;
+    bool operator==(const Operation& other) const {
+      return op == other.op && Dim::identical(left, other.left) && Dim::identical(right, other.right);
+    }
+  };
+  struct OperationHash {
+    std::size_t operator()(const Operation& operation) const;
+  };
+  Dim combined(detail::DimOp op, Dim a, Dim b);
   Polynomial polynomial(Dim dim) const;
   Signs possible_signs(const Polynomial& difference) const;
   bool is_never_negative(Dim dim) const;
@@ -84,6 +96,7 @@ class SymbolicSizes final : public DimContext {
 
   std::vector<Expression> expressions_;
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by canonical text
+  std::unordered_map<Operation, Dim, OperationHash> combined_;
   std::vector<SizeGuard> guards_;
   std::unordered_map<std::uint32_t, Signs> known_signs_;  // of the differences that guards have fixed
   std::vector<std::int64_t> generic_values_, hints_;      // of symbols

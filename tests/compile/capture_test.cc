@@ -27,7 +27,7 @@ using compiler::Captured, compiler::TensorFunction;
   std::string reason;
   const auto symbols = captured.guards.match(captured.graph, inputs, &reason);
   if (!symbols) return ::testing::AssertionFailure() << "a guard fails: " << reason;
-  const std::vector<Tensor> wanted = f(inputs), given = compiler::replay(captured.graph, inputs, *symbols);
+  const std::vector<Tensor> wanted = f(inputs), given = test::replay(captured.graph, inputs, *symbols);
   if (wanted.size() != given.size()) return ::testing::AssertionFailure() << "the number of outputs differs";
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!test::equal_bits_and_strides(wanted[i], given[i]))
@@ -174,8 +174,7 @@ TEST(Capture, ATensorGivenTwiceIsOneValue) {
   const Tensor y = randn({9}), z = y.clone();
   const auto symbols = captured.guards.match(captured.graph, {{z, z}});
   ASSERT_TRUE(symbols);
-  EXPECT_TRUE(
-      test::equal_bits_and_strides(twice(y)[0], compiler::replay(captured.graph, {{z, z}}, *symbols)[0]));
+  EXPECT_TRUE(test::equal_bits_and_strides(twice(y)[0], test::replay(captured.graph, {{z, z}}, *symbols)[0]));
   EXPECT_FALSE(captured.guards.match(captured.graph, {{y, z}}));
 }
 
@@ -203,8 +202,8 @@ TEST(Capture, RandomOpsGoOnWithTheirCounter) {
   manual_seed(11);
   const auto eager_first = f({{x}}), eager_second = f({{x}});
   manual_seed(11);
-  const auto first = compiler::replay(captured.graph, {{x}}, *symbols);
-  const auto second = compiler::replay(captured.graph, {{x}}, *symbols);
+  const auto first = test::replay(captured.graph, {{x}}, *symbols);
+  const auto second = test::replay(captured.graph, {{x}}, *symbols);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(test::equal_bits_and_strides(first[i], eager_first[i])) << i;
     EXPECT_TRUE(test::equal_bits_and_strides(second[i], eager_second[i])) << i;

@@ -92,7 +92,7 @@ TEST(EveryOp, CapturedAloneGivesItsBits) {
         manual_seed(5);
         const std::vector<Tensor> wanted = f(eager_in);
         manual_seed(5);
-        const std::vector<Tensor> given = compiler::replay(captured.graph, graph_in, *symbols);
+        const std::vector<Tensor> given = test::replay(captured.graph, graph_in, *symbols);
         ASSERT_EQ(wanted.size(), given.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) {
           EXPECT_EQ(to_string(wanted[i].sizes()), to_string(given[i].sizes()));
@@ -106,7 +106,7 @@ TEST(EveryOp, CapturedAloneGivesItsBits) {
                                                                              << to_string(captured.graph);
         }
         const std::string text = to_string(captured.graph);
-        EXPECT_EQ(test::without_places(to_string(compiler::parse_graph(text))), test::without_places(text));
+        EXPECT_EQ(test::without_places(to_string(test::parse_graph(text))), test::without_places(text));
         ++calls;
       } catch (const Error& error) {
         // What reads data, and masks: the size of what they pick depends on it.

@@ -98,8 +98,8 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
   memory: 1 MB at the peak, 524 kB of it for results
 
   not fused
-    fuse_pointwise: %3 is written by mm and read by gelu: mm is no loop over elements (test.cc:1)
-    fuse_pointwise: %7 is written by mm and read by mul: mm is no loop over elements (test.cc:1)
+    fuse_pointwise: %3, produced by mm and consumed by gelu: mm is not elementwise (test.cc:1)
+    fuse_pointwise: %7, produced by mm and consumed by mul: mm is not elementwise (test.cc:1)
 
   decided
     fuse_pointwise: poi_fused_gelu_mul_0 computes 2 calls: not written to memory: %4 (test.cc:1)

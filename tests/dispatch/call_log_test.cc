@@ -52,7 +52,8 @@ TEST(CallLog, ACallInAModuleNamesIt) {
   const Tensor x = ones({3, 4});
   Site here;
   const std::string log = log_of([&] { here = Site::current(), mlp(x); });
-  EXPECT_NE(log.find("at " + line(here) + " linear > matmul > mm, in up, from matmul.cc:N\n"), std::string::npos)
+  EXPECT_NE(log.find("at " + line(here) + " linear > matmul > mm, in up, from matmul.cc:N\n"),
+            std::string::npos)
       << log;
 }
 

@@ -1,5 +1,6 @@
 #include "codegen/llvm/jit.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -10,7 +11,10 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "pellucid/threads.h"
+
 #include "base/check.h"
+#include "base/thread_pool.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/target.h"
 #include "profile/recorder.h"
@@ -82,15 +86,40 @@ Machines& machines() {
   return *instance;
 }
 
-}  // namespace
-
-CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
-  const profile::CompileSpan span(is_profiling() && !kernels.empty() ? interned(kernels.front().name) : "");
+std::unique_ptr<llvm::MemoryBuffer> compile_module(const std::vector<LoopKernel>& kernels, Isa isa) {
   auto machine = machines().take(isa);
   llvm::LLVMContext context;
   const auto module = emit_module(context, kernels, isa, Linkage::IntoProcess);
   auto object = compile_object(*machine, *module);
   machines().give(isa, std::move(machine));
+  return object;
+}
+
+// Parts of about equal work, for a thread each.
+std::vector<std::vector<LoopKernel>> split(const std::vector<LoopKernel>& kernels) {
+  const std::size_t count =
+      std::clamp<std::size_t>(kernels.size() / 2, 1, static_cast<std::size_t>(thread_count()));
+  std::vector<std::vector<LoopKernel>> parts(count);
+  std::vector<std::size_t> work(count);
+  for (const LoopKernel& kernel : kernels) {
+    const auto lightest = static_cast<std::size_t>(std::ranges::min_element(work) - work.begin());
+    parts[lightest].push_back(kernel);
+    constexpr std::size_t kAroundBody = 24;  // the loop, loads and stores take as long as so many operations
+    work[lightest] += kAroundBody + kernel.body.nodes.size();
+  }
+  return parts;
+}
+
+}  // namespace
+
+CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
+  const profile::CompileSpan span(is_profiling() && !kernels.empty() ? interned(kernels.front().name) : "");
+  const std::vector<std::vector<LoopKernel>> parts = split(kernels);
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(parts.size());
+  parallel_for(static_cast<std::int64_t>(parts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      objects[i] = compile_module(parts[i], isa);
+  });
 
   // A dynamic library of its own for each module, so that names are free to repeat. It finds memcpy and fmod
   // in the process.
@@ -101,7 +130,7 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
     llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(held);
     llvm::consumeError(jit().getExecutionSession().removeJITDylib(*unloaded));
   });
-  check(linker.addObjectFile(library, std::move(object)));
+  for (auto& object : objects) check(linker.addObjectFile(library, std::move(object)));
   std::vector<PelLoopFn*> functions;
   for (const LoopKernel& kernel : kernels)
     functions.push_back(take(linker.lookup(library, kernel.name)).toPtr<PelLoopFn*>());

@@ -21,8 +21,9 @@ class CompiledKernels {
   std::shared_ptr<void> code_;
 };
 
-// All kernels in one module: compiling fifty together costs less than fifty times one. Pages are written
-// first and executable afterwards, never both. Any thread may call it. Throws InternalError where LLVM fails.
+// Kernels in one module for each thread: compiling fifty together costs less than fifty times one. Pages are
+// written first and executable afterwards, never both. Any thread may call it. Throws InternalError where
+// LLVM fails.
 CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa);
 
 }  // namespace pel::codegen

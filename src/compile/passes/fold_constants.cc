@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 
 #include "compile/effects.h"
-#include "compile/fake_run.h"
 #include "compile/graph_run.h"
 
 namespace pel::compiler {
 namespace {
 
-constexpr std::int64_t kMostBytes = 16 << 20;  // of one constant, which is kept as long as the graph
+constexpr std::int64_t kMaxBytes = 16 << 20;  // of one constant, which lives as long as the graph
 
 bool is_fixed(const GraphArg& arg) {
   if (const Dim* dim = std::get_if<Dim>(&arg)) return !dim->is_symbolic();
@@ -24,14 +23,11 @@ bool is_fixed(const GraphArg& arg) {
 
 }  // namespace
 
-Graph fold_constants(Graph graph, Explanation& why) {
-  const std::vector<bool> is_written = written_storages(graph);
-  std::vector<bool> is_given_back(is_written.size());
-  for (const ValueId id : graph.outputs) is_given_back[graph[id].storage] = true;
+Graph fold_constants(Graph graph, PassContext& context) {
+  const GraphUses uses(graph);
   std::set<std::uint32_t> folded;
   const std::vector<std::int64_t> no_symbols;
-  const Graph as_it_was = graph;
-  GraphRun run(as_it_was, no_symbols);
+  GraphRun run(graph, no_symbols);
   std::vector<GraphNode> kept;
   for (GraphNode& node : graph.nodes) {
     bool is_constant = !writes(node) && !draws_random(node) && node.results.size() == 1 &&
@@ -50,9 +46,10 @@ Graph fold_constants(Graph graph, Explanation& why) {
       Dim bytes = size_bytes(value.dtype);
       for (const Dim size : value.sizes) is_constant = is_constant && !size.is_symbolic();
       for (const Dim size : value.sizes) bytes = is_constant ? bytes * size : bytes;
-      // What is given back is new memory at each call; what is empty is there to be written.
-      is_constant = is_constant && !is_written[value.storage] && !is_given_back[value.storage] &&
-                    bytes.value() <= kMostBytes && (reads_folded || node.op->name() != "empty");
+      // A result of the function is new memory at each call; `empty` makes memory to be written.
+      const GraphUses::Storage& storage = uses.storages[value.storage];
+      is_constant = is_constant && !storage.is_written && !storage.is_returned &&
+                    bytes.value() <= kMaxBytes && (reads_folded || node.op->name() != "empty");
     }
     if (!is_constant) {
       kept.push_back(std::move(node));
@@ -64,8 +61,8 @@ Graph fold_constants(Graph graph, Explanation& why) {
     graph.constants.push_back(run[id]);
     graph.constant_values.push_back(id);
     folded.insert(id.number);
-    why.decisions.push_back({"fold_constants", fmt::format("%{} = {}", id.number, node.op->name()),
-                             "it depends on no input and no size", node.site});
+    context.why.decisions.push_back({"fold_constants", fmt::format("%{} = {}", id.number, node.op->name()),
+                                     "it depends on no input and no size", node.site});
   }
   graph.nodes = std::move(kept);
   return graph;

@@ -1,13 +1,12 @@
 // What depends on no input and no size is computed once, when the graph is compiled.
 #pragma once
 
-#include "compile/explanation.h"
-#include "compile/graph.h"
+#include "compile/pass.h"
 
 namespace pel::compiler {
 
 // Calls such as arange(0, 64, 2), and calls on their results. Tensors that the function holds, such as
 // weights, are no constants in this sense: they may change between calls.
-Graph fold_constants(Graph graph, Explanation& why);
+Graph fold_constants(Graph graph, PassContext& context);
 
 }  // namespace pel::compiler

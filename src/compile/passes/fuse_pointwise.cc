@@ -6,32 +6,31 @@
 
 #include "compile/dependencies.h"
 #include "compile/grouping.h"
-#include "compile/loops.h"
 #include "dispatch/loop_compiler.h"
 #include "dispatch/pointwise.h"
 
 namespace pel::compiler {
 namespace {
 
-constexpr std::size_t kMostCalls = 64;  // of one loop: registers run out long before
-// Operations of a call that is computed again for each element that reads its result, where that has fewer
-// elements. To load the result instead costs about as much as a few of them.
-constexpr std::size_t kMostAgain = 12;
+constexpr std::size_t kMaxCalls = 64;  // of one loop: registers run out long before
+// A call that has fewer elements than the loop is computed again for each element that uses its result, if it
+// takes at most this many operations. To load the result instead costs about as much as a few of them.
+constexpr std::size_t kMaxRepeatedOperations = 12;
 
 class Fusion {
  public:
-  Fusion(Graph graph, Explanation& why) : graph_(std::move(graph)), why_(why), groups_(graph_) {}
+  Fusion(Graph graph, PassContext& context) : graph_(std::move(graph)), context_(context), groups_(graph_) {}
 
   Graph run() {
-    find_loops();
+    find_calls();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!loops_[n]) continue;
-      for (const LoopInput& input : loops_[n]->inputs) {
-        if (input.value) with_maker(n, *input.value);
+      if (!calls_[n]) continue;
+      for (const ElementwiseInput& input : calls_[n]->inputs) {
+        if (input.value) with_producer(n, *input.value);
       }
     }
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (loops_[n] && members_with(n).front() == n) with_siblings(n);
+      if (calls_[n] && members_with(n).front() == n) with_siblings(n);
     int number = 0;
     graph_.nodes =
         groups_.nodes([&](const std::vector<std::size_t>& members) { return fused(members, number++); });
@@ -39,92 +38,91 @@ class Fusion {
   }
 
  private:
-  void find_loops() {
+  void find_calls() {
     const std::vector<bool> unnamed = unnamed_storages(graph_);
-    FakeRun run(graph_, graph_.sizes->hints());
     for (const GraphNode& node : graph_.nodes) {
-      const std::vector<RecordedLaunch> launches = run.call(node);
-      is_view_.push_back(launches.empty());
-      std::optional<LoopCall> loop = loop_of(node, launches, run);
-      const auto keeps_order = [&](ValueId id) {
-        return unnamed[graph_[id].storage] || graph_[id].device.type != DeviceType::Cpu;
+      is_view_.push_back(!node.is_fused() && context_.facts.of(graph_, node).launches_nothing);
+      std::optional<ElementwiseCall> call = context_.facts.elementwise_call(graph_, node);
+      const auto may_fuse = [&](ValueId id) {
+        return !unnamed[graph_[id].storage] && compiles_loops(graph_[id].device);
       };
-      if (loop) {
-        bool is_free = !keeps_order(loop->output);
-        for (const LoopInput& input : loop->inputs)
-          is_free = is_free && !(input.value && keeps_order(*input.value));
-        if (!is_free) loop.reset();
+      if (call) {
+        bool may = may_fuse(call->output);
+        for (const ElementwiseInput& input : call->inputs)
+          may = may && (!input.value || may_fuse(*input.value));
+        if (!may) call.reset();
       }
-      loops_.push_back(std::move(loop));
+      calls_.push_back(std::move(call));
     }
   }
 
   const std::vector<std::size_t>& members_with(std::size_t node) const {
     return groups_.members(groups_.group_of(node));
   }
-  const std::vector<Dim>& sizes_of(std::size_t node) const { return graph_[loops_[node]->output].sizes; }
+  const std::vector<Dim>& sizes_of(std::size_t node) const { return graph_[calls_[node]->output].sizes; }
   bool same_sizes(std::size_t a, std::size_t b) const {
     return std::ranges::equal(sizes_of(a), sizes_of(b),
                               [&](Dim x, Dim y) { return graph_.sizes->is_known_equal(x, y); });
   }
 
-  void with_maker(std::size_t reader, ValueId value) {
-    std::optional<std::size_t> maker = groups_.maker(value);
-    if (!maker || groups_.group_of(*maker) == groups_.group_of(reader)) return;
-    const bool is_view = is_view_[*maker];
-    while (maker && is_view_[*maker]) maker = maker_of_first(graph_.nodes[*maker]);
-    if (!maker) return;  // of an input or a constant
-    const GraphNode& made_by = graph_.nodes[*maker];
+  void with_producer(std::size_t consumer, ValueId value) {
+    std::optional<std::size_t> producer = groups_.producer(value);
+    if (!producer || groups_.group_of(*producer) == groups_.group_of(consumer)) return;
+    const bool is_view = is_view_[*producer];
+    while (producer && is_view_[*producer]) producer = producer_of_first(graph_.nodes[*producer]);
+    if (!producer) return;  // a view of an input or a constant
+    const GraphNode& producing = graph_.nodes[*producer];
     const auto refuse = [&](const std::string& reason) {
-      why_.decisions.push_back({"fuse_pointwise",
-                                fmt::format("%{} is written by {} and read by {}", value.number,
-                                            made_by.label(), graph_.nodes[reader].label()),
-                                reason, graph_.nodes[reader].site, Decision::Kind::Refused});
+      context_.why.decisions.push_back({"fuse_pointwise",
+                                        fmt::format("%{}, produced by {} and consumed by {}", value.number,
+                                                    producing.label(), graph_.nodes[consumer].label()),
+                                        reason, graph_.nodes[consumer].site, Decision::Kind::Refused});
     };
-    if (!loops_[*maker]) return refuse(fmt::format("{} is no loop over elements", made_by.label()));
-    if (is_view) return refuse("a view stands between them");
-    if (!same_sizes(lead_of(*maker), lead_of(reader)) &&
-        !std::ranges::all_of(members_with(*maker), [&](std::size_t node) { return is_cheap(*loops_[node]); }))
-      return refuse("it has fewer elements than its reader and costs much: computed once, it is read often");
-    if (const std::string reason = try_join(groups_.group_of(reader), groups_.group_of(*maker));
+    if (!calls_[*producer]) return refuse(fmt::format("{} is not elementwise", producing.label()));
+    if (is_view) return refuse("a view lies between them");
+    if (!same_sizes(lead_of(*producer), lead_of(consumer)) &&
+        !std::ranges::all_of(members_with(*producer),
+                             [&](std::size_t node) { return is_cheap(*calls_[node]); }))
+      return refuse(
+          "it has fewer elements than its consumer and is expensive: it is computed once and loaded "
+          "repeatedly");
+    if (const std::string reason = try_join(groups_.group_of(consumer), groups_.group_of(*producer));
         !reason.empty())
       refuse(reason);
   }
 
-  std::optional<std::size_t> maker_of_first(const GraphNode& node) const {
+  std::optional<std::size_t> producer_of_first(const GraphNode& node) const {
     const ValueId* first = node.args.empty() ? nullptr : std::get_if<ValueId>(&node.args[0]);
-    return first == nullptr ? std::nullopt : groups_.maker(*first);
+    return first == nullptr ? std::nullopt : groups_.producer(*first);
   }
 
-  static bool is_cheap(const LoopCall& call) {
-    return call.facts == nullptr ||
-           make_expr(*call.facts, call.computation.formula, call.computation.dtype).nodes.size() <=
-               kMostAgain;
+  static bool is_cheap(const ElementwiseCall& call) {
+    return call.facts == nullptr || operations_of(call) <= kMaxRepeatedOperations;
   }
 
-  static bool divides_integers(const LoopCall& call) {
+  static bool divides_integers(const ElementwiseCall& call) {
     return call.facts != nullptr && call.facts->divides && !is_floating(call.computation.dtype);
   }
 
-  // Loops that read one value and depend on each other in no way read it once.
+  // Loops that read one value and do not depend on each other read it once.
   void with_siblings(std::size_t node) {
     const std::vector<std::size_t> members = members_with(node);
     for (const std::size_t member : members) {
-      for (const LoopInput& input : loops_[member]->inputs) {
+      for (const ElementwiseInput& input : calls_[member]->inputs) {
         if (!input.value || graph_[*input.value].sizes.size() != sizes_of(member).size()) continue;
-        for (const std::size_t other : groups_.readers(*input.value)) {
+        for (const std::size_t other : groups_.consumers(*input.value)) {
           const std::size_t theirs = groups_.group_of(other), ours = groups_.group_of(member);
-          if (!loops_[other] || theirs == ours || !same_sizes(lead_of(member), lead_of(other))) continue;
-          if (makes_again(ours, theirs)) continue;
+          if (!calls_[other] || theirs == ours || !same_sizes(lead_of(member), lead_of(other))) continue;
+          if (recomputes(ours, theirs)) continue;
           try_join(ours, theirs);
         }
       }
     }
   }
 
-  // Whether one makes a value that recompute has taken from the other, for readers that come later.
-  bool makes_again(std::size_t a, std::size_t b) const {
-    const auto is_inner = [&](std::size_t node) { return !groups_.is_output(loops_[node]->output); };
+  // Whether one is a copy that recompute made of the other, for consumers that come later.
+  bool recomputes(std::size_t a, std::size_t b) const {
+    const auto is_inner = [&](std::size_t node) { return !groups_.is_output(calls_[node]->output); };
     return std::ranges::any_of(groups_.members(a), [&](std::size_t left) {
       return std::ranges::any_of(groups_.members(b), [&](std::size_t right) {
         return is_inner(left) && is_inner(right) && is_equal_call(graph_.nodes[left], graph_.nodes[right]);
@@ -137,21 +135,21 @@ class Fusion {
            });
   }
 
-  // The last node of a group has all of its elements: others may have fewer, which it repeats.
+  // The last node of a group has all of its elements: others may have fewer, which it broadcasts.
   std::size_t lead_of(std::size_t node) const { return members_with(node).back(); }
 
   // Empty, or why not. The loop has the elements of `a`.
   std::string try_join(std::size_t a, std::size_t b) {
     const std::vector<std::size_t> joined = groups_.together(a, b);
-    if (joined.size() > kMostCalls) return fmt::format("a loop computes at most {} calls", kMostCalls);
+    if (joined.size() > kMaxCalls) return fmt::format("a loop computes at most {} calls", kMaxCalls);
     // A loop has one status for all of its calls. Divisions are bound by arithmetic: a pass over memory
     // between two of them costs little.
-    if (std::ranges::count_if(joined, [&](std::size_t n) { return divides_integers(*loops_[n]); }) > 1)
+    if (std::ranges::count_if(joined, [&](std::size_t n) { return divides_integers(*calls_[n]); }) > 1)
       return "both divide integers, and a loop can report a divisor of 0 for one call only";
     const std::vector<ValueId> outputs = groups_.outputs_of(joined);
     for (const ValueId id : outputs) {
-      if (!same_sizes(*groups_.maker(id), groups_.members(a).back()))
-        return fmt::format("%{} has fewer elements than the loop, and others read it too", id.number);
+      if (!same_sizes(*groups_.producer(id), groups_.members(a).back()))
+        return fmt::format("%{} has fewer elements than the loop, and other calls consume it", id.number);
     }
     const std::size_t operands = groups_.inputs_of(joined).size() + outputs.size();
     if (operands > static_cast<std::size_t>(kMostLoopOperands))
@@ -161,28 +159,29 @@ class Fusion {
   }
 
   GraphNode fused(const std::vector<std::size_t>& members, int number) {
-    GraphNode node = groups_.fused(members, kLoopPrefix, number);
-    why_.decisions.push_back({"fuse_pointwise",
-                              fmt::format("{} computes {} calls", node.name, members.size()),
-                              what_is_saved(node, "they read the same"), node.site});
+    GraphNode node = groups_.fused(members, NodeKind::FusedElementwise, number);
+    context_.why.decisions.push_back({"fuse_pointwise",
+                                      fmt::format("{} computes {} calls", node.name, members.size()),
+                                      what_is_saved(node, "they read the same values"), node.site});
     return node;
   }
 
   Graph graph_;
-  Explanation& why_;
+  PassContext& context_;
   Grouping groups_;
-  std::vector<std::optional<LoopCall>> loops_;
-  std::vector<bool> is_view_;  // or makes memory alone
+  std::vector<std::optional<ElementwiseCall>> calls_;
+  std::vector<bool> is_view_;  // or only allocates memory
 };
 
 }  // namespace
 
-Graph fuse_pointwise(Graph graph, Explanation& why) {
-  if (loop_compiler(DeviceType::Cpu) == nullptr) {
-    why.decisions.push_back({"fuse_pointwise", "nothing is fused", "this build compiles no kernels", {}});
+Graph fuse_pointwise(Graph graph, PassContext& context) {
+  if (!compiles_loops(graph)) {
+    context.why.decisions.push_back(
+        {"fuse_pointwise", "nothing is fused", "this build compiles no kernels", {}});
     return graph;
   }
-  return Fusion(std::move(graph), why).run();
+  return Fusion(std::move(graph), context).run();
 }
 
 }  // namespace pel::compiler

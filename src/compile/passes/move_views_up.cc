@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include "compile/effects.h"
-#include "compile/loops.h"
+#include "compile/graph_run.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
 namespace {
 
-// Views that any strides allow.
+// Views that are possible at any strides.
 bool is_movable(const Op& op) {
   constexpr std::string_view kNames[] = {"t", "transpose", "permute", "unsqueeze", "select", "slice"};
   return std::ranges::find(kNames, op.name()) != std::end(kNames);
@@ -20,76 +20,56 @@ bool is_movable(const Op& op) {
 
 class Mover {
  public:
-  Mover(Graph graph, Explanation& why) : graph_(std::move(graph)), why_(why) {}
+  Mover(Graph graph, PassContext& context) : graph_(std::move(graph)), context_(context), uses_(graph_) {}
 
   Graph run() {
-    find_loops();
-    const std::vector<bool> written = written_storages(graph_);
-    // From the last to the first: what is moved up may be moved again.
+    // From the last to the first: a view that was moved up may be moved again.
     for (std::size_t v = graph_.nodes.size(); v-- > 0;) {
-      if (const auto maker = maker_that_yields(v, written)) v = move(v, *maker);
+      if (const auto producer = producer_below(v)) v = move(v, *producer);
     }
     return std::move(graph_);
   }
 
  private:
-  void find_loops() {
-    FakeRun run(graph_, graph_.sizes->hints());
-    for (const GraphNode& node : graph_.nodes) {
-      const std::vector<RecordedLaunch> launches = run.call(node);
-      is_loop_.push_back(!writes(node) && loop_of(node, launches, run).has_value());
-    }
+  bool is_elementwise(std::size_t n) const {
+    const GraphNode& node = graph_.nodes[n];
+    return !writes(node) && context_.facts.elementwise_call(graph_, node).has_value();
   }
+  bool is_written(ValueId id) const { return uses_.storages[graph_[id].storage].is_written; }
 
-  std::size_t readers_of(ValueId id) const {
-    std::size_t readers = static_cast<std::size_t>(std::ranges::count(graph_.outputs, id));
-    for (const GraphNode& node : graph_.nodes)
-      for (const GraphArg& arg : node.args) for_values(arg, [&](ValueId read) { readers += read == id; });
-    return readers;
-  }
-  bool a_loop_reads(ValueId id) const {
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!is_loop_[n]) continue;
-      for (const GraphArg& arg : graph_.nodes[n].args)
-        if (const ValueId* read = std::get_if<ValueId>(&arg); read != nullptr && *read == id) return true;
-    }
-    return false;
-  }
-
-  // The loop whose result the view shows, where the view can be moved above it.
-  std::optional<std::size_t> maker_that_yields(std::size_t v, const std::vector<bool>& written) const {
+  // The elementwise call whose result the view is of, if the view can be moved above it.
+  std::optional<std::size_t> producer_below(std::size_t v) const {
     const GraphNode& view = graph_.nodes[v];
     if (!is_movable(*view.op) || view.results.size() != 1) return std::nullopt;
-    const ValueId *shown = std::get_if<ValueId>(&view.args[0]),
+    const ValueId *viewed = std::get_if<ValueId>(&view.args[0]),
                   *result = std::get_if<ValueId>(&view.results[0]);
-    if (shown == nullptr || result == nullptr || written[graph_[*shown].storage] || readers_of(*shown) != 1 ||
-        !a_loop_reads(*result))
+    if (viewed == nullptr || result == nullptr || is_written(*viewed)) return std::nullopt;
+    const std::optional<std::size_t> producer = uses_.producer[viewed->number];
+    if (!producer || uses_.is_output[viewed->number] || uses_.consumers[viewed->number].size() != 1)
       return std::nullopt;
     // No other view of it: the result will have memory of its own.
-    if (std::ranges::count(graph_.values, graph_[*shown].storage, &GraphValue::storage) != 2)
+    if (uses_.storages[graph_[*viewed].storage].values != 2) return std::nullopt;
+    const GraphNode& node = graph_.nodes[*producer];
+    if (node.results.size() != 1 || !is_elementwise(*producer) ||
+        std::ranges::none_of(uses_.consumers[result->number],
+                             [&](std::size_t consumer) { return is_elementwise(consumer); }))
       return std::nullopt;
-    for (std::size_t n = 0; n < v; ++n) {
-      const GraphNode& node = graph_.nodes[n];
-      const ValueId* made = node.results.size() == 1 ? std::get_if<ValueId>(&node.results[0]) : nullptr;
-      if (!is_loop_[n] || made == nullptr || *made != *shown) continue;
-      for (const GraphArg& arg : node.args) {
-        const ValueId* read = std::get_if<ValueId>(&arg);
-        if (read != nullptr && (written[graph_[*read].storage] || !same_sizes(*read, *shown)))
-          return std::nullopt;
-      }
-      return n;
+    for (const GraphArg& arg : node.args) {
+      const ValueId* read = std::get_if<ValueId>(&arg);
+      if (read != nullptr && (is_written(*read) || !same_sizes(*read, *viewed))) return std::nullopt;
     }
-    return std::nullopt;
+    return producer;
   }
   bool same_sizes(ValueId a, ValueId b) const {
     return std::ranges::equal(graph_[a].sizes, graph_[b].sizes,
                               [&](Dim x, Dim y) { return graph_.sizes->is_known_equal(x, y); });
   }
 
-  // Puts the view above the loop; gives the place of the first new view, or its own where nothing was done.
-  std::size_t move(std::size_t v, std::size_t maker) {
+  // Puts the view above the elementwise call. Returns the position of the first new view, or `v` if nothing
+  // was done.
+  std::size_t move(std::size_t v, std::size_t producer) {
     const DimContextScope dims(*graph_.sizes);
-    const GraphNode view = graph_.nodes[v], loop = graph_.nodes[maker];
+    const GraphNode view = graph_.nodes[v], loop = graph_.nodes[producer];
     const ValueId result = std::get<ValueId>(view.results[0]);
     const std::size_t values_before = graph_.values.size();
     std::vector<GraphNode> views;
@@ -100,38 +80,35 @@ class Mover {
       GraphNode above = view;
       above.args[0] = *read;
       const Tensor seen = called(above);
-      GraphValue made = graph_[*read];
-      made.origin = GraphValue::Origin::Node;
-      made.sizes = seen.sizes().vec();
-      made.strides = seen.strides().vec();
-      made.is_row_major = seen.is_contiguous();
+      GraphValue value = graph_[*read];
+      value.origin = GraphValue::Origin::Node;
+      value.sizes = seen.sizes().vec();
+      value.strides = seen.strides().vec();
+      value.is_row_major = seen.is_contiguous();
       *read = {static_cast<std::uint32_t>(graph_.values.size())};
       above.results[0] = *read;
-      graph_.values.push_back(std::move(made));
+      graph_.values.push_back(std::move(value));
       views.push_back(std::move(above));
     }
     moved.results[0] = result;
-    const Tensor given = called(moved);
+    const Tensor computed = called(moved);
     const GraphValue& was = graph_[result];
-    if (views.empty() || given.dtype() != was.dtype ||
-        !std::ranges::equal(given.sizes().vec(), was.sizes, Dim::identical) ||
-        !std::ranges::equal(given.strides().vec(), was.strides, Dim::identical)) {
+    if (views.empty() || computed.dtype() != was.dtype ||
+        !std::ranges::equal(computed.sizes().vec(), was.sizes, Dim::identical) ||
+        !std::ranges::equal(computed.strides().vec(), was.strides, Dim::identical)) {
       graph_.values.resize(values_before);
       return v;
     }
-    why_.decisions.push_back(
+    context_.why.decisions.push_back(
         {"move_views_up", fmt::format("%{} = {}", result.number, view.op->name()),
-         fmt::format("above {}, so that it does not stand between loops", loop.op->name()), view.site});
-    std::uint32_t storages = 0;
-    for (const GraphValue& value : graph_.values) storages = std::max(storages, value.storage + 1);
-    graph_.values[result.number].storage = storages;
+         fmt::format("moved above {}, so that it does not separate elementwise calls", loop.op->name()),
+         view.site});
+    graph_.values[result.number].storage = static_cast<std::uint32_t>(uses_.storages.size());
     const auto at = [](auto& list, std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
     graph_.nodes[v] = std::move(moved);
-    is_loop_[v] = true;
     graph_.nodes.insert(at(graph_.nodes, v), views.begin(), views.end());
-    is_loop_.insert(at(is_loop_, v), views.size(), false);
-    graph_.nodes.erase(at(graph_.nodes, maker));
-    is_loop_.erase(at(is_loop_, maker));
+    graph_.nodes.erase(at(graph_.nodes, producer));
+    uses_ = GraphUses(graph_);
     return v + views.size() - 1;
   }
 
@@ -150,12 +127,12 @@ class Mover {
   }
 
   Graph graph_;
-  Explanation& why_;
-  std::vector<bool> is_loop_;
+  PassContext& context_;
+  GraphUses uses_;
 };
 
 }  // namespace
 
-Graph move_views_up(Graph graph, Explanation& why) { return Mover(std::move(graph), why).run(); }
+Graph move_views_up(Graph graph, PassContext& context) { return Mover(std::move(graph), context).run(); }
 
 }  // namespace pel::compiler

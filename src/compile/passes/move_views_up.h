@@ -1,13 +1,13 @@
-// A view of what a loop gives becomes the loop over views, so that no view stands between two loops.
+// A view of an elementwise result becomes an elementwise call over views, so that no view separates two calls
+// that could be fused.
 #pragma once
 
-#include "compile/explanation.h"
-#include "compile/graph.h"
+#include "compile/pass.h"
 
 namespace pel::compiler {
 
-// relu(t(add(a, b))) becomes relu(add(t(a), t(b))), where nothing else reads the sum. Only views that choose
-// or order axes, and only where the layout of the result stays what it was.
-Graph move_views_up(Graph graph, Explanation& why);
+// relu(t(add(a, b))) becomes relu(add(t(a), t(b))), if nothing else consumes the sum. Only views that select
+// or permute axes, and only if the layout of the result does not change.
+Graph move_views_up(Graph graph, PassContext& context);
 
 }  // namespace pel::compiler

@@ -8,10 +8,8 @@
 
 namespace pel::compiler {
 
-Graph name_versions(Graph graph, Explanation& why) {
-  const std::vector<bool> is_written = written_storages(graph);
-  std::vector<int> values(is_written.size());
-  for (const GraphValue& value : graph.values) ++values[value.storage];
+Graph name_versions(Graph graph, PassContext& context) {
+  const GraphUses uses(graph);
   std::map<std::uint32_t, ValueId> latest;  // by the number of the value that was captured
   const auto read = [&](ValueId& id) {
     if (const auto found = latest.find(id.number); found != latest.end()) id = found->second;
@@ -24,15 +22,16 @@ Graph name_versions(Graph graph, Explanation& why) {
     }
     if (!writes(node) || node.results.size() != 1) continue;
     ValueId* const result = std::get_if<ValueId>(&node.results[0]);
-    if (result == nullptr || values[graph[*result].storage] != 1) continue;
+    if (result == nullptr || uses.storages[graph[*result].storage].values != 1) continue;
     const ValueId captured = *result;
     GraphValue next = graph[captured];
     next.origin = GraphValue::Origin::Node;
     *result = {static_cast<std::uint32_t>(graph.values.size())};
     graph.values.push_back(std::move(next));
     latest.insert_or_assign(captured.number, *result);
-    why.decisions.push_back({"name_versions", fmt::format("%{} = {}", result->number, node.op->name()),
-                             fmt::format("it is what %{} holds from here on", captured.number), node.site});
+    context.why.decisions.push_back(
+        {"name_versions", fmt::format("%{} = {}", result->number, node.op->name()),
+         fmt::format("it is what %{} holds from here on", captured.number), node.site});
   }
   for (ValueId& id : graph.outputs) read(id);
   return graph;

@@ -16,15 +16,15 @@ namespace {
 
 using Order = std::vector<std::size_t>;
 using Before = std::vector<std::vector<std::size_t>>;
-constexpr std::int64_t kLeastGain = 100;  // of the peak, one part: else the order of the calls stays
+constexpr std::int64_t kMinGain = 100;  // a new order must save this part of the peak
 
-// Of the calls that can run, the one that frees the most against what it makes.
+// Of the calls that can run, the one that frees the most bytes, less those it allocates.
 Order by_bytes(const LiveBytes& bytes, const Before& before) {
   const std::size_t count = before.size();
   std::vector<std::size_t> open(count);
   std::vector<std::vector<std::size_t>> after(count);
   std::vector<std::size_t> uses(bytes.storages());  // that are still to come
-  std::vector<bool> is_made(bytes.storages());
+  std::vector<bool> is_allocated(bytes.storages());
   std::set<std::size_t> ready;
   for (std::size_t node = 0; node < count; ++node) {
     open[node] = before[node].size();
@@ -35,8 +35,8 @@ Order by_bytes(const LiveBytes& bytes, const Before& before) {
   const auto growth = [&](std::size_t node) {
     std::int64_t change = 0;
     for (const std::uint32_t storage : bytes.touched_by(node)) {
-      if (!is_made[storage]) change += bytes.bytes_of(storage);
-      if (uses[storage] == 1 && !bytes.is_given_back(storage)) change -= bytes.bytes_of(storage);
+      if (!is_allocated[storage]) change += bytes.bytes_of(storage);
+      if (uses[storage] == 1 && !bytes.is_returned(storage)) change -= bytes.bytes_of(storage);
     }
     return change;
   };
@@ -47,7 +47,7 @@ Order by_bytes(const LiveBytes& bytes, const Before& before) {
     ready.erase(next);
     order.push_back(next);
     for (const std::uint32_t storage : bytes.touched_by(next)) {
-      is_made[storage] = true;
+      is_allocated[storage] = true;
       --uses[storage];
     }
     for (const std::size_t node : after[next])
@@ -56,7 +56,7 @@ Order by_bytes(const LiveBytes& bytes, const Before& before) {
   return order;
 }
 
-// Each call just before the first that needs it; what the last call needs comes last.
+// Each call just before the first that depends on it; the last call with its dependencies comes last.
 Order as_late_as_needed(const Before& before) {
   const std::size_t count = before.size();
   Order order;
@@ -75,7 +75,7 @@ Order as_late_as_needed(const Before& before) {
   return order;
 }
 
-// What needs no other call, such as zeros to add to, stands just before the first that needs it.
+// A call that depends on no other, such as zeros to add to, comes just before the first that depends on it.
 Order begun_late(const Order& given, const Before& before) {
   Order order;
   std::vector<bool> is_placed(before.size());
@@ -92,7 +92,7 @@ Order begun_late(const Order& given, const Before& before) {
   return order;
 }
 
-// Those that do not stand in a longest run of rising numbers.
+// Nodes outside of the longest increasing subsequence.
 std::vector<std::size_t> moved_nodes(const Order& order) {
   std::vector<std::size_t> length(order.size(), 1), previous(order.size(), order.size());
   std::size_t end = 0;
@@ -123,7 +123,7 @@ std::string name_of(const GraphNode& node) {
 
 }  // namespace
 
-Graph order_for_memory(Graph graph, Explanation& why) {
+Graph order_for_memory(Graph graph, PassContext& context) {
   const LiveBytes bytes(graph);
   const Before before = dependencies(graph);
   const Order given = given_order(graph);
@@ -138,14 +138,14 @@ Graph order_for_memory(Graph graph, Explanation& why) {
       best = &order;
     }
   }
-  if (peak - least < std::max<std::int64_t>(1, peak / kLeastGain)) return graph;
-  constexpr std::size_t kMostNames = 6;
+  if (peak - least < std::max<std::int64_t>(1, peak / kMinGain)) return graph;
+  constexpr std::size_t kMaxNames = 6;
   const std::vector<std::size_t> moved = moved_nodes(*best);
   std::vector<std::string> names;
   for (const std::size_t node : moved)
-    if (names.size() < kMostNames) names.push_back(name_of(graph.nodes[node]));
-  if (moved.size() > kMostNames) names.push_back(fmt::format("{} more", moved.size() - kMostNames));
-  why.decisions.push_back(
+    if (names.size() < kMaxNames) names.push_back(name_of(graph.nodes[node]));
+  if (moved.size() > kMaxNames) names.push_back(fmt::format("{} more", moved.size() - kMaxNames));
+  context.why.decisions.push_back(
       {"order_for_memory", fmt::format("{} moved", fmt::join(names, ", ")),
        fmt::format("{} in use at once, {} in the order of the calls, at the sizes of the first call",
                    readable_bytes(least), readable_bytes(peak)),

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "compile/explanation.h"
-#include "compile/graph.h"
+#include "compile/pass.h"
 
 namespace pel::compiler {
 
-// Before: calls in the order in which the function made them. After: in one that has less in use at once, at
-// the sizes of the captured call, where one is found. Runs last, when it is known what is written to memory.
-Graph order_for_memory(Graph graph, Explanation& why);
+// Before: calls in the order in which the function made them. After: in an order with a lower memory peak at
+// the sizes of the captured call, if one is found. Runs last, when it is known which values are in memory.
+Graph order_for_memory(Graph graph, PassContext& context);
 
 }  // namespace pel::compiler

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "compile/explanation.h"
-#include "compile/graph.h"
+#include "compile/pass.h"
 
 namespace pel::compiler {
 
-// Before: every call that the function made. After: those whose results are read, or that write or draw
-// random numbers. Runs last among the passes that leave calls without readers.
-Graph remove_dead_code(Graph graph, Explanation& why);
+// Before: every call that the function made. After: those whose results are consumed, or that write or draw
+// random numbers. Runs last among the passes that leave calls without consumers.
+Graph remove_dead_code(Graph graph, PassContext& context);
 
 }  // namespace pel::compiler

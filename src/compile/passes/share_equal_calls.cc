@@ -18,10 +18,8 @@ std::string key_of(const GraphNode& node, const Graph& graph) {
 
 }  // namespace
 
-Graph share_equal_calls(Graph graph, Explanation& why) {
-  const std::vector<bool> is_written = written_storages(graph);
-  std::vector<bool> is_given_back(is_written.size());
-  for (const ValueId id : graph.outputs) is_given_back[graph[id].storage] = true;
+Graph share_equal_calls(Graph graph, PassContext& context) {
+  const GraphUses uses(graph);
   std::map<std::string, std::size_t, std::less<>> first;
   std::map<std::uint32_t, ValueId> instead;
   const auto read = [&](ValueId& id) {
@@ -36,12 +34,14 @@ Graph share_equal_calls(Graph graph, Explanation& why) {
     }
     bool may_share = !writes(node) && !draws_random(node) && node.results.size() == 1 &&
                      std::holds_alternative<ValueId>(node.results[0]);
-    const auto look = [&](ValueId id) { may_share = may_share && !is_written[graph[id].storage]; };
+    const auto look = [&](ValueId id) {
+      may_share = may_share && !uses.storages[graph[id].storage].is_written;
+    };
     for (const GraphArg& arg : node.args) for_values(arg, look);
     for (const GraphArg& result : node.results) {
       for_values(result, [&](ValueId id) {
         look(id);
-        may_share = may_share && !is_given_back[graph[id].storage];
+        may_share = may_share && !uses.storages[graph[id].storage].is_returned;
       });
     }
     if (may_share) {
@@ -50,8 +50,9 @@ Graph share_equal_calls(Graph graph, Explanation& why) {
         const ValueId gone = std::get<ValueId>(node.results[0]);
         const ValueId same = std::get<ValueId>(kept[earlier->second].results[0]);
         instead.emplace(gone.number, same);
-        why.decisions.push_back({"share_equal_calls", fmt::format("%{} = {}", gone.number, node.op->name()),
-                                 fmt::format("%{} is the same", same.number), node.site});
+        context.why.decisions.push_back({"share_equal_calls",
+                                         fmt::format("%{} = {}", gone.number, node.op->name()),
+                                         fmt::format("%{} is the same", same.number), node.site});
         continue;
       }
     }

@@ -1,0 +1,205 @@
+// A run of a plan: checks of inputs, random numbers, then for each step its allocations, its kernel and what
+// is freed after it; at last views of the results.
+#include "base/check.h"
+#include "base/small_vector.h"
+#include "compile/plan.h"
+#include "dispatch/launch_recording.h"
+#include "tensor/make.h"
+
+namespace pel::compiler {
+namespace {
+
+// Adds the path and the line of a captured call to errors of `f`.
+template <class F>
+void in_call(const UserCall& call, F&& f) {
+  try {
+    f();
+  } catch (Error& error) {
+    error.leave_call(call.path, call);
+    throw;
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
+  check_inputs(inputs);
+  std::vector<PelScalar> drawn;
+  if (!plan_.draws.empty()) {
+    drawn = plan_.numbers;
+    draw(drawn);
+  }
+  std::vector<Tensor> outputs(plan_.outputs.size());
+  std::size_t step = kBeforeSteps;
+  try {
+    run_steps(drawn.empty() ? plan_.numbers.data() : drawn.data(), inputs, outputs, step);
+  } catch (Error& error) {
+    if (const UserCall* const call = call_of(step)) error.leave_call(call->path, *call);
+    throw;
+  }
+  for (const WrittenInput& written : plan_.written_inputs) bump_version(inputs[written.number]);
+  for (const std::uint32_t constant : plan_.written_constants) bump_version(plan_.constants[constant]);
+  add_views(inputs, outputs);
+  return outputs;
+}
+
+void Plan::check_inputs(ArrayView<Tensor> inputs) const {
+  for (const auto& [number, call, output] : plan_.written_inputs) {
+    in_call(*call, [&] {
+      PEL_CHECK(!inputs[number].is_read_only(), AliasError,
+                "the output {} is in read-only memory; write to a clone", output);
+      // A graph does not know that memory of the function and of an input is the same.
+      PEL_CHECK(!held_memory_.contains(inputs[number].header()->storage), AliasError,
+                "input {}, {}, is written to, and memory that the function holds; pass a clone", number,
+                describe(inputs[number]));
+    });
+  }
+  for (std::size_t i = 0; i < inputs.size() && !plan_.written_constants.empty(); ++i)
+    PEL_CHECK(!written_memory_.contains(inputs[i].header()->storage), AliasError,
+              "input {}, {}, is memory that the function holds and writes to; pass a clone", i,
+              describe(inputs[i]));
+  // A plan knows an input from its first element on.
+  for (const auto& [number, call] : plan_.inputs_from_storage) {
+    in_call(*call, [&] {
+      PEL_CHECK(
+          inputs[number].storage_offset() == 0, ValueError,
+          "the offset is into the storage of input {}, {}, which begins at {} of it; omit the offset, or "
+          "pass a clone",
+          number, describe(inputs[number]), to_string(inputs[number].storage_offset()));
+    });
+  }
+}
+
+// The call that an error at a step is about. An arena that does not fit into memory is about the call with
+// the largest value in it.
+const UserCall* Plan::call_of(std::size_t step) const {
+  if (step != kBeforeSteps) return step < plan_.steps.size() ? plan_.steps[step].call : nullptr;
+  const PlanBuffer* largest = nullptr;
+  for (const PlanBuffer& buffer : plan_.buffers) {
+    if (buffer.home == PlanBuffer::Home::Temporary && (largest == nullptr || buffer.bytes > largest->bytes))
+      largest = &buffer;
+  }
+  return largest == nullptr || largest->first >= plan_.steps.size() ? nullptr
+                                                                    : plan_.steps[largest->first].call;
+}
+
+void Plan::draw(std::vector<PelScalar>& numbers) const {
+  const NewDataScope without_data(NewData::None);
+  const KeyScope captured({}, KeySet(Key::Autograd) | Key::Autocast | Key::Profile);
+  LaunchRecording recording;
+  for (const RandomDraw& draw : plan_.draws) {
+    call_boxed(*draw.node->op, draw.args, draw.node->site);
+    std::size_t next = draw.number;
+    for (const RecordedLaunch& launch : recording.take()) {
+      if (launch.kernel == nullptr) continue;
+      std::copy(launch.numbers.begin(), launch.numbers.end(),
+                numbers.begin() + static_cast<std::ptrdiff_t>(next));
+      next += launch.numbers.size();
+    }
+  }
+}
+
+Tensor Plan::allocate(std::uint32_t buffer) const {
+  const std::int64_t bytes = layout_.slots[buffer].buffer.bytes;
+  if (layout_.slots[buffer].is_alone) return make_dense({bytes}, kU8, plan_.device);
+  const Tensor& like = plan_.outputs[plan_.buffers[buffer].number].like;
+  // Other results may be views of a part of the storage that this output does not show.
+  if (end_bytes(like) != bytes || like.storage_offset().value() != 0) {
+    const Tensor whole = make_dense({bytes / size_bytes(like.dtype())}, like.dtype(), like.device());
+    return make_view(whole, like.sizes(), like.strides(), like.storage_offset());
+  }
+  return like.header()->is_row_major
+             ? make_dense(like.sizes(), like.dtype(), like.device())
+             : make_strided(like.sizes(), like.strides(), like.dtype(), like.device());
+}
+
+void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
+                     std::size_t& step_under_way) const {
+  Tensor arena;
+  if (layout_.arena_bytes != 0) arena = make_dense({layout_.arena_bytes}, kU8, plan_.device);
+  SmallVector<std::byte*, 32> bases(plan_.buffers.size());
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const PlanBuffer& buffer = plan_.buffers[i];
+    switch (buffer.home) {
+      case PlanBuffer::Home::Input:
+        bases[i] = static_cast<std::byte*>(inputs[buffer.number].raw_data());
+        break;
+      case PlanBuffer::Home::Temporary:  // in the arena; those in results have to wait for them
+        bases[i] =
+            arena.defined() ? static_cast<std::byte*>(arena.raw_data()) + layout_.slots[i].offset : nullptr;
+        break;
+      case PlanBuffer::Home::Constant:
+        bases[i] = static_cast<std::byte*>(plan_.constants[buffer.number].raw_data());
+        break;
+      case PlanBuffer::Home::Number:
+        bases[i] = static_cast<std::byte*>(buffer.data);
+        break;
+      case PlanBuffer::Home::Result:
+        break;  // when it is allocated
+    }
+  }
+
+  SmallVector<Operand, 32> operands(plan_.operands.size());
+  std::vector<Tensor> alone(layout_.allocations.size());
+  std::size_t next_allocation = 0, next_free = 0;
+  const auto allocate_for = [&](std::size_t step) {
+    for (; next_allocation < layout_.allocations.size() && layout_.allocations[next_allocation].step == step;
+         ++next_allocation) {
+      const MemoryLayout::Allocation& wanted = layout_.allocations[next_allocation];
+      Tensor& tensor = layout_.slots[wanted.buffer].is_alone ? alone[next_allocation]
+                                                             : outputs[plan_.buffers[wanted.buffer].number];
+      tensor = allocate(wanted.buffer);
+      bases[wanted.buffer] = tensor.header()->storage->data;
+      for (std::uint32_t i = wanted.first_hosted; i < wanted.first_hosted + wanted.hosted_count; ++i)
+        bases[layout_.hosted[i]] = bases[wanted.buffer] + layout_.slots[layout_.hosted[i]].offset;
+    }
+  };
+  const PlannedLaunches launches(plan_.steps.empty() ? Site{} : plan_.steps.back().site, inputs);
+  Stream stream(plan_.device);
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const PlanStep& step = plan_.steps[s];
+    step_under_way = s;
+    allocate_for(s);
+    for (std::size_t i = step.operand, end = i + step.outputs + step.inputs; i < end; ++i) {
+      operands[i] = plan_.operands[i];
+      operands[i].data = bases[plan_.locations[i].buffer] + plan_.locations[i].offset;
+    }
+    KernelArgs args = PlanSteps::arguments_of(step, operands.data() + step.operand, numbers);
+    if (step.scratch) {
+      args.scratch = bases[*step.scratch];
+      args.scratch_bytes = static_cast<std::uint64_t>(plan_.buffers[*step.scratch].bytes);
+    }
+    launch_planned(step.op_name, step.site, step.kernel, stream, args);
+    for (; next_free < layout_.frees.size() && layout_.frees[next_free].step == s; ++next_free)
+      alone[layout_.frees[next_free].allocation] = Tensor();
+  }
+  step_under_way = plan_.steps.size();
+  allocate_for(plan_.steps.size());
+}
+
+// Outputs that no step allocates.
+void Plan::add_views(ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) const {
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const PlanOutput& output = plan_.outputs[i];
+    const PlanBuffer& buffer = plan_.buffers[output.buffer];
+    if (outputs[i].defined()) continue;
+    if (output.same_as != i) {
+      outputs[i] = outputs[output.same_as];
+      continue;
+    }
+    const bool is_result = buffer.home == PlanBuffer::Home::Result;
+    const Tensor& base = is_result                                ? outputs[buffer.number]
+                         : buffer.home == PlanBuffer::Home::Input ? inputs[buffer.number]
+                                                                  : plan_.constants[buffer.number];
+    if (output.is_base) {
+      outputs[i] = base;
+      continue;
+    }
+    PEL_CHECK(base.dtype() == output.like.dtype(), InternalError, "views of one memory have one dtype");
+    const Dim begin = is_result ? Dim(0) : base.storage_offset();
+    outputs[i] =
+        make_view(base, output.like.sizes(), output.like.strides(), begin + output.like.storage_offset());
+  }
+}
+
+}  // namespace pel::compiler

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pellucid/api.h"
-#include "pellucid/keys.h"
+#include "pellucid/extend/keys.h"
 
 namespace pel {
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pellucid/extend/keys.h"
 #include "pellucid/pellucid.h"
 
 namespace pel {

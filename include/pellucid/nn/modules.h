@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "pellucid/extend/keys.h"
 #include "pellucid/generator.h"
-#include "pellucid/keys.h"
 #include "pellucid/named_tensor.h"
 #include "pellucid/ops/pointwise.h"
 #include "pellucid/ops/random.h"  // Training

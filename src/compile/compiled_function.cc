@@ -61,8 +61,6 @@ bool has_signature(ArrayView<Tensor> inputs, const std::vector<std::int64_t>& wo
   return next == end;
 }
 
-}
-
 }  // namespace
 
 std::vector<std::shared_ptr<const CompiledGraph>> CompiledFunction::graphs() const {

@@ -1,4 +1,4 @@
-# The doctor: a library of its own, because it reads traces of others and needs neither kernels nor LLVM nor oneDNN.
+# The doctor is a separate library, because it analyses traces and needs neither kernels nor LLVM nor oneDNN.
 
 find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h REQUIRED)
 find_library(ISAL_LIBRARY isal REQUIRED)
@@ -7,7 +7,7 @@ find_library(ZSTD_LIBRARY zstd REQUIRED)
 
 file(GLOB_RECURSE doctor_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/doctor/*.cc")
 
-# The files of the report's page become strings, each shorter than the 65,536 bytes that every compiler takes.
+# The files of the report's page become string literals, each below the 65,536 bytes that every compiler supports.
 set(page_folder "${PROJECT_SOURCE_DIR}/src/doctor/report/page")
 set(page_files page.html page.css format.js tables.js diff_view.js what_if.js what_if_view.js timeline_data.js
   timeline_details.js timeline_picture.js timeline.js page.js)
@@ -40,7 +40,7 @@ target_compile_definitions(pellucid_doctor PRIVATE PELLUCID_BUILDING)
 target_include_directories(pellucid_doctor PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(pellucid_doctor SYSTEM PRIVATE "${ISAL_INCLUDE_DIR}" "${ZSTD_INCLUDE_DIR}")
 target_precompile_headers(pellucid_doctor REUSE_FROM pellucid_base)
-if(PELLUCID_SANITIZE)  # as the headers were parsed
+if(PELLUCID_SANITIZE)  # the same flags as for the precompiled headers
   target_compile_options(pellucid_doctor PRIVATE -O1)
 endif()
 target_link_libraries(pellucid_doctor

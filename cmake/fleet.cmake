@@ -1,10 +1,10 @@
-# Tables for SQL. What writes Parquet is a module that is loaded at run time; where Arrow is absent it is not built, and the
-# program says so when it is asked. pellucid-doctor takes what refuses.
+# Tables for SQL. The writer of Parquet is a module that is loaded at run time. Without Arrow it is not built, and the
+# program reports that when it is used. pellucid-doctor links a stub that always reports it.
 
 set(PELLUCID_FLEET "none (./dev setup installs Arrow)")
 file(GLOB arrow_folder "${PELLUCID_FLEET_DIR}/lib/python3*/site-packages/pyarrow")
-if(PELLUCID_SANITIZE)  # checks of containers go wrong where one half of a program is compiled without them
-  set(PELLUCID_FLEET "none (Arrow knows no sanitizers)")
+if(PELLUCID_SANITIZE)  # container checks fail if a part of the program is compiled without them
+  set(PELLUCID_FLEET "none (Arrow is built without sanitizers)")
 elseif(EXISTS "${arrow_folder}/libparquet.so.2600")
   set(PELLUCID_FLEET "${arrow_folder}")
 endif()

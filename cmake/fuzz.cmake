@@ -1,5 +1,5 @@
 # tests/fuzz/NAME_fuzz.cc becomes fuzz_NAME and the ctest test fuzz_NAME, which runs it for a minute. ./dev fuzz NAME runs
-# it longer. Only clang has libFuzzer, and only sanitizers see what it finds.
+# it longer. Only clang has libFuzzer, and it needs the sanitizers.
 
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR NOT PELLUCID_SANITIZE MATCHES "address")
   return()
@@ -9,7 +9,7 @@ add_executable(fuzz_write_seeds "${PROJECT_SOURCE_DIR}/tests/fuzz/write_seeds.cc
 target_link_libraries(fuzz_write_seeds PRIVATE pellucid_flags pellucid_static "${ISAL_LIBRARY}" "${ZSTD_LIBRARY}")
 target_include_directories(fuzz_write_seeds PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 
-# The readers once more, counting which of their branches were taken. The linker takes these before the library's own.
+# The readers again, with coverage instrumentation. The linker prefers these to the library's own.
 function(pellucid_count_branches name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;INCLUDES")
   add_library(${name} OBJECT ${arg_SOURCES})

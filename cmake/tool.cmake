@@ -1,4 +1,4 @@
-# The program pellucid: what it shows is in src/inspect, which sees the public headers alone; tools/pellucid parses arguments.
+# The program pellucid: src/inspect, which uses only the public headers, computes what it shows; tools/pellucid parses arguments.
 
 find_package(CLI11 REQUIRED)
 
@@ -12,12 +12,12 @@ file(GLOB tool_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/tools/pellucid/*.cc" "${PROJECT_SOURCE_DIR}/tools/pellucid/commands/*.cc")
 add_executable(pellucid-tool ${tool_sources})
 pellucid_compile_together(pellucid-tool 20)
-set_target_properties(pellucid-tool PROPERTIES OUTPUT_NAME pellucid BUILD_RPATH "$ORIGIN/../lib")  # of the Parquet module
+set_target_properties(pellucid-tool PROPERTIES OUTPUT_NAME pellucid BUILD_RPATH "$ORIGIN/../lib")  # for the Parquet module
 target_include_directories(pellucid-tool PRIVATE "${PROJECT_SOURCE_DIR}/tools/pellucid")
 target_link_libraries(pellucid-tool PRIVATE pellucid_flags pellucid_inspect pellucid_fleet Pellucid::pellucid CLI11::CLI11)
 target_compile_definitions(pellucid-tool PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
 
-# The doctor alone, for machines that have the traces and nothing else.
+# The doctor alone, for machines that only have the traces.
 add_executable(pellucid-doctor "${PROJECT_SOURCE_DIR}/tools/doctor/main.cc"
   "${PROJECT_SOURCE_DIR}/tools/pellucid/program.cc" "${PROJECT_SOURCE_DIR}/tools/pellucid/commands/doctor.cc")
 pellucid_compile_together(pellucid-doctor 3)
@@ -25,12 +25,12 @@ target_include_directories(pellucid-doctor PRIVATE "${PROJECT_SOURCE_DIR}/tools/
 target_link_libraries(pellucid-doctor PRIVATE pellucid_flags pellucid_no_fleet pellucid_doctor CLI11::CLI11)
 target_compile_definitions(pellucid-doctor PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
 
-if(NOT PELLUCID_SANITIZE)  # whose runtime is most of a program
-  set(most_doctor_bytes 5000000)
+if(NOT PELLUCID_SANITIZE)  # a sanitizer's runtime dominates the size
+  set(max_doctor_bytes 5000000)
 endif()
 add_test(NAME doctor_program
   COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/doctor/check_program.py" $<TARGET_FILE:pellucid-doctor>
-    $<TARGET_FILE:pellucid-tool> "${CMAKE_STRIP}" ${most_doctor_bytes})
+    $<TARGET_FILE:pellucid-tool> "${CMAKE_STRIP}" ${max_doctor_bytes})
 
 add_test(NAME doctor_against_hta
   COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/doctor/against_hta.py"
@@ -43,7 +43,7 @@ add_test(NAME cli
     "${PROJECT_BINARY_DIR}")
 set_tests_properties(cli PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED own_trace)
 
-# Tables for SQL, read by the real DuckDB.
+# Tables for SQL, checked with DuckDB.
 if(TARGET pellucid_parquet)
   add_executable(write_made_ranks "${PROJECT_SOURCE_DIR}/tests/fleet/write_made_ranks.cc")
   target_include_directories(write_made_ranks PRIVATE "${PROJECT_SOURCE_DIR}/tests")

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/place.h"
+#include "base/source_location.h"
 
 namespace pel {
 namespace {
@@ -33,7 +33,7 @@ UserCall innermost_user_call(const Site& site) {
         break;
       case CallFrame::Kind::Backward:
         call.within = fmt::format("gradient of {}", frame.name);
-        if (frame.site.line() != 0) call.within += " at " + short_place(frame.site);
+        if (frame.site.line() != 0) call.within += " at " + short_location(frame.site);
         break;
     }
   }
@@ -42,7 +42,7 @@ UserCall innermost_user_call(const Site& site) {
 
 std::string UserCall::text() const {
   if (site.line() == 0) return "";
-  std::string text = short_place(site);
+  std::string text = short_location(site);
   if (path.find(" > ") != std::string::npos) text += ' ' + path;
   if (!within.empty()) text += ", " + within;
   return text;

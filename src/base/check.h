@@ -10,8 +10,8 @@
 
 #include "base/call_stack.h"
 
-// PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} against {}", k_a, k_b)
-// The message states the rule and the values; dispatch adds the op's name and the caller's place.
+// PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} and {}", k_a, k_b)
+// The message states the rule and the values; dispatch adds the op's name and the caller's source location.
 #define PEL_CHECK(condition, ErrorType, ...)                                                  \
   do {                                                                                        \
     if (!(condition)) [[unlikely]]                                                            \

@@ -11,7 +11,7 @@
 #include "autograd/leaf_watch.h"
 #include "base/call_stack.h"
 #include "base/check.h"
-#include "base/place.h"
+#include "base/source_location.h"
 #include "compile/effects.h"
 #include "dispatch/op_table.h"
 #include "dispatch/registry.h"
@@ -67,7 +67,7 @@ std::string guard_source(const SizeGuard& guard) {
   const CallFrame* named = nullptr;
   for (const CallFrame& frame : call_stack())
     if (frame.kind == CallFrame::Kind::Call && (named == nullptr || named->op == nullptr)) named = &frame;
-  std::string text = short_place(call.site);
+  std::string text = short_location(call.site);
   if (named != nullptr) {
     std::string argument;
     if (named->op != nullptr && guard.left.is_symbolic() != guard.right.is_symbolic())

@@ -185,7 +185,7 @@ MemoryLayout lay_out(const std::vector<LayoutBuffer>& buffers, const std::vector
     return Layouter(buffers, steps).run(in_results, large);
   };
   MemoryLayout best = laid_out(InResults::Yes, Large::InArena);
-  // An early result is no memory for temporaries: compare with late ones, if there are both.
+  // A result that is allocated early cannot hold temporaries: compare with late ones, if there are both.
   if (best.arena_bytes != 0 && best.result_bytes() != 0) {
     MemoryLayout later = laid_out(InResults::No, Large::InArena);
     if (later.peak_bytes() < best.peak_bytes()) best = std::move(later);

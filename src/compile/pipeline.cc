@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/environment.h"
-#include "base/place.h"
 #include "compile/passes/fold_constants.h"
 #include "compile/passes/fuse_pointwise.h"
 #include "compile/passes/fuse_rows.h"

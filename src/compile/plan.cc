@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/readable.h"
-#include "dispatch/choice.h"
-#include "dispatch/launch_recording.h"
+#include "choice/choice.h"
+#include "profile/kernel_span.h"
 
 namespace pel::compiler {
 namespace {
@@ -62,7 +62,7 @@ std::vector<PlannedKernel> Plan::planned_kernels() const {
     kernel.name = full_name(step.kernel, args);
     kernel.node = step.node;
     kernel.is_whole_node = step.op == nullptr;
-    fill_bytes(args, kernel.bytes_read, kernel.bytes_written);
+    profile::add_bytes(args, kernel.bytes_read, kernel.bytes_written);
     kernel.reason =
         step.op == nullptr ? "compiled for this graph" : reason_for(step, plan_.device.type, args);
   }

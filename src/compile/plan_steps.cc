@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "pellucid/profile.h"
+
 #include "base/check.h"
 #include "compile/effects.h"
 #include "compile/row_calls.h"
@@ -148,7 +150,7 @@ void PlanSteps::add_fused(std::uint32_t number, const GraphNode& node, const Com
       writers.push_back(&call_with_result(node, std::get<ValueId>(result)));
   }
   add_step({.kernel = loops.kernels[loop],
-            .op_name = node.name.c_str(),
+            .op_name = interned(node.name),
             .site = node.site,
             .overwrites = loops.overwrites[loop],
             .node = number,

@@ -1,3 +1,12 @@
+// RowFusion, in this order:
+//   find_rows      all row calls reduce the same axes of the same sizes, in one type
+//   find_levels    a value has one element for each element of a row, or one for the row
+//   check_parts    operands and formulas that a row kernel can have
+//   number_folds   the reductions of all calls, and values that are computed from them, in one list
+//   count_costs    operations an element of each value takes
+//   find_stages    elements that are computed once and stored, because several loops read them
+//   build          the expressions of folds, stages and outputs
+// The first six are `check`, which fuse_rows calls for each candidate; `build` runs once for a fused node.
 #include "compile/row_loops.h"
 
 #include <algorithm>
@@ -46,14 +55,14 @@ class RowFusion {
       const RowCall* rows = std::get_if<RowCall>(&call);
       return rows != nullptr && rows->is_by_columns;
     });
-    if (folds_.size() > kMostRowFolds) {
+    if (folds_.size() > kMaxRowFolds) {
       refuse(fmt::format("they reduce to {} values, and a row kernel to at most {}", folds_.size(),
-                         kMostRowFolds));
-    } else if (stages_.size() > kMostRowStages) {
+                         kMaxRowFolds));
+    } else if (stages_.size() > kMaxRowStages) {
       refuse(
           fmt::format("{} of their values would be stored between reductions, and a row kernel stores at "
                       "most {}",
-                      stages_.size(), kMostRowStages));
+                      stages_.size(), kMaxRowStages));
     } else if (by_columns_ && (!stages_.empty() || !saving_.empty() || recomputes_elements())) {
       refuse("neighbours in memory belong to different rows: elements would be computed or read twice");
     }
@@ -177,10 +186,10 @@ class RowFusion {
   }
 
   bool check_parts() {
-    if (inputs_.size() > kMostRowInputs || outputs_.size() > kMostRowOutputs)
+    if (inputs_.size() > kMaxRowInputs || outputs_.size() > kMaxRowOutputs)
       return refuse(
           fmt::format("together they have {} inputs and {} outputs, and a row kernel at most {} and {}",
-                      inputs_.size(), outputs_.size(), kMostRowInputs, kMostRowOutputs));
+                      inputs_.size(), outputs_.size(), kMaxRowInputs, kMaxRowOutputs));
     for (const ValueId made : outputs_) {
       for (const ValueId read : inputs_)
         if (graph_[made].storage == graph_[read].storage)

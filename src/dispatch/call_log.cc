@@ -6,7 +6,7 @@
 
 #include "base/call_stack.h"
 #include "base/environment.h"
-#include "base/place.h"
+#include "base/source_location.h"
 #include "dispatch/record.h"
 #include "profile/recorder.h"
 
@@ -55,8 +55,8 @@ CallLog::~CallLog() {
 
 std::string CallLog::location() const {
   const UserCall user = innermost_user_call(call_.site);
-  const std::string line = short_place(call_.site), users_line = user.text();
-  const bool is_users = line == short_place(user.site);
+  const std::string line = short_location(call_.site), users_line = user.text();
+  const bool is_users = line == short_location(user.site);
   return is_users ? users_line : fmt::format("{}, from {}", users_line, line);
 }
 

@@ -270,12 +270,12 @@ TEST(Compile, ADivisionByZeroIsReportedAlsoWhereNothingReadsTheResult) {
 }
 
 TEST(Compile, WhatDependsOnNoInputIsComputedOnce) {
-  const auto turned = [](const Tensor& x) { return mul(x, cos(div(arange(0, 8, 2, kF32), 3.0))); };
-  const auto fast = compile(turned);
+  const auto rotated = [](const Tensor& x) { return mul(x, cos(div(arange(0, 8, 2, kF32), 3.0))); };
+  const auto fast = compile(rotated);
   for (const int rows : {3, 1, 7}) {
     const Tensor x = randn({rows, 4});
-    EXPECT_TRUE(test::equal_bits(fast(x), turned(x)));
-    EXPECT_FALSE(fast.kernels(x).empty());
+    EXPECT_TRUE(test::equal_bits(fast(x), rotated(x)));
+    EXPECT_EQ(fast.kernels(x).size(), 1u);
   }
   const auto made = compile([](const Tensor& x) { return std::pair(neg(x), zeros({3})); });
   const Tensor first = made(ones({2})).second, second = made(ones({2})).second;

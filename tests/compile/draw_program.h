@@ -14,7 +14,7 @@
 
 namespace pel::fuzz {
 
-inline constexpr std::int64_t kMostElements = 1'000'000, kMostAxes = 4;
+inline constexpr std::int64_t kMaxElements = 1'000'000, kMaxAxes = 4;
 
 // What can stand in a graph: all that does not read data back to the host.
 inline bool can_be_captured(const Op& op) { return op.record().is_builtin && op.kind() != OpKind::Sync; }
@@ -154,7 +154,7 @@ class Drawing {
     return one_of(kNumbers);
   }
 
-  // What functions are mostly made of, beside loops over elements.
+  // The ops that functions mostly consist of, besides elementwise ones.
   static constexpr std::string_view kOften[] = {
       "matmul", "mm",    "linear", "sum",         "mean",  "amax",   "softmax", "rms_norm", "layer_norm",
       "cat",    "stack", "slice",  "log_softmax", "addmm", "expand", "select",  "where",    "copy_"};
@@ -178,10 +178,10 @@ class Drawing {
                                                                    : ops.others));
       }
       try {
-        if (run_->elements_of(step) > kMostElements || other_run_->elements_of(step) > kMostElements)
+        if (run_->elements_of(step) > kMaxElements || other_run_->elements_of(step) > kMaxElements)
           continue;
         const std::vector<Tensor>& made = run_->call(step);
-        const bool fits = std::ranges::all_of(made, [](const Tensor& t) { return t.dim() <= kMostAxes; });
+        const bool fits = std::ranges::all_of(made, [](const Tensor& t) { return t.dim() <= kMaxAxes; });
         if (!fits || !other_run_->tries(step)) {
           run_->drop_last();
           continue;

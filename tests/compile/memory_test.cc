@@ -198,7 +198,7 @@ std::int64_t peak_of(const Graph& graph) {
   return compiler::LiveBytes(graph).peak(compiler::given_order(graph));
 }
 
-TEST(OrderForMemory, RunsFirstWhatFreesTheMost) {
+TEST(OrderForMemory, TheCallThatFreesMoreRunsFirst) {
   const Graph before = test::parse_graph(R"(graph(%0: f32[s0], %1: f32[64, 64]) {
   %2 = mm(%1, %1) : f32[64, 64]
   %3 = mm(%1, %1) : f32[64, 64]

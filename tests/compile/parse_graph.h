@@ -94,7 +94,7 @@ class GraphParser {
         });
       }
     }
-    if (starts_with("#")) rest_.remove_prefix(std::min(rest_.size(), rest_.find('\n')));
+    skip_comment();
     nodes.push_back(std::move(node));
   }
 
@@ -137,7 +137,8 @@ class GraphParser {
                                {"<", detail::DimRelation::Lt}};
     const auto* sign = std::ranges::find_if(kSigns, [&](const Sign& s) { return take(s.text); });
     check(sign != std::end(kSigns), "a comparison");
-    graph_.sizes->add_guard({sign->relation, left, sum(), {}});
+    graph_.sizes->add_guard({.relation = sign->relation, .left = left, .right = sum(), .site = {}});
+    skip_comment();
   }
 
   GraphArg result(std::vector<ValueId>& produced) {
@@ -310,6 +311,9 @@ class GraphParser {
   void skip() {
     const std::size_t begin = rest_.find_first_not_of(" \n");
     rest_.remove_prefix(std::min(begin, rest_.size()));
+  }
+  void skip_comment() {
+    if (starts_with("#")) rest_.remove_prefix(std::min(rest_.size(), rest_.find('\n')));
   }
   char peek() {
     skip();

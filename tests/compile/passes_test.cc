@@ -339,10 +339,10 @@ std::vector<Tensor> much(ArrayView<Tensor> in) {
   Tensor n = layer_norm(gelu(h), {h.size(-1)});
   add_(n, 1);
   const Tensor p = softmax(mul(mm(n, w.t()), 0.125), -1);
-  const Tensor turned = relu(add(p, h).t()), again = mul(relu(h), relu(h));
+  const Tensor transposed = relu(add(p, h).t()), again = mul(relu(h), relu(h));
   const Tensor noise = rand_like(x), table = exp(arange(0, 8, 1));
   mul_(in[2].slice(0, 1), 2);
-  return {turned, mm(again, sigmoid(h)), add(noise, sum(table)), sub(gelu(h), n)};
+  return {transposed, mm(again, sigmoid(h)), add(noise, sum(table)), sub(gelu(h), n)};
 }
 
 TEST(Passes, WithOneOffResultsHaveTheSameBits) {

@@ -109,7 +109,7 @@ TEST(Plan, AWindowBeyondTheMemoryIsRefused) {
   EXPECT_THROW(offset(TensorList{base.slice(0, 2)}), ValueError);
 }
 
-TEST(Plan, AnOpenSizeBesideNoElementsIsAnError) {
+TEST(Plan, AnOpenSizeWithoutElementsIsAnError) {
   const auto f = [](ArrayView<Tensor> in) { return TensorList{in[0].reshape({in[0].size(0), -1})}; };
   compiler::CompiledFunction compiled(f);
   compiled(TensorList{randn({3, 4})});

@@ -222,7 +222,7 @@ class Minimiser {
   Minimiser(Program program, Failure failure) : best_(std::move(program)), failure_(std::move(failure)) {}
 
   void run() {
-    for (bool is_smaller = true; is_smaller && tries_ < kMostTries;) {
+    for (bool is_smaller = true; is_smaller && tries_ < kMaxTries;) {
       is_smaller = false;
       if (best_.accumulates) is_smaller |= attempt([](Program& p) { p.accumulates = false; });
       if (best_.has_gradients) is_smaller |= attempt([](Program& p) { p.has_gradients = false; });
@@ -239,7 +239,7 @@ class Minimiser {
   const Failure& failure() const { return failure_; }
 
  private:
-  static constexpr int kMostTries = 3000;
+  static constexpr int kMaxTries = 3000;
 
   template <class T>
   static void erase(std::vector<T>& list, std::size_t i) {
@@ -247,7 +247,7 @@ class Minimiser {
   }
   template <class F>
   bool attempt(F&& change) {
-    if (++tries_ > kMostTries) return false;
+    if (++tries_ > kMaxTries) return false;
     Program changed = best_;
     change(changed);
     FuzzCounts counts;

@@ -1,4 +1,4 @@
-// Kernels over rows with loops before, between and behind their folds: which become one, and their bits.
+// Row reductions with elementwise calls before, between and after them: which are fused, and their bits.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -205,7 +205,7 @@ TEST(FuseRows, RandomProgramsHaveTheirBits) {
     }
     for (std::size_t at = 0; (at = fast.graph().find("= red_fused_", at)) != std::string::npos; ++at) ++fused;
   }
-  std::cout << fused << " fused kernels over rows\n";
+  std::cout << fused << " fused row kernels\n";
   EXPECT_TRUE(only != nullptr || fused > static_cast<std::size_t>(programs) / 3);
 }
 

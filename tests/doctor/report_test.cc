@@ -288,10 +288,10 @@ TEST(DoctorExpectations, NameWhatCouldStandThere) {
   const auto refusal = [](const std::string& conditions) {
     return std::string(thrown_by<ValueError>([&] { checked(conditions); }).what());
   };
-  EXPECT_TRUE(says(refusal("kernel == 5"), "'kernel' in the condition 'kernel == 5' is no quantity"));
+  EXPECT_TRUE(says(refusal("kernel == 5"), "'kernel' in the condition 'kernel == 5' is not a quantity"));
   EXPECT_TRUE(says(refusal("gems == 5"), "there are kernels, memcpy, memset, graph_launches, syncs, gemm"));
-  EXPECT_TRUE(says(refusal("step.gems == 5"), "is no quantity"));
-  EXPECT_TRUE(says(refusal("kernels = 5"), "compares nothing"));
+  EXPECT_TRUE(says(refusal("step.gems == 5"), "is not a quantity"));
+  EXPECT_TRUE(says(refusal("kernels = 5"), "has no comparison"));
 }
 
 TEST(Report, KeepsTheFindingsThatAreAskedFor) {

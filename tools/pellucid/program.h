@@ -1,4 +1,4 @@
-// A program from its options to its exit code; pellucid and pellucid-doctor are two.
+// Runs a program from its options to its exit code: pellucid and pellucid-doctor.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,10 +7,10 @@
 
 namespace pel::tool {
 
-// Adds what every program has: --version and --json.
+// Adds the options of every program: --version and --json.
 void prepare(CLI::App& app, Context& context);
 
-// Parses, runs what was asked for, and says on stderr what went wrong.
+// Parses, runs the command, and prints errors to stderr.
 int run_program(CLI::App& app, const Context& context, int argc, char** argv);
 
 }  // namespace pel::tool

@@ -1,4 +1,4 @@
-// What depends on no input and no size is computed once, when the graph is compiled.
+// Calls that depend on no input and no size are computed once, when the graph is compiled.
 #pragma once
 
 #include "compile/pass.h"
@@ -6,7 +6,7 @@
 namespace pel::compiler {
 
 // Calls such as arange(0, 64, 2), and calls on their results. Tensors that the function holds, such as
-// weights, are no constants in this sense: they may change between calls.
+// weights, are not constants in this sense: they may change between calls.
 Graph fold_constants(Graph graph, PassContext& context);
 
 }  // namespace pel::compiler

@@ -1,13 +1,14 @@
-// Several loops over the same elements become one, so that what is between them need not go to memory.
+// Elementwise calls over the same elements become one loop, so that values between them are not written to
+// memory.
 #pragma once
 
 #include "compile/pass.h"
 
 namespace pel::compiler {
 
-// A call is fused with the calls whose results it reads, and with calls that read what it reads, where all
-// are loops over the same sizes. Sizes of the captured call play no part. A loop alone stays the call that it
-// is, with the kernel that it has without compile.
+// A call is fused with the producers of its arguments, and with other consumers of them, if all are
+// elementwise and known to have the same sizes at every call. An elementwise call alone stays as it is, with
+// its eager kernel.
 Graph fuse_pointwise(Graph graph, PassContext& context);
 
 }  // namespace pel::compiler

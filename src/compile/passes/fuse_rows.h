@@ -1,11 +1,11 @@
-// Loops over elements and kernels over rows that go over the same rows become one kernel.
+// Row reductions and elementwise calls over the same rows become one kernel.
 #pragma once
 
 #include "compile/pass.h"
 
 namespace pel::compiler {
 
-// After fuse_pointwise. Sums keep their order, so the bits are the same.
+// Runs after fuse_pointwise. The order of additions stays the same, and so do the bits.
 Graph fuse_rows(Graph graph, PassContext& context);
 
 }  // namespace pel::compiler

@@ -1,3 +1,9 @@
+// Recompute, in this order:
+//   add_free_copies             copies that fused loops absorb
+//   add_copies_in_later_loops   copies for values at the peak; kept only if the peak of the fused graph falls
+//   fit                         copies until the fused graph stays below the budget
+// Each calls plan_for, which finds the calls to repeat for a value and the consumers that get the copy, and
+// apply, which rewrites the graph.
 #include "compile/passes/recompute.h"
 
 #include <algorithm>

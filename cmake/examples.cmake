@@ -19,6 +19,11 @@ foreach(source IN LISTS examples)
   set_tests_properties(example_${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)  # 77: the weights are missing
 endforeach()
 
+# Output that docs/ shows is what the examples print.
+add_test(NAME shown_output
+  COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_output.py" $<TARGET_FILE_DIR:example_compile>)
+set_tests_properties(shown_output PROPERTIES TIMEOUT 300)
+
 if(TEST example_profile)
   set_tests_properties(example_profile PROPERTIES FIXTURES_SETUP own_trace)
 endif()

@@ -1,11 +1,14 @@
-// Compile: a function over tensors is run once with symbols in the place of sizes, and from then on as a plan
-// of kernels, some of them fused, with the bits that the function itself gives.
+// Compile: a function of tensors runs once with symbolic sizes, and from then on as a plan of kernels, some
+// of them fused. The results have the bits that the function itself returns.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -21,11 +24,11 @@
 namespace pel {
 
 struct CompileOptions {
-  // Captures again at each call, and throws a CaptureError that names the first op that is called otherwise
-  // than at the first time: where the host code of a function is not the same for all calls.
+  // Captures again at each call, and throws a CaptureError that names the first op that differs from the
+  // first capture. Finds functions whose host code is not the same for all calls.
   bool verifies_host_code = false;
-  // Bytes that a call should stay below, at the sizes of the first one: values that are cheap to make again
-  // are not kept for late readers. 0: only where that costs no kernel more.
+  // Bytes that a call should stay below, at the sizes of the first call: cheap values are recomputed for late
+  // consumers instead of held in memory. 0: only if that adds no kernel.
   std::int64_t memory_budget_bytes = 0;
 };
 
@@ -35,7 +38,7 @@ class CompiledFunction;
 
 namespace detail {
 
-// A compiled function over lists of tensors.
+// A compiled function of a list of tensors.
 class PEL_API CompiledTensors {
  public:
   CompiledTensors(std::function<std::vector<Tensor>(ArrayView<Tensor>)> f, const CompileOptions& options);
@@ -53,7 +56,7 @@ class PEL_API CompiledTensors {
 };
 
 template <class R>
-struct TensorResult;  // a function gives a Tensor, or a vector, array, pair or tuple of them
+struct TensorResult;  // a function returns a Tensor, or a vector, array, pair or tuple of them
 template <>
 struct TensorResult<Tensor> {
   static std::vector<Tensor> pack(Tensor one) {
@@ -86,85 +89,155 @@ struct TensorResult<std::pair<A, B>> : TensorGroup<std::pair<A, B>> {};
 template <std::size_t N>
 struct TensorResult<std::array<Tensor, N>> : TensorGroup<std::array<Tensor, N>> {};
 
-template <std::size_t>
-using TensorArgument = const Tensor&;
+template <class T>
+concept TensorList = std::is_same_v<T, std::vector<Tensor>> || std::is_same_v<T, ArrayView<Tensor>>;
 
-template <class F, std::size_t... I>
-constexpr bool takes(std::index_sequence<I...>) {
-  return std::is_invocable_v<const F&, TensorArgument<I>...>;
-}
-template <class F, std::size_t... I>
-std::vector<Tensor> call_exactly(const F& f, ArrayView<Tensor> inputs, std::index_sequence<I...>) {
-  using R = std::remove_cvref_t<std::invoke_result_t<const F&, TensorArgument<I>...>>;
-  return TensorResult<R>::pack(f(inputs[I]...));
-}
-// f(inputs[0], inputs[1], …), for any number that it takes.
-template <std::size_t N, class F>
-std::vector<Tensor> call_with(const F& f, ArrayView<Tensor> inputs) {
-  using Places = std::make_index_sequence<N>;
-  if constexpr (takes<F>(Places()))
-    if (inputs.size() == N) return call_exactly(f, inputs, Places());
-  if constexpr (N < 8) return call_with<N + 1>(f, inputs);
-  return {};
-}
+// A function of tensors, called with a run of them. How a run of N is passed on is known where the function
+// is called with N tensors, so the first such call says it.
+template <class F>
+class TensorCaller {
+ public:
+  explicit TensorCaller(F f) : f_(std::move(f)) {}
+
+  template <class... T>
+  void learn() const {
+    constexpr std::size_t kCount = sizeof...(T);
+    if constexpr (kCount < kFew) {
+      // Threads that call it at once should not write to one line of cache.
+      if (few_[kCount].load(std::memory_order_relaxed) == nullptr)
+        few_[kCount].store(&call_with_pack<T...>, std::memory_order_relaxed);
+    } else {
+      const std::lock_guard lock(mutex_);
+      more_[kCount] = &call_with_pack<T...>;
+    }
+  }
+  template <TensorList List>
+  void learn_list() const {
+    if (list_.load(std::memory_order_relaxed) == nullptr)
+      list_.store(&call_with_list<List>, std::memory_order_relaxed);
+  }
+  std::vector<Tensor> operator()(ArrayView<Tensor> inputs) const {
+    return call_for(inputs.size())(f_, inputs);
+  }
+
+ private:
+  using Call = std::vector<Tensor> (*)(const F& f, ArrayView<Tensor> inputs);
+  static constexpr std::size_t kFew = 16;
+
+  template <class... T>
+  static std::vector<Tensor> call_with_pack(const F& f, ArrayView<Tensor> inputs) {
+    using R = std::remove_cvref_t<std::invoke_result_t<const F&, const T&...>>;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return TensorResult<R>::pack(f(inputs[I]...));
+    }(std::index_sequence_for<T...>());
+  }
+  template <class List>
+  static std::vector<Tensor> call_with_list(const F& f, ArrayView<Tensor> inputs) {
+    using R = std::remove_cvref_t<std::invoke_result_t<const F&, const List&>>;
+    if constexpr (std::is_same_v<List, ArrayView<Tensor>>) {
+      return TensorResult<R>::pack(f(inputs));
+    } else {
+      return TensorResult<R>::pack(f(inputs.vec()));
+    }
+  }
+  Call call_for(std::size_t count) const {
+    if (count < kFew) {
+      if (const Call call = few_[count].load(std::memory_order_relaxed)) return call;
+    } else {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = more_.find(count); found != more_.end()) return found->second;
+    }
+    return list_.load(std::memory_order_relaxed);
+  }
+
+  F f_;
+  mutable std::array<std::atomic<Call>, kFew> few_{};  // by number of tensors
+  mutable std::map<std::size_t, Call> more_;
+  mutable std::mutex mutex_;  // of more_
+  mutable std::atomic<Call> list_ = nullptr;
+};
 
 }  // namespace detail
 
-// What compile gives: called as the function is. Copies share what they have compiled.
+// A compiled function, called like the function itself. Copies share their graphs and plans.
 template <class F>
 class Compiled {
  public:
   Compiled(F f, const CompileOptions& options)
-      : function_([f = std::move(f)](ArrayView<Tensor> inputs) { return detail::call_with<1>(f, inputs); },
-                  options) {}
+      : caller_(std::make_shared<const detail::TensorCaller<F>>(std::move(f))),
+        function_([caller = caller_](ArrayView<Tensor> inputs) { return (*caller)(inputs); }, options) {}
 
   template <class... T>
-    requires(std::is_invocable_v<const F&, const T&...> && (std::is_same_v<T, Tensor> && ...))
+    requires((std::is_same_v<T, Tensor> && ...) && std::is_invocable_v<const F&, const T&...>)
   auto operator()(const T&... tensors) const {
     using R = std::remove_cvref_t<std::invoke_result_t<const F&, const T&...>>;
-    const Tensor inputs[] = {tensors...};
-    return detail::TensorResult<R>::unpack(function_({inputs, sizeof...(T)}));
+    return detail::TensorResult<R>::unpack(with_pack(function_, tensors...));
+  }
+  template <detail::TensorList List>
+    requires std::is_invocable_v<const F&, const List&>
+  auto operator()(const List& tensors) const {
+    using R = std::remove_cvref_t<std::invoke_result_t<const F&, const List&>>;
+    return detail::TensorResult<R>::unpack(with_list(function_, tensors));
   }
 
   // How often it was captured: once for all sizes, again for another rank, dtype or order of strides.
   std::size_t compiles() const { return function_.compiles(); }
-  // For how many tuples of sizes kernels and memory are laid out.
+  // The number of tuples of sizes that have a plan.
   std::size_t plans() const { return function_.plans(); }
-  // The kernels that run for tensors like these, in their order.
+  // The kernels that run for tensors like these, in launch order.
   template <class... T>
   std::vector<std::string> kernels(const T&... tensors) const {
-    const Tensor inputs[] = {tensors...};
-    return function_.kernels({inputs, sizeof...(T)});
+    return with([this](ArrayView<Tensor> inputs) { return function_.kernels(inputs); }, tensors...);
   }
-  // The memory that a call with tensors like these takes, its results among it, before it is made: what it
-  // adds to MemoryStats::data_bytes at its peak.
+  // The memory that a call with tensors like these would take, results included: what the call adds to
+  // MemoryStats::data_bytes at its peak.
   template <class... T>
   std::int64_t peak_bytes(const T&... tensors) const {
-    const Tensor inputs[] = {tensors...};
-    return function_.peak_bytes({inputs, sizeof...(T)});
+    return with([this](ArrayView<Tensor> inputs) { return function_.peak_bytes(inputs); }, tensors...);
   }
   // Its graphs, after all passes.
   std::string graph() const { return function_.graph(); }
-  // What it made of the function, and why: .text() for people, .json() for programs. Bytes are those of each
-  // graph's first call; with tensors, those of a call with them, and of the graph that serves it alone.
+  // What was compiled, and why: .text() for people, .json() for programs. Without arguments it covers all
+  // graphs, with the bytes of the first call of each; with tensors, the graph and the bytes of a call with
+  // them.
   CompileExplanation explain() const { return function_.explain(); }
   template <class... T>
     requires(sizeof...(T) > 0)
   CompileExplanation explain(const T&... tensors) const {
-    const Tensor inputs[] = {tensors...};
-    return function_.explain({inputs, sizeof...(T)});
+    return with([this](ArrayView<Tensor> inputs) { return function_.explain(inputs); }, tensors...);
   }
 
  private:
+  template <class G, class... T>
+  auto with_pack(const G& g, const T&... tensors) const {
+    caller_->template learn<T...>();
+    const Tensor inputs[] = {tensors...};
+    return g(ArrayView<Tensor>(inputs, sizeof...(T)));
+  }
+  template <class G, class List>
+  auto with_list(const G& g, const List& tensors) const {
+    caller_->template learn_list<List>();
+    return g(ArrayView<Tensor>(tensors));
+  }
+  template <class G, class... T>
+  auto with(const G& g, const T&... tensors) const {
+    if constexpr ((detail::TensorList<T> && ...)) {
+      return with_list(g, tensors...);
+    } else {
+      return with_pack(g, tensors...);
+    }
+  }
+
+  std::shared_ptr<const detail::TensorCaller<F>> caller_;
   detail::CompiledTensors function_;
 };
 
 // auto fast = compile([](const Tensor& x, const Tensor& y) { return relu(add(x, y)); });
 //
-// A function over one to eight tensors, which gives a tensor or several. Sizes may change from call to call.
-// What it computes on the host is frozen at the first call. Tensors that it holds, such as weights, are read
-// anew by each call. A whole training step is such a function: backward and the optimiser are called inside,
-// and what it gives has no history.
+// The function takes any number of tensors, or one ArrayView or vector of them, and returns one tensor or
+// several. Sizes may change from call to call. Host code runs at the first call only. Tensors that the
+// function captures by reference, such as weights, are read again by each call. A whole training step is such
+// a function: it calls backward and the optimiser, and its results have no history.
 template <class F>
   requires std::is_copy_constructible_v<F>
 Compiled<F> compile(F f, const CompileOptions& options = {}) {
@@ -175,7 +248,7 @@ namespace detail {
 template <class M>
 struct Referred {
   const M* module;
-  Site site;  // of compile: a module's ops of its own are shown there
+  Site site;  // of compile: the line that ops of the module cite
   template <class... T>
     requires std::is_invocable_v<const M&, const T&...>
   auto operator()(const T&... tensors) const {
@@ -188,7 +261,7 @@ struct Referred {
 };
 }  // namespace detail
 
-// A module, which must live as long as what is given back.
+// A module, which must outlive the compiled function.
 template <class M>
   requires(!std::is_copy_constructible_v<M>)
 Compiled<detail::Referred<M>> compile(const M& module, const CompileOptions& options = {},

@@ -1,4 +1,4 @@
-// What compile made of a function, and why: for people as text, for programs as fields and JSON.
+// The result of compiling a function, with reasons: text for people, fields and JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace pel {
 
-// Places are as people read them, "model.cc:12"; empty where none is known.
+// Locations are for people: "model.cc:12 linear > matmul > mm" is an mm that the linear of the user's line 12
+// calls. They are empty if no line is known.
 struct CompileExplanation {
   // What a graph is specialised on. Calls that break it are compiled again.
   struct Guard {
     std::string condition;  // "s1 == 512"
-    std::string words;      // "the size of axis 1 of input 0 is 512"
-    std::string place;      // who asked
+    std::string words;      // "axis 1 of input 0 must be 512"
+    std::string source;     // the call that needs it: "weight of linear at model.cc:12"
   };
-  // What may change from call to call.
   struct Axis {
     std::string size;                 // "s1"
-    std::vector<std::size_t> guards;  // that name it; none: it may have any size
+    std::vector<std::size_t> guards;  // that mention it; if there are none, it may have any size
   };
   struct Input {
     std::string type;  // "f32[s0, s1]"
@@ -29,8 +29,8 @@ struct CompileExplanation {
     std::string forecast;  // which changes compile again, and which do not
   };
   struct Symbol {
-    std::string name, words;  // "s0", "the size of axis 0 of input 0"
-    std::int64_t value = 0;   // that bytes are given for
+    std::string name, words;  // "s0", "axis 0 of input 0"
+    std::int64_t value = 0;   // that the bytes below are for
   };
   struct Value {
     std::string name, type;  // "%4", "f32[s0, 1408]"
@@ -39,18 +39,18 @@ struct CompileExplanation {
   };
   struct Call {
     std::string text;  // "%4 = gelu(%3, 'tanh')"
-    std::string place;
+    std::string location;
   };
-  // One launch, as the profiler has it.
+  // One kernel launch, with the name that the profiler shows.
   struct Kernel {
     std::string name;
-    std::vector<Call> calls;  // what it computes, or is part of
+    std::vector<Call> calls;  // the calls that it computes, or the call that it is a part of
     std::uint64_t bytes_read = 0, bytes_written = 0;
-    std::vector<Value> saved;  // by fusion: not written to memory, and not read from there
-    std::string reason;        // why this one
+    std::vector<Value> saved;  // values that fusion keeps out of memory
+    std::string reason;        // why this kernel was chosen
   };
   struct Decision {
-    std::string pass, what, reason, place;
+    std::string pass, what, reason, location;
   };
   struct Graph {
     std::vector<Input> inputs;
@@ -58,13 +58,13 @@ struct CompileExplanation {
     std::vector<Guard> guards;
     std::vector<Kernel> kernels;
     std::vector<Decision> decisions;
-    std::vector<Decision> not_fused;  // values between two calls that stay in memory
+    std::vector<Decision> not_fused;  // values between two calls that go through memory
     std::int64_t arena_bytes = 0, result_bytes = 0;
     std::int64_t peak_bytes = 0;  // what a call adds to MemoryStats::data_bytes
   };
   std::vector<Graph> graphs;
 
-  PEL_API std::string text() const;  // at most 100 columns, where names are not longer
+  PEL_API std::string text() const;  // in 100 columns, unless a name is longer
   PEL_API std::string json() const;  // "schema": "pellucid.compile/1"
 };
 PEL_API std::ostream& operator<<(std::ostream& out, const CompileExplanation& explanation);

@@ -8,6 +8,7 @@
 #include "pellucid/ops/pointwise.h"
 #include "pellucid/profile.h"
 
+#include "base/call_stack.h"
 #include "base/check.h"
 #include "tensor/make.h"
 
@@ -34,7 +35,11 @@ class BackwardRange : public Range {
   explicit BackwardRange(const Node& node)
       // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): names of nodes are zero-terminated
       : Range(ProfileEvent::Kind::Backward, node.name().data(), node.site(),
-              node.is_leaf() ? 0 : node.sequence()) {}
+              node.is_leaf() ? 0 : node.sequence()),
+        scope_({CallFrame::Kind::Backward, node.name(), node.site()}) {}
+
+ private:
+  CallScope scope_;
 };
 
 class Walk {

@@ -8,6 +8,7 @@
 #include "autograd/node.h"
 #include "autograd/register.h"
 #include "autograd/saved.h"
+#include "base/call_stack.h"
 #include "base/check.h"
 #include "base/small_vector.h"
 #include "dispatch/arguments.h"
@@ -220,7 +221,7 @@ int viewed_argument(const Schema& schema, std::size_t result) {
 void handle(const Op& op, BoxedCall& call) {
   if (!op.is_recorded()) return call.redispatch(op);
   const std::vector<detail::ArgRef> refs = arg_refs(call.args);
-  detail::Recording recording(op, call.site, refs);
+  detail::Recording recording(op, user_site(call.site), refs);
   {
     const KeyScope below({}, Key::Autograd);
     call.redispatch(op);

@@ -8,6 +8,8 @@
 
 #include "pellucid/error.h"
 
+#include "base/call_stack.h"
+
 // PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} and {}", k_a, k_b)
 // The message states the rule and the values; dispatch adds the op's name and the caller's source location.
 #define PEL_CHECK(condition, ErrorType, ...)                                                  \
@@ -25,10 +27,11 @@
 
 namespace pel {
 
-// Runs a public function that is not an op; an error gets its name and the caller's source location, as
-// dispatch does for ops.
+// Runs a public function that is not an op; its name and the caller's line go to errors and to the call
+// stack, as dispatch does for ops.
 template <class F>
 decltype(auto) as_call(std::string_view name, const Site& site, F&& body) {
+  const CallScope scope({CallFrame::Kind::Call, name, site});
   try {
     return body();
   } catch (Error& error) {

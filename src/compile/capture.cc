@@ -9,7 +9,9 @@
 #include "pellucid/autograd.h"
 
 #include "autograd/leaf_watch.h"
+#include "base/call_stack.h"
 #include "base/check.h"
+#include "base/source_location.h"
 #include "compile/effects.h"
 #include "dispatch/op_table.h"
 #include "dispatch/registry.h"
@@ -20,7 +22,7 @@
 namespace pel::compiler {
 namespace {
 
-// What an input came from that is the result of calls outside of the function.
+// The history of an input that is the result of calls outside the function.
 class OutsideNode final : public autograd::Node {
  public:
   OutsideNode(const Tensor& result, std::uint32_t input)
@@ -30,9 +32,8 @@ class OutsideNode final : public autograd::Node {
   std::string_view name() const override { return "input"; }
   std::vector<Tensor> run(std::vector<Tensor>) override {
     throw CaptureError(
-        fmt::format("a gradient flows out of the captured function through its input {}, which is a result "
-                    "of calls before "
-                    "it; make them inside, or give what detach().requires_grad_() gives",
+        fmt::format("a gradient flows out of the captured function through input {}, which is the result of "
+                    "earlier calls; move those calls into the function, or pass x.detach().requires_grad_()",
                     input_));
   }
 
@@ -40,13 +41,52 @@ class OutsideNode final : public autograd::Node {
   std::uint32_t input_;
 };
 
+// The argument of a call that has a size, or is that size: "weight". Empty if none has it, or several do.
+std::string argument_with(const CallFrame& frame, std::int64_t size) {
+  const auto has = [&](Dims dims) {
+    return std::ranges::any_of(dims, [&](Dim dim) { return !dim.is_symbolic() && dim.value() == size; });
+  };
+  std::string found;
+  for (std::size_t i = 0; i < frame.call->args.size(); ++i) {
+    const Value& arg = frame.call->args[i];
+    const Tensor* const t = std::get_if<Tensor>(&arg);
+    const Dim* const number = std::get_if<Dim>(&arg);
+    const auto* const list = std::get_if<std::vector<Dim>>(&arg);
+    const bool is_it = (t != nullptr && t->defined() && has(t->sizes())) ||
+                       (number != nullptr && has({*number})) || (list != nullptr && has(*list));
+    if (!is_it) continue;
+    if (!found.empty()) return "";
+    found = frame.op->record().schema.args[i].name;
+  }
+  return found;
+}
+
+// "weight of linear at model.cc:12": the outermost op that is under way, and the argument that has the size.
+std::string guard_source(const SizeGuard& guard) {
+  const UserCall call = innermost_user_call(guard.site);
+  const CallFrame* named = nullptr;
+  for (const CallFrame& frame : call_stack())
+    if (frame.kind == CallFrame::Kind::Call && (named == nullptr || named->op == nullptr)) named = &frame;
+  std::string text = short_location(call.site);
+  if (named != nullptr) {
+    std::string argument;
+    if (named->op != nullptr && guard.left.is_symbolic() != guard.right.is_symbolic())
+      argument = argument_with(*named, (guard.left.is_symbolic() ? guard.right : guard.left).value());
+    text = fmt::format("{}{}{} at {}", argument, argument.empty() ? "" : " of ", named->name, text);
+  }
+  return call.within.empty() ? text : text + ", " + call.within;
+}
+
 class Recorder final : public autograd::LeafWatch {
  public:
-  Recorder() { graph_.sizes = std::make_shared<SymbolicSizes>(); }
+  Recorder() {
+    graph_.sizes = std::make_shared<SymbolicSizes>();
+    graph_.sizes->source_of = guard_source;
+  }
 
   SymbolicSizes& sizes() { return *graph_.sizes; }
 
-  // A tensor like `given`, with a symbol for each size and no data; a gradient has the sizes of its leaf.
+  // Returns a tensor like `given` with a symbol for each size and no data. A gradient has its leaf's sizes.
   Tensor add_input(const Tensor& given, std::optional<Dims> leaf_sizes = std::nullopt) {
     const NewDataScope without_data(NewData::None);
     const auto number = static_cast<std::uint32_t>(given_.size());
@@ -54,7 +94,7 @@ class Recorder final : public autograd::LeafWatch {
     for (std::uint32_t j = 0; j < number && !kind.same_as; ++j) {
       if (given.is_same(given_[j])) kind.same_as = j;
       PEL_CHECK(kind.same_as || !given.shares_storage(given_[j]), CaptureError,
-                "inputs {} and {} are views of one memory; clone one of them", j, number);
+                "inputs {} and {} share memory; clone one of them", j, number);
     }
     given_.push_back(given);
     Tensor fake = kind.same_as ? fakes_[*kind.same_as] : make_input(given, kind, number, leaf_sizes);
@@ -72,17 +112,17 @@ class Recorder final : public autograd::LeafWatch {
   }
 
   void record(const Op& op, BoxedCall& call) {
-    if (is_inside_) return call.redispatch(op);  // what a recorded op calls is part of it
+    if (is_inside_) return call.redispatch(op);  // calls of a recorded op are part of its node
     if (goes_through_parts(op, call)) return call.redispatch(op);
-    PEL_CHECK(
-        op.kind() != OpKind::Sync, CaptureError,
-        "it reads data back to the host, and a captured function has none; move it out of the function");
+    PEL_CHECK(op.kind() != OpKind::Sync, CaptureError,
+              "the op reads data back to the host, and a captured function has no data; call it outside the "
+              "function");
     GraphNode node;
     node.op = &op;
-    node.site = call.site;
+    node.site = innermost_user_call(call.site);
     const std::vector<Tensor> held = written_held(op, call);
     for (Value& arg : call.args) node.args.push_back(argument(arg));
-    if (draws_random(node)) name_stream(op, call.args);  // the first run draws what the function would have
+    if (draws_random(node)) name_stream(op, call.args);  // leaves the generator to the first run
     is_inside_ = true;
     try {
       call.redispatch(op);
@@ -92,16 +132,17 @@ class Recorder final : public autograd::LeafWatch {
     }
     is_inside_ = false;
     for (Value& result : call.results) node.results.push_back(this->result(result));
+    const Site node_site = node.site;
     graph_.nodes.push_back(std::move(node));
-    // Who keeps one of them for a gradient finds the write.
+    // A gradient for which one of them is saved detects the write.
     for (const Tensor& t : held) {
       bump_version(t);
       if (t.header()->storage->is_watched.load(std::memory_order_relaxed))
-        detail::note_write(t, op, call.site);
+        detail::note_write(t, op, node_site);
     }
   }
 
-  // contiguous and reshape, which give a view or a copy.
+  // contiguous and reshape, which return a view or a copy.
   void record_parts(const Op& op, BoxedCall& call) {
     call.redispatch(op);
     const auto memory = [&](const Value& value) {
@@ -132,7 +173,7 @@ class Recorder final : public autograd::LeafWatch {
         if (view.is_same(tensor)) {
           ++mine;
         } else if (refs(view) == 1) {
-          --views;  // nobody but this has it
+          --views;  // only the recorder refers to it
         }
       }
     }
@@ -142,18 +183,19 @@ class Recorder final : public autograd::LeafWatch {
     const auto found = ids_.find(tensor.header());
     const bool is_inside =
         found != ids_.end() ? graph_[found->second].origin == GraphValue::Origin::Node : !tensor.has_data();
-    PEL_CHECK(is_inside, CaptureError,
-              "the captured function {} {}, which is not its own: that would happen once, and not at each "
-              "call; do it before",
-              what, describe(tensor));
+    PEL_CHECK(
+        is_inside, CaptureError,
+        "the captured function {} {}, which it did not create: that would happen once, not at each call; "
+        "do it before the call",
+        what, describe(tensor));
   }
 
   std::optional<Captured> finish(const std::vector<Tensor>& outputs) {
     for (std::size_t i = 0; i < fakes_.size(); ++i) {
       PEL_CHECK(
           gradient_kind(fakes_[i]) == guards_.inputs[i].gradient, CaptureError,
-          "a value with a gradient is written into input {}: it would be lost behind the function; write "
-          "what detach() gives, or inside NoGrad",
+          "a value with a gradient is written into input {}: the gradient would be lost when the function "
+          "returns; write the result of detach(), or write inside NoGrad",
           i);
     }
     for (const Tensor& output : outputs) {
@@ -161,10 +203,11 @@ class Recorder final : public autograd::LeafWatch {
       const bool is_given = output.has_data() || std::ranges::any_of(fakes_, [&](const Tensor& fake) {
                               return fake.is_same(output);
                             });
-      PEL_CHECK(is_given || !has_open_gradient(output), CaptureError,
-                "output {} requires a gradient, which does not flow back into a captured function; call "
-                "backward inside of it, or give what detach() gives, or call it under NoGrad",
-                describe(output));
+      PEL_CHECK(
+          is_given || !has_open_gradient(output), CaptureError,
+          "output {} requires a gradient, which cannot flow back into a captured function; call backward "
+          "inside it, return the result of detach(), or call it under NoGrad",
+          describe(output));
       Tensor given = output;
       graph_.outputs.push_back(known(given));
     }
@@ -173,10 +216,11 @@ class Recorder final : public autograd::LeafWatch {
       if (!leaf.is_outside) continue;
       const bool was_read = leaf.facts.at_begin != LeafGradient::AtBegin::Unread;
       if (leaf.current.defined() && !(was_read && leaf.first.defined() && leaf.current.is_same(leaf.first))) {
-        PEL_CHECK(!leaf.current.requires_grad(), CaptureError,
-                  "the gradient {} of a leaf requires a gradient itself, which does not flow back into a "
-                  "captured function; use grad(), or backward without create_graph",
-                  describe(leaf.current));
+        PEL_CHECK(
+            !leaf.current.requires_grad(), CaptureError,
+            "the gradient {} of a leaf requires a gradient itself, which cannot flow back into a captured "
+            "function; use grad(), or backward without create_graph",
+            describe(leaf.current));
         leaf.facts.at_end = LeafGradient::AtEnd::Set;
         graph_.outputs.push_back(known(leaf.current));
       } else if (!leaf.current.defined() && (!was_read || leaf.first.defined())) {
@@ -192,6 +236,7 @@ class Recorder final : public autograd::LeafWatch {
       }
     }
     if (!graph_.sizes->asks_for_views && tells_copies_from_views()) return std::nullopt;
+    graph_.sizes->source_of = nullptr;
     captured.graph = std::move(graph_);
     captured.guards = std::move(guards_);
     return captured;
@@ -201,17 +246,17 @@ class Recorder final : public autograd::LeafWatch {
   struct Leaf {
     LeafGradient facts;
     autograd::NodePtr node;
-    bool is_outside = true;  // an input or held by the function, not made by it
+    bool is_outside = true;  // an input or captured by reference, not created by the function
     Tensor first, current;
   };
-  // What an op gave that gives a view where strides allow it: storages, and the node behind.
+  // A copy by an op that returns a view if strides allow it: storages, and the first node after it.
   struct LayoutCopy {
     std::uint32_t from, to;
     std::size_t made_before;
   };
   struct Memory {
     std::uint32_t number;
-    std::vector<std::pair<Tensor, ValueId>> views;  // kept, so that no header's address is given twice
+    std::vector<std::pair<Tensor, ValueId>> views;  // held, so that no header's address is reused
   };
 
   Tensor make_input(const Tensor& given, const InputClass& kind, std::uint32_t number,
@@ -226,16 +271,16 @@ class Recorder final : public autograd::LeafWatch {
       graph_.symbols.push_back({SymbolSource::What::Size, number, axis});
     }
     Dim next = 1;
-    std::int64_t place = SymbolicSizes::kGenericSize;
+    std::int64_t generic = SymbolicSizes::kGenericSize;
     const auto& repeated = kind.layout.repeated;
     for (auto axis = kind.layout.order.rbegin(); axis != kind.layout.order.rend(); ++axis) {
       if (kind.layout.is_dense) {
         strides[*axis] = next;
         next *= sizes[*axis];
       } else if (std::find(repeated.begin(), repeated.end(), *axis) == repeated.end()) {
-        strides[*axis] = graph_.sizes->symbol(given.strides()[*axis].value(), place);
+        strides[*axis] = graph_.sizes->symbol(given.strides()[*axis].value(), generic);
         graph_.symbols.push_back({SymbolSource::What::Stride, number, *axis});
-        place *= SymbolicSizes::kGenericSize;
+        generic *= SymbolicSizes::kGenericSize;
       }
     }
     return make_strided(sizes, strides, kind.dtype, kind.device);
@@ -258,13 +303,14 @@ class Recorder final : public autograd::LeafWatch {
     const Tensor given = entry.facts.in(given_).grad;
     entry.facts.at_begin = given.defined() ? LeafGradient::AtBegin::Read : LeafGradient::AtBegin::Undefined;
     if (!given.defined()) return;
-    PEL_CHECK(!given.requires_grad(), CaptureError,
-              "the gradient {} that a leaf has when the function is called requires a gradient itself; clear "
-              "it, or detach it",
-              describe(given));
+    PEL_CHECK(
+        !given.requires_grad(), CaptureError,
+        "the gradient {} that a leaf has when the function is called requires a gradient itself; clear or "
+        "detach it",
+        describe(given));
     const Dims real_sizes = entry.facts.in(given_).info(0).sizes;
     PEL_CHECK(to_string(given.sizes()) == to_string(real_sizes), CaptureError,
-              "the gradient {} of a leaf of sizes {} has other sizes", describe(given),
+              "the gradient {} does not have the sizes {} of its leaf", describe(given),
               to_string(real_sizes));
     entry.first = entry.current = add_input(given, Dims(leaf.info(0).sizes));
   }
@@ -273,7 +319,7 @@ class Recorder final : public autograd::LeafWatch {
     if (!output.requires_grad() || output.is_leaf()) return false;
     return !autograd::current_history(output)->edge.node->is_released();
   }
-  // Whether some result would be another one if a copy that is a view at other sizes were one.
+  // Whether a copy that is a view at other sizes could be told from a view by the results.
   bool tells_copies_from_views() const {
     const std::vector<bool> is_written = written_storages(graph_);
     return std::ranges::any_of(copies_, [&](const LayoutCopy& copy) {
@@ -281,7 +327,7 @@ class Recorder final : public autograd::LeafWatch {
              (is_written[copy.to] && is_changed_under(copy.to, copy.from, copy.made_before));
     });
   }
-  // Whether `written` is written to from node `first` on, and `other` is seen after that.
+  // Whether `written` is written to from node `first` on, and `other` is read after that.
   bool is_changed_under(std::uint32_t written, std::uint32_t other, std::size_t first) const {
     const auto is_of = [&](std::uint32_t storage) {
       return [this, storage](ValueId id) { return graph_[id].storage == storage; };
@@ -297,7 +343,7 @@ class Recorder final : public autograd::LeafWatch {
     });
     return is_seen || (is_changed && (is_callers || std::ranges::any_of(graph_.outputs, is_of(other))));
   }
-  // A composite op that a graph holds as one call has its gradient from its parts.
+  // The gradient of a composite op that is one node of a graph comes from the ops that it calls.
   static bool goes_through_parts(const Op& op, const BoxedCall& call) {
     return op.kind() == OpKind::Composite && is_grad_enabled() &&
            std::ranges::any_of(call.args, [](const Value& arg) {
@@ -320,7 +366,7 @@ class Recorder final : public autograd::LeafWatch {
     return held;
   }
 
-  // A tensor that shows the same elements of the same memory, and was made by no op.
+  // A known tensor that is a view of the same elements of the same memory.
   const std::pair<Tensor, ValueId>* find_view(const Tensor& t) const {
     const auto found = memories_.find(t.header()->storage);
     if (found == memories_.end()) return nullptr;
@@ -333,7 +379,8 @@ class Recorder final : public autograd::LeafWatch {
     }
     return nullptr;
   }
-  // The value of a tensor; one that was not made here is a constant, and its stand-in takes its place.
+  // Returns the value of a tensor. A tensor that was not created here becomes a constant, and `tensor` its
+  // fake.
   ValueId known(Tensor& tensor) {
     if (const auto found = ids_.find(tensor.header()); found != ids_.end()) return found->second;
     if (const auto* view = find_view(tensor)) {
@@ -342,7 +389,7 @@ class Recorder final : public autograd::LeafWatch {
       memories_.at(tensor.header()->storage).views.emplace_back(tensor, id);
       return id;
     }
-    PEL_CHECK(tensor.has_data(), CaptureError, "{} is of another capture", describe(tensor));
+    PEL_CHECK(tensor.has_data(), CaptureError, "{} belongs to another capture", describe(tensor));
     graph_.constants.push_back(tensor);
     const Tensor real = tensor;
     Memory& memory = memory_of(real);
@@ -351,13 +398,14 @@ class Recorder final : public autograd::LeafWatch {
     const ValueId id = add(tensor, GraphValue::Origin::Constant);
     ids_.emplace(real.header(), id);
     memories_.at(real.header()->storage).views.emplace_back(real, id);
-    stand_ins_.emplace(id.number, tensor);
+    fake_constants_.emplace(id.number, tensor);
     graph_.constant_values.push_back(id);
     return id;
   }
   ValueId take(Tensor& tensor) {
     const ValueId id = known(tensor);
-    if (const auto found = stand_ins_.find(id.number); found != stand_ins_.end()) tensor = found->second;
+    if (const auto found = fake_constants_.find(id.number); found != fake_constants_.end())
+      tensor = found->second;
     return id;
   }
   ValueId find(const Tensor& tensor) const { return ids_.at(tensor.header()); }
@@ -410,7 +458,7 @@ class Recorder final : public autograd::LeafWatch {
           if constexpr (std::is_constructible_v<GraphArg, decltype(v)>) {
             return GraphArg(v);
           } else {
-            throw InternalError("a tensor is no plain argument");
+            throw InternalError("a tensor is not a plain argument");
           }
         },
         value);
@@ -418,10 +466,10 @@ class Recorder final : public autograd::LeafWatch {
 
   Graph graph_;
   Guards guards_;
-  std::vector<Tensor> given_, fakes_;  // inputs, and gradients behind them: as given, and without data
+  std::vector<Tensor> given_, fakes_;  // inputs, then gradients: the caller's, and those without data
   bool is_inside_ = false;
   std::unordered_map<const detail::TensorHeader*, ValueId> ids_;
-  std::unordered_map<std::uint32_t, Tensor> stand_ins_;  // of constants
+  std::unordered_map<std::uint32_t, Tensor> fake_constants_;  // of constants
   std::unordered_map<const detail::StorageHeader*, Memory> memories_;
   std::uint32_t memory_count_ = 0;
   std::vector<LayoutCopy> copies_;
@@ -440,7 +488,7 @@ void handle_layout(const Op& op, BoxedCall& call) { recorder->record_parts(op, c
 
 struct RecorderScope {
   explicit RecorderScope(Recorder& current) {
-    PEL_CHECK(recorder == nullptr, CaptureError, "a capture is under way on this thread already");
+    PEL_CHECK(recorder == nullptr, CaptureError, "this thread is already capturing a function");
     recorder = &current;
     autograd::thread_leaf_watch() = &current;
   }
@@ -462,14 +510,14 @@ void register_capture() {
   Registry::set_handler(op<"reshape">(), Key::Capture, handle_layout);
 }
 
-// None: what it computes depends on which copies are views, and nobody has asked.
+// Returns none if the result depends on which copies are views, and `asks_for_views` is false.
 static std::optional<Captured> capture_once(const TensorFunction& f, ArrayView<Tensor> inputs,
                                             bool asks_for_views) {
   Recorder current;
   current.sizes().asks_for_views = asks_for_views;
   const RecorderScope scope(current);
   const DimContextScope dims(current.sizes());
-  const KeyScope on(Key::Capture, Key::Profile);  // what is recorded of a call is its run
+  const KeyScope on(Key::Capture, Key::Profile);  // a profile records runs, not captures
   const NewDataScope without_data(NewData::None);
   const autograd::SeparateCasts casts;
   std::vector<Tensor> fakes;

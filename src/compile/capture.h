@@ -1,4 +1,4 @@
-// Runs a function once with tensors that have symbolic sizes and no data, and keeps the ops that it calls.
+// Runs a function once with tensors that have symbolic sizes and no data, and records the ops that it calls.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,11 @@ struct Captured {
   LeafGradients gradients;
 };
 
-// `inputs` say ranks, dtypes, layouts and the answers to what is compared; their data is not read. Tensors
-// that the function holds itself become constants, read again at each run. What it computes on the host is
-// frozen. A CaptureError names the call that a graph cannot hold. Gradients of leaves that it reads are
-// inputs behind its own, those that it leaves behind are outputs; it changes none while it is captured.
+// `inputs` determine ranks, dtypes, layouts and the results of comparisons; their data is not read. Tensors
+// that the function captures by reference become constants, read again at each run. Host code is not run
+// again. A CaptureError names a call that cannot be part of a graph. Gradients of leaves that the function
+// reads are inputs after its own, and gradients that it sets are outputs; the capture itself changes no
+// gradient.
 Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs);
 
 bool is_capturing();  // on this thread

@@ -40,8 +40,8 @@ CompileExplanation CompiledTensors::explain() const {
 CompileExplanation CompiledTensors::explain(ArrayView<Tensor> inputs) const {
   const std::shared_ptr<const compiler::Plan> plan = function_->plan_for(inputs);
   const std::shared_ptr<const compiler::CompiledGraph> compiled = function_->graph_for(inputs);
-  const auto symbols = compiled->guards.match(compiled->graph, inputs);
-  PEL_CHECK(symbols, InternalError, "a graph fits the inputs that it was found for");
+  const auto symbols = compiled->guards.match(compiled->graph, compiled->gradients.after(inputs));
+  PEL_CHECK(symbols, InternalError, "the graph that was found for these inputs does not accept them");
   return {{compiler::explain(*compiled, *plan, *symbols)}};
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "base/environment.h"
-#include "base/source_location.h"
 #include "compile/fused_kernels.h"
 #include "compile/pipeline.h"
 #include "profile/recorder.h"
@@ -60,13 +59,6 @@ bool has_signature(ArrayView<Tensor> inputs, const std::vector<std::int64_t>& wo
     next += 2 * std::size_t{header.rank};
   }
   return next == end;
-}
-
-std::vector<Tensor> with_gradients(const LeafGradients& gradients, ArrayView<Tensor> inputs) {
-  std::vector<Tensor> all = inputs.vec();
-  const std::vector<Tensor> read = gradients.read(inputs);
-  all.insert(all.end(), read.begin(), read.end());
-  return all;
 }
 
 }  // namespace
@@ -125,8 +117,7 @@ std::shared_ptr<const CompiledGraph> CompiledFunction::compile_for(ArrayView<Ten
   if (logs) log_line("recompiles", fmt::format("captured:\n{}", to_string(made->graph)));
   if (log_wants("guards")) {
     for (const SizeGuard& guard : made->graph.sizes->guards())
-      log_line("guards",
-               fmt::format("{}, which {} asked", made->graph.sizes->text(guard), short_location(guard.site)));
+      log_line("guards", fmt::format("{}: {}", made->graph.sizes->text(guard), guard.source));
   }
   return made;
 }
@@ -145,11 +136,12 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
     if (inputs.size() > captured.guards.inputs.size()) return none;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (captured.guards.inputs[i].gradient != gradient_kind(inputs[i])) {
-        if (why != nullptr) *why = fmt::format("input {} requires a gradient otherwise than at capture", i);
+        if (why != nullptr)
+          *why = fmt::format("input {} {}, unlike at capture", i, gradient_words(gradient_kind(inputs[i])));
         return none;
       }
     return captured.gradients.fit(inputs, why)
-               ? captured.guards.match(captured.graph, with_gradients(captured.gradients, inputs), why)
+               ? captured.guards.match(captured.graph, captured.gradients.after(inputs), why)
                : none;
   };
   for (const auto& captured : graphs()) {
@@ -198,7 +190,7 @@ std::vector<Tensor> CompiledFunction::operator()(ArrayView<Tensor> inputs) {
   if (replays_ == Replays::Verified) check_again(*ready->graph, inputs);
   const LeafGradients& gradients = ready->graph->gradients;
   if (gradients.list.empty()) return ready->plan->run(inputs);
-  const std::vector<Tensor> given = with_gradients(gradients, inputs);
+  const std::vector<Tensor> given = gradients.after(inputs);
   gradients.release(inputs);
   std::vector<Tensor> outputs = ready->plan->run(given);
   gradients.store(inputs, outputs);

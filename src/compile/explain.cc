@@ -1,44 +1,14 @@
 #include "compile/explain.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "base/source_location.h"
 
 namespace pel::compiler {
 namespace {
 
 using Explained = CompileExplanation;
-
-std::string place_of(const Site& site) { return site.line() == 0 ? "" : short_location(site); }
-
-std::string words_of(const SymbolSource& source) {
-  return fmt::format("the {} of axis {} of input {}",
-                     source.what == SymbolSource::What::Size ? "size" : "stride", source.axis, source.input);
-}
-
-// f(number) for each symbol of a text of sizes, as "4*s0 + s12", gives what stands in its place.
-template <class F>
-std::string with_symbols(const std::string& text, F&& f) {
-  std::string replaced;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto is_digit = [&](std::size_t at) {
-      return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
-    };
-    const bool begins = text[i] == 's' && is_digit(i + 1);
-    if (!begins) {
-      replaced += text[i++];
-      continue;
-    }
-    std::size_t number = 0;
-    for (++i; is_digit(i); ++i) number = 10 * number + static_cast<std::size_t>(text[i] - '0');
-    replaced += f(number);
-  }
-  return replaced;
-}
 
 class GraphExplanation {
  public:
@@ -53,7 +23,7 @@ class GraphExplanation {
     for (const PlannedKernel& kernel : plan_.planned_kernels()) add_kernel(kernel);
     for (const Decision& d : compiled_.why.decisions) {
       auto& list = d.kind == Decision::Kind::Refused ? made_.not_fused : made_.decisions;
-      list.push_back({d.pass, d.what, d.reason, place_of(d.site)});
+      list.push_back({d.pass, d.what, d.reason, d.site.text()});
     }
     made_.arena_bytes = plan_.arena_bytes();
     made_.result_bytes = plan_.result_bytes();
@@ -65,21 +35,15 @@ class GraphExplanation {
   void add_guards() {
     for (const SizeGuard& guard : graph_.sizes->guards()) {
       const std::string condition = graph_.sizes->text(guard);
-      std::vector<std::size_t>& names = guard_symbols_.emplace_back();
-      std::string words = with_symbols(condition, [&](std::size_t symbol) {
-        names.push_back(symbol);
-        return symbol < made_.symbols.size() ? made_.symbols[symbol].words : fmt::format("s{}", symbol);
-      });
-      constexpr std::pair<std::string_view, std::string_view> kSigns[] = {
-          {" == ", " is "}, {" != ", " is not "}, {" <= ", " is at most "}, {" < ", " is less than "}};
-      for (const auto& [sign, said] : kSigns) {
-        if (const std::size_t at = words.find(sign); at != std::string::npos) {
-          words.replace(at, sign.size(), said);
-          break;
-        }
-      }
-      made_.guards.push_back({condition, words, place_of(guard.site)});
+      guard_symbols_.push_back(symbols_in(condition));
+      made_.guards.push_back({condition, words_of(graph_, guard), guard.source});
     }
+  }
+
+  std::size_t first_gradient() const {
+    const auto is_read = [](const LeafGradient& g) { return g.at_begin == LeafGradient::AtBegin::Read; };
+    return graph_.inputs.size() -
+           static_cast<std::size_t>(std::ranges::count_if(compiled_.gradients.list, is_read));
   }
 
   std::string dim_text(Dim dim) const {
@@ -97,31 +61,28 @@ class GraphExplanation {
     const ValueId id = graph_.inputs[number];
     input.type = type_of(id);
     std::vector<std::string> said;
+    if (number >= first_gradient()) said.emplace_back("the gradient of a leaf before the call");
     for (std::size_t axis = 0; axis < graph_[id].sizes.size(); ++axis) {
       Explained::Axis& a = input.axes.emplace_back();
       a.size = dim_text(graph_[id].sizes[axis]);
-      with_symbols(a.size, [&](std::size_t symbol) {
+      for (const std::size_t symbol : symbols_in(a.size)) {
         for (std::size_t g = 0; g < guard_symbols_.size(); ++g)
           if (std::ranges::find(guard_symbols_[g], symbol) != guard_symbols_[g].end()) a.guards.push_back(g);
-        return "";
-      });
+      }
       if (a.guards.empty()) {
         said.push_back(fmt::format("axis {} may have any size", axis));
         continue;
       }
-      std::vector<std::string> asked;
-      for (const std::size_t g : a.guards) {
-        const Explained::Guard& guard = made_.guards[g];
-        asked.push_back(guard.place.empty() ? guard.condition
-                                            : fmt::format("{} (asked by {})", guard.condition, guard.place));
-      }
-      said.push_back(fmt::format("axis {}, {}, must keep {}", axis, a.size, fmt::join(asked, " and ")));
+      std::vector<std::string> conditions;
+      for (const std::size_t g : a.guards) conditions.push_back(made_.guards[g].condition);
+      said.push_back(
+          fmt::format("axis {}, {}, must satisfy {}", axis, a.size, fmt::join(conditions, " and ")));
     }
     const InputClass& kind = compiled_.guards.inputs[number];
-    if (kind.same_as) said.push_back(fmt::format("it must be the tensor that input {} is", *kind.same_as));
+    if (kind.same_as) said.push_back(fmt::format("it must be the same tensor as input {}", *kind.same_as));
     said.push_back(kind.layout.is_dense ? "another dtype, rank, device or order of strides compiles again"
                                         : "another dtype, rank, device or order of strides compiles again, "
-                                          "and so does one without gaps");
+                                          "and so does a dense tensor");
     input.forecast = fmt::format("{}", fmt::join(said, "; "));
   }
 
@@ -131,7 +92,7 @@ class GraphExplanation {
     for (const GraphArg& result : node.results) results.push_back(to_string(result, *graph_.sizes));
     return {fmt::format("{}{}{}({})", fmt::join(results, ", "), results.empty() ? "" : " = ", node.label(),
                         fmt::join(args, ", ")),
-            place_of(node.site)};
+            node.site.text()};
   }
 
   Explained::Value value_of(ValueId id) const {

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "pellucid/api.h"
+#include "base/call_stack.h"
 
 namespace pel::compiler {
 
 struct Decision {
   std::string pass, what, reason;
-  Site site{};  // of the call that it is about
+  UserCall site{};  // the call that it is about
   // Refused: two calls that could have been one kernel are not.
   enum class Kind : bool { Done, Refused } kind = Kind::Done;
 };

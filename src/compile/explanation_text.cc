@@ -37,7 +37,9 @@ std::string in_columns(std::size_t indent, std::string_view text) {
   return lines + '\n';
 }
 
-std::string at_place(const std::string& place) { return place.empty() ? "" : fmt::format(" ({})", place); }
+std::string at_location(const std::string& location) {
+  return location.empty() ? "" : fmt::format(" ({})", location);
+}
 
 std::string kernels_text(const Explained::Graph& graph) {
   constexpr std::size_t kNumbers = 11;
@@ -54,7 +56,8 @@ std::string kernels_text(const Explained::Graph& graph) {
     const Explained::Kernel& kernel = graph.kernels[i];
     text += row(fmt::format("{}. {}", i + 1, kernel.name), readable_bytes(kernel.bytes_read),
                 readable_bytes(kernel.bytes_written));
-    for (const Explained::Call& call : kernel.calls) text += in_columns(6, call.text + at_place(call.place));
+    for (const Explained::Call& call : kernel.calls)
+      text += in_columns(6, call.text + at_location(call.location));
     for (const Explained::Value& value : kernel.saved) {
       text += in_columns(6, fmt::format("not written: {}, {}: {} bytes, {}", value.name, value.type,
                                         value.formula, readable_bytes(value.bytes)));
@@ -73,7 +76,7 @@ std::string decisions_text(const char* title, const std::vector<Explained::Decis
   if (list.empty()) return "";
   std::string text = fmt::format("\n  {}\n", title);
   for (const Explained::Decision& d : list)
-    text += in_columns(4, fmt::format("{}: {}: {}{}", d.pass, d.what, d.reason, at_place(d.place)));
+    text += in_columns(4, fmt::format("{}: {}: {}{}", d.pass, d.what, d.reason, at_location(d.location)));
   return text;
 }
 
@@ -87,7 +90,7 @@ std::string graph_text(const Explained::Graph& graph) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
     text += in_columns(4, fmt::format("input {}: {}", i, graph.inputs[i].forecast));
   for (const Explained::Guard& guard : graph.guards)
-    text += in_columns(4, fmt::format("where {}{}", guard.words, at_place(guard.place)));
+    text += in_columns(4, fmt::format("{}: {}", guard.words, guard.source));
   text += "\n" + kernels_text(graph);
   text += fmt::format("\n  memory: {} at the peak, {} of it for results\n", readable_bytes(graph.peak_bytes),
                       readable_bytes(graph.result_bytes));
@@ -100,7 +103,7 @@ void write_decisions(JsonWriter& json, std::string_view key, const std::vector<E
   json.key(key).begin_array();
   for (const Explained::Decision& d : list) {
     json.begin_object().field("pass", d.pass).field("what", d.what).field("reason", d.reason);
-    json.field("place", d.place).end_object();
+    json.field("location", d.location).end_object();
   }
   json.end_array();
 }
@@ -111,7 +114,7 @@ void write_kernel(JsonWriter& json, const Explained::Kernel& kernel) {
   json.field("reason", kernel.reason);
   json.key("calls").begin_array();
   for (const Explained::Call& call : kernel.calls)
-    json.begin_object().field("text", call.text).field("place", call.place).end_object();
+    json.begin_object().field("text", call.text).field("location", call.location).end_object();
   json.end_array().key("saved").begin_array();
   for (const Explained::Value& value : kernel.saved) {
     json.begin_object().field("name", value.name).field("type", value.type);
@@ -139,7 +142,7 @@ void write_graph(JsonWriter& json, const Explained::Graph& graph) {
   json.end_array().key("guards").begin_array();
   for (const Explained::Guard& guard : graph.guards) {
     json.begin_object().field("condition", guard.condition).field("words", guard.words);
-    json.field("place", guard.place).end_object();
+    json.field("source", guard.source).end_object();
   }
   json.end_array().key("kernels").begin_array();
   for (const Explained::Kernel& kernel : graph.kernels) write_kernel(json, kernel);

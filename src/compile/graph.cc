@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
-#include "base/source_location.h"
 #include "dispatch/record.h"
 #include "tensor/layout.h"
 
@@ -230,7 +229,7 @@ std::string node_text(const Graph& graph, const GraphNode& node, const std::stri
     for (const GraphNode& inner : node.body) lines += node_text(graph, inner, indent + "  ");
     return lines + indent + "}\n";
   }
-  if (node.site.line() != 0) lines += "  # " + short_location(node.site);
+  if (const std::string at = node.site.text(); !at.empty()) lines += "  # " + at;
   return lines + '\n';
 }
 
@@ -242,7 +241,8 @@ std::string to_string(const Graph& graph) {
   for (const ValueId id : graph.inputs) inputs.push_back(text(id) + ": " + type_text(graph[id], texts));
   std::string lines = fmt::format("graph({}) {{\n", fmt::join(inputs, ", "));
   for (const SizeGuard& guard : graph.sizes->guards())
-    lines += fmt::format("  guard {}\n", graph.sizes->text(guard));
+    lines += fmt::format("  guard {}{}{}\n", graph.sizes->text(guard), guard.source.empty() ? "" : "  # ",
+                         guard.source);
   for (const ValueId id : graph.constant_values)
     lines += fmt::format("  {} = constant : {}\n", text(id), type_text(graph[id], texts));
   for (const GraphNode& node : graph.nodes) lines += node_text(graph, node, "  ");

@@ -10,6 +10,7 @@
 
 #include "pellucid/extend/op.h"
 
+#include "base/call_stack.h"
 #include "ir/symbolic_sizes.h"
 
 namespace pel::compiler {
@@ -50,7 +51,7 @@ struct GraphNode {
   const Op* op = nullptr;
   std::vector<GraphArg> args;
   std::vector<GraphArg> results;  // values and lists of them
-  Site site{};
+  UserCall site{};
   NodeKind kind = NodeKind::Call;
 
   // A fused node has no op but a name, and the calls that it computes. Its arguments and results are values;
@@ -99,10 +100,10 @@ std::string to_string(const GraphArg& arg, const SymbolicSizes& sizes);
 void verify(const Graph& graph);
 
 // graph(%0: f32[s0, s1]) {
-//   guard s0 == s1
-//   %2 = t(%1) : f32[8, 4] strides [1, 8]  # model.cc:12
-//   %4 = poi_fused_add_relu_0(%2) : f32[8, 4] {
-//     %3 = add(%2, 1) : f32[8, 4]  # model.cc:13
+//   guard s1 == 4  # weight of linear at model.cc:12
+//   %2 = t(%1) : f32[4, 8] strides [1, 4]  # model.cc:12 linear > t
+//   %4 = poi_fused_add_relu_0(%2) : f32[4, 8] {
+//     %3 = add(%2, 1) : f32[4, 8]  # model.cc:13
 //     …
 //   }
 //   return %3

@@ -68,7 +68,15 @@ void GraphRun::call(const GraphNode& node) {
   }
   // The capture has recorded what these keys do.
   const KeyScope captured({}, KeySet(Key::Autograd) | Key::Autocast);
-  std::vector<Value> results = call_boxed(*node.op, arguments(node), node.site);
+  std::vector<Value> results;
+  try {
+    results = call_boxed(*node.op, arguments(node), node.site);
+  } catch (Error& error) {
+    // The calls around it, which are not made again.
+    if (const std::size_t end = node.site.path.rfind(" > "); end != std::string::npos)
+      error.leave_call(std::string_view(node.site.path).substr(0, end), node.site);
+    throw;
+  }
   PEL_CHECK(results.size() == node.results.size(), InternalError, "{} returns as many results as at capture",
             node.op->name());
   for (std::size_t i = 0; i < results.size(); ++i) store(node.results[i], results[i], *node.op);

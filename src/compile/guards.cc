@@ -1,9 +1,11 @@
 #include "compile/guards.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/sort_stably.h"
 #include "tensor/make.h"
@@ -76,7 +78,70 @@ std::optional<std::vector<std::uint32_t>> dense_order(const Tensor& tensor) {
   return std::nullopt;
 }
 
+// Replaces each symbol of a text of sizes, as "4*s0 + s12", by f(number).
+template <class F>
+std::string with_symbols(const std::string& text, F&& f) {
+  std::string replaced;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto is_digit = [&](std::size_t at) {
+      return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+    };
+    const bool begins = text[i] == 's' && is_digit(i + 1);
+    if (!begins) {
+      replaced += text[i++];
+      continue;
+    }
+    std::size_t number = 0;
+    for (++i; is_digit(i); ++i) number = 10 * number + static_cast<std::size_t>(text[i] - '0');
+    replaced += f(number);
+  }
+  return replaced;
+}
+
 }  // namespace
+
+std::vector<std::size_t> symbols_in(const std::string& text) {
+  std::vector<std::size_t> symbols;
+  with_symbols(text, [&](std::size_t symbol) {
+    symbols.push_back(symbol);
+    return "";
+  });
+  return symbols;
+}
+
+std::string words_of(const SymbolSource& source) {
+  return fmt::format("{}axis {} of input {}", source.what == SymbolSource::What::Size ? "" : "the stride of ",
+                     source.axis, source.input);
+}
+
+std::string words_of(const Graph& graph, const SizeGuard& guard) {
+  const auto words = [&](Dim dim) {
+    return with_symbols(graph.sizes->text(dim), [&](std::size_t symbol) {
+      return symbol < graph.symbols.size() ? words_of(graph.symbols[symbol]) : fmt::format("s{}", symbol);
+    });
+  };
+  Dim left = guard.left, right = guard.right;
+  using Relation = detail::DimRelation;
+  // A number comes last: "axis 0 must be at least 3", not "3 must be at most axis 0".
+  const bool is_swapped = !left.is_symbolic();
+  if (is_swapped) std::swap(left, right);
+  std::string_view must;
+  switch (guard.relation) {
+    case Relation::Eq:
+      must = right.is_symbolic() ? "equal" : "be";
+      break;
+    case Relation::Ne:
+      must = right.is_symbolic() ? "differ from" : "not be";
+      break;
+    case Relation::Lt:
+      must = is_swapped ? "be greater than" : "be less than";
+      break;
+    case Relation::Le:
+      must = is_swapped ? "be at least" : "be at most";
+      break;
+  }
+  return fmt::format("{} must {} {}", words(left), must, words(right));
+}
 
 InputLayout layout_of(const Tensor& tensor) {
   if (const auto order = dense_order(tensor)) return {*order, true, {}};
@@ -122,20 +187,20 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
     for (std::size_t j = 0; j < i; ++j) {
       const bool is_same = t.is_same(given[j]), was_same = wanted.same_as == j;
       if (is_same != was_same && !(is_same && wanted.same_as))
-        return fail(
-            [&] { return fmt::format("inputs {} and {} are {}one tensor", j, i, is_same ? "" : "not "); });
+        return fail([&] {
+          return fmt::format("inputs {} and {} are {}the same tensor", j, i, is_same ? "" : "not ");
+        });
       if (!is_same && t.shares_storage(given[j]))
-        return fail([&] { return fmt::format("inputs {} and {} are views of one memory", j, i); });
+        return fail([&] { return fmt::format("inputs {} and {} share memory", j, i); });
     }
     if (gradient_kind(t) != wanted.gradient)
-      return fail([&] {
-        return fmt::format("input {} requires a gradient otherwise than at capture, or has it from elsewhere",
-                           i);
-      });
+      return fail(
+          [&] { return fmt::format("input {} {}, unlike at capture", i, gradient_words(gradient_kind(t))); });
     if (!fits_layout(t, wanted.layout))
       return fail([&] {
-        return fmt::format("input {} has sizes {} and strides {}, another layout than captured", i,
-                           to_string(t.sizes()), to_string(t.strides()));
+        return fmt::format(
+            "input {} has sizes {} and strides {}, a layout that differs from the captured one", i,
+            to_string(t.sizes()), to_string(t.strides()));
       });
   }
   std::vector<std::int64_t> symbols;
@@ -145,7 +210,7 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
     symbols.push_back(
         (source.what == SymbolSource::What::Size ? t.sizes() : t.strides())[source.axis].value());
   }
-  // A gradient has the sizes of its leaf, which are no symbols of its own.
+  // A gradient has the sizes of its leaf, which are not symbols of its own.
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const GraphValue& value = graph[graph.inputs[i]];
     for (std::size_t axis = 0; axis < value.sizes.size(); ++axis) {
@@ -154,11 +219,12 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
                                       : value.sizes[axis].value();
       if (given[i].sizes()[axis].value() != wanted)
         return fail([&] {
-          return fmt::format("gradient {} has sizes {}, other than its leaf", i, to_string(given[i].sizes()));
+          return fmt::format("input {}, a gradient, has sizes {}, and its leaf has others", i,
+                             to_string(given[i].sizes()));
         });
     }
   }
-  // A guard that divides by a size does not hold where that size is 0.
+  // A guard that divides by a size does not hold if that size is 0.
   const auto is_met = [&](const SizeGuard& guard) {
     try {
       return holds(guard.relation, graph.sizes->evaluate(guard.left, symbols),
@@ -170,8 +236,11 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
   for (const SizeGuard& guard : graph.sizes->guards()) {
     if (!is_met(guard))
       return fail([&] {
-        return fmt::format("{} does not hold, which {}:{} asked", graph.sizes->text(guard),
-                           guard.site.file_name(), guard.site.line());
+        std::vector<std::string> values;
+        for (const std::size_t symbol : symbols_in(graph.sizes->text(guard)))
+          values.push_back(fmt::format("s{} is {}", symbol, symbols[symbol]));
+        return fmt::format("{}: {} ({}, and {})", words_of(graph, guard), guard.source,
+                           graph.sizes->text(guard), fmt::join(values, ", "));
       });
   }
   return symbols;

@@ -1,5 +1,5 @@
 // What a captured graph is specialised on, and whether a call fits it: ranks, dtypes, devices, layouts,
-// inputs that are one tensor, and what was compared. Never a size.
+// inputs that are the same tensor, and comparisons of sizes. Never a size itself.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace pel::compiler {
 
-// How an input lies in memory. Strides of axes of size 1 choose between orders, where they are those of a
-// dense tensor; else they say nothing.
+// The layout of an input in memory. Strides of axes of size 1 decide between several orders if they are those
+// of a dense tensor; otherwise they are ignored.
 struct InputLayout {
   std::vector<std::uint32_t> order;     // axes from the longest stride to the shortest
-  bool is_dense = false;                // in that order, without a gap; else every stride is a symbol
-  std::vector<std::uint32_t> repeated;  // axes of stride 0, which is no symbol
+  bool is_dense = false;                // in that order, without gaps; otherwise every stride is a symbol
+  std::vector<std::uint32_t> repeated;  // axes of stride 0, which is not a symbol
   bool operator==(const InputLayout&) const = default;
 };
 InputLayout layout_of(const Tensor& tensor);
@@ -31,11 +31,16 @@ struct InputClass {
   InputGradient gradient = InputGradient::None;
 };
 
-struct Guards {
-  std::vector<InputClass> inputs;  // and behind them gradients that the graph reads
+std::vector<std::size_t> symbols_in(const std::string& text);  // of "4*s0 + s12": 0 and 12
+std::string words_of(const SymbolSource& source);              // "axis 1 of input 0"
+// "axis 1 of input 0 must be 512"
+std::string words_of(const Graph& graph, const SizeGuard& guard);
 
-  // The values of the graph's symbols for this call, or none and, where asked for, the guard that fails in
-  // words.
+struct Guards {
+  std::vector<InputClass> inputs;  // followed by the gradients that the graph reads
+
+  // Returns the values of the graph's symbols for this call. If a guard fails, returns none, and says which
+  // one in `reason`.
   std::optional<std::vector<std::int64_t>> match(const Graph& graph, ArrayView<Tensor> inputs,
                                                  std::string* reason = nullptr) const;
 };

@@ -10,7 +10,7 @@
 namespace pel::compiler {
 namespace {
 
-// The leaf that a tensor is; null: none.
+// The node of a leaf; null if the tensor is not one.
 const autograd::Node* leaf_of(const Tensor& t) {
   if (!t.requires_grad()) return nullptr;
   const autograd::Node* const node = autograd::current_history(t)->edge.node.get();
@@ -24,6 +24,18 @@ InputGradient gradient_kind(const Tensor& input) {
   return input.is_leaf() ? InputGradient::Leaf : InputGradient::Inner;
 }
 
+std::string_view gradient_words(InputGradient kind) {
+  switch (kind) {
+    case InputGradient::None:
+      return "requires no gradient";
+    case InputGradient::Leaf:
+      return "is a leaf that requires a gradient";
+    case InputGradient::Inner:
+      break;
+  }
+  return "has a gradient history";
+}
+
 autograd::LeafNode& LeafGradient::in(ArrayView<Tensor> inputs) const {
   return static_cast<autograd::LeafNode&>(leaf ? *leaf : *autograd::history_of(inputs[input])->edge.node);
 }
@@ -32,8 +44,9 @@ bool LeafGradients::fit(ArrayView<Tensor> inputs, std::string* reason) const {
   for (const auto& [tensor, leaf] : held) {
     if (leaf_of(tensor) == leaf) continue;
     if (reason != nullptr)
-      *reason = fmt::format("{}, which the function holds, requires {} gradient, unlike at capture",
-                            describe(tensor), leaf == nullptr ? "a" : "no or another");
+      *reason =
+          fmt::format("{}, which the function captures by reference, {}, unlike at capture", describe(tensor),
+                      leaf == nullptr ? "requires a gradient" : "is not the leaf that it was");
     return false;
   }
   for (const LeafGradient& each : list) {
@@ -54,6 +67,13 @@ std::vector<Tensor> LeafGradients::read(ArrayView<Tensor> inputs) const {
   for (const LeafGradient& each : list)
     if (each.at_begin == LeafGradient::AtBegin::Read) found.push_back(each.in(inputs).grad);
   return found;
+}
+
+std::vector<Tensor> LeafGradients::after(ArrayView<Tensor> inputs) const {
+  std::vector<Tensor> all = inputs.vec();
+  const std::vector<Tensor> gradients = read(inputs);
+  all.insert(all.end(), gradients.begin(), gradients.end());
+  return all;
 }
 
 void LeafGradients::release(ArrayView<Tensor> inputs) const {

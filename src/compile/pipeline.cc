@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/environment.h"
-#include "base/source_location.h"
 #include "compile/passes/fold_constants.h"
 #include "compile/passes/fuse_pointwise.h"
 #include "compile/passes/fuse_rows.h"
@@ -46,7 +45,7 @@ std::string Explanation::text() const {
   std::string lines;
   for (const Decision& d : decisions) {
     lines += fmt::format("{}: {}: {}", d.pass, d.what, d.reason);
-    if (d.site.line() != 0) lines += "  # " + short_location(d.site);
+    if (const std::string at = d.site.text(); !at.empty()) lines += "  # " + at;
     lines += '\n';
   }
   return lines;

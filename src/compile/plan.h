@@ -45,7 +45,11 @@ class Plan {
   void check_inputs(ArrayView<Tensor> inputs) const;
   void draw(std::vector<PelScalar>& numbers) const;
   Tensor allocate(std::uint32_t buffer) const;
-  void run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) const;
+  // `step` is the number of the step under way, for the error if one is thrown.
+  void run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
+                 std::size_t& step) const;
+  static constexpr std::size_t kBeforeSteps = ~std::size_t{0};
+  const UserCall* call_of(std::size_t step) const;
   void add_views(ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) const;
 
   PlanSteps plan_;

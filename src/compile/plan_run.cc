@@ -7,6 +7,20 @@
 #include "tensor/make.h"
 
 namespace pel::compiler {
+namespace {
+
+// Adds the path and the line of a captured call to errors of `f`.
+template <class F>
+void in_call(const UserCall& call, F&& f) {
+  try {
+    f();
+  } catch (Error& error) {
+    error.leave_call(call.path, call);
+    throw;
+  }
+}
+
+}  // namespace
 
 std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
   check_inputs(inputs);
@@ -16,33 +30,57 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
     draw(drawn);
   }
   std::vector<Tensor> outputs(plan_.outputs.size());
-  run_steps(drawn.empty() ? plan_.numbers.data() : drawn.data(), inputs, outputs);
-  for (const std::uint32_t input : plan_.written_inputs) bump_version(inputs[input]);
+  std::size_t step = kBeforeSteps;
+  try {
+    run_steps(drawn.empty() ? plan_.numbers.data() : drawn.data(), inputs, outputs, step);
+  } catch (Error& error) {
+    if (const UserCall* const call = call_of(step)) error.leave_call(call->path, *call);
+    throw;
+  }
+  for (const WrittenInput& written : plan_.written_inputs) bump_version(inputs[written.number]);
   for (const std::uint32_t constant : plan_.written_constants) bump_version(plan_.constants[constant]);
   add_views(inputs, outputs);
   return outputs;
 }
 
 void Plan::check_inputs(ArrayView<Tensor> inputs) const {
-  for (const std::uint32_t input : plan_.written_inputs)
-    PEL_CHECK(!inputs[input].is_read_only(), AliasError,
-              "input {}, {}, is written to and in read-only memory; pass a clone", input,
-              describe(inputs[input]));
-  // A graph does not know that memory of the function and of an input is the same.
+  for (const auto& [number, call, output] : plan_.written_inputs) {
+    in_call(*call, [&] {
+      PEL_CHECK(!inputs[number].is_read_only(), AliasError,
+                "the output {} is in read-only memory; write to a clone", output);
+      // A graph does not know that memory of the function and of an input is the same.
+      PEL_CHECK(!held_memory_.contains(inputs[number].header()->storage), AliasError,
+                "input {}, {}, is written to, and memory that the function holds; pass a clone", number,
+                describe(inputs[number]));
+    });
+  }
   for (std::size_t i = 0; i < inputs.size() && !plan_.written_constants.empty(); ++i)
     PEL_CHECK(!written_memory_.contains(inputs[i].header()->storage), AliasError,
               "input {}, {}, is memory that the function holds and writes to; pass a clone", i,
               describe(inputs[i]));
-  for (const std::uint32_t input : plan_.written_inputs)
-    PEL_CHECK(!held_memory_.contains(inputs[input].header()->storage), AliasError,
-              "input {}, {}, is written to, and memory that the function holds; pass a clone", input,
-              describe(inputs[input]));
   // A plan knows an input from its first element on.
-  for (const std::uint32_t input : plan_.inputs_from_storage)
-    PEL_CHECK(inputs[input].storage_offset() == 0, ValueError,
-              "as_strided has an offset into the storage of input {}, {}, which begins at {} of it; omit the "
-              "offset, or pass a clone",
-              input, describe(inputs[input]), to_string(inputs[input].storage_offset()));
+  for (const auto& [number, call] : plan_.inputs_from_storage) {
+    in_call(*call, [&] {
+      PEL_CHECK(
+          inputs[number].storage_offset() == 0, ValueError,
+          "the offset is into the storage of input {}, {}, which begins at {} of it; omit the offset, or "
+          "pass a clone",
+          number, describe(inputs[number]), to_string(inputs[number].storage_offset()));
+    });
+  }
+}
+
+// The call that an error at a step is about. An arena that does not fit into memory is about the call with
+// the largest value in it.
+const UserCall* Plan::call_of(std::size_t step) const {
+  if (step != kBeforeSteps) return step < plan_.steps.size() ? plan_.steps[step].call : nullptr;
+  const PlanBuffer* largest = nullptr;
+  for (const PlanBuffer& buffer : plan_.buffers) {
+    if (buffer.home == PlanBuffer::Home::Temporary && (largest == nullptr || buffer.bytes > largest->bytes))
+      largest = &buffer;
+  }
+  return largest == nullptr || largest->first >= plan_.steps.size() ? nullptr
+                                                                    : plan_.steps[largest->first].call;
 }
 
 void Plan::draw(std::vector<PelScalar>& numbers) const {
@@ -75,7 +113,8 @@ Tensor Plan::allocate(std::uint32_t buffer) const {
              : make_strided(like.sizes(), like.strides(), like.dtype(), like.device());
 }
 
-void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) const {
+void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
+                     std::size_t& step_under_way) const {
   Tensor arena;
   if (layout_.arena_bytes != 0) arena = make_dense({layout_.arena_bytes}, kU8, plan_.device);
   SmallVector<std::byte*, 32> bases(plan_.buffers.size());
@@ -119,6 +158,7 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
   Stream stream(plan_.device);
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const PlanStep& step = plan_.steps[s];
+    step_under_way = s;
     allocate_for(s);
     for (std::size_t i = step.operand, end = i + step.outputs + step.inputs; i < end; ++i) {
       operands[i] = plan_.operands[i];
@@ -133,6 +173,7 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
     for (; next_free < layout_.frees.size() && layout_.frees[next_free].step == s; ++next_free)
       alone[layout_.frees[next_free].allocation] = Tensor();
   }
+  step_under_way = plan_.steps.size();
   allocate_for(plan_.steps.size());
 }
 

@@ -10,6 +10,7 @@
 #include "compile/effects.h"
 #include "compile/row_calls.h"
 #include "dispatch/op_table.h"
+#include "dispatch/pointwise.h"
 #include "dispatch/rows.h"
 #include "tensor/make.h"
 
@@ -57,6 +58,19 @@ bool is_same_view(const Operand& a, const Operand& b) {
          std::equal(a.strides, a.strides + a.rank, b.strides);
 }
 
+// The call of a fused elementwise loop that may fail: its only division (fuse_pointwise).
+const UserCall& call_that_may_fail(const GraphNode& fused) {
+  for (const GraphNode& inner : fused.body)
+    if (const Pointwise* facts = inner.op->pointwise(); facts != nullptr && facts->divides) return inner.site;
+  return fused.site;
+}
+
+const UserCall& call_with_result(const GraphNode& fused, ValueId id) {
+  for (const GraphNode& inner : fused.body)
+    if (has_value(inner.results, id)) return inner.site;
+  return fused.site;
+}
+
 Device device_of(const Graph& graph) {
   const auto found = std::ranges::find_if(
       graph.values, [](const GraphValue& value) { return value.device.type != DeviceType::Meta; });
@@ -96,22 +110,26 @@ void PlanSteps::add_node(std::uint32_t number, const GraphNode& node, const Comp
     check_window(run.graph(), node, run);
     if (!std::holds_alternative<std::monostate>(node.args[3])) {
       const PlanBuffer& buffer = buffers[buffer_of(run[std::get<ValueId>(node.args[0])])];
-      if (buffer.home == PlanBuffer::Home::Input) inputs_from_storage.push_back(buffer.number);
+      if (buffer.home == PlanBuffer::Home::Input) inputs_from_storage.push_back({buffer.number, &node.site});
     }
   }
   // At other sizes a call may launch another formula than when the loop was compiled: then calls run one by
   // one.
   if (node.is_fused() && call_parts(launches) == loops.parts[next_loop_++])
     return add_fused(number, node, loops, launches, run);
-  for (const RecordedLaunch& launch : launches) {
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const RecordedLaunch& launch = launches[i];
+    // A call that can be fused is one launch.
+    const UserCall& call = node.body.size() == launches.size() ? node.body[i].site : node.site;
     for (const auto* list : {&launch.outputs, &launch.inputs})
       operand_tensors_.insert(operand_tensors_.end(), list->begin(), list->end());
     if (launch.kernel == nullptr) continue;
     add_step({.kernel = *launch.kernel,
               .op_name = zero_ended_name(*launch.op),
-              .site = node.site,
+              .site = call,
               .overwrites = overwrites(launch),
               .node = number,
+              .call = &call,
               .op = launch.op,
               .computation = launch.computation},
              launch.outputs, launch.inputs, launch.numbers);
@@ -126,12 +144,18 @@ void PlanSteps::add_fused(std::uint32_t number, const GraphNode& node, const Com
   const LoopOperands all = node.kind == NodeKind::FusedRows ? row_operands(node, launches, run)
                                                             : elementwise_operands(node, launches, run);
   if (std::ranges::all_of(all.outputs, [](const Tensor& t) { return t.numel().value() == 0; })) return;
+  std::vector<const UserCall*> writers;
+  if (node.kind == NodeKind::FusedElementwise) {
+    for (const GraphArg& result : node.results)
+      writers.push_back(&call_with_result(node, std::get<ValueId>(result)));
+  }
   add_step({.kernel = loops.kernels[loop],
             .op_name = interned(node.name),
             .site = node.site,
             .overwrites = loops.overwrites[loop],
-            .node = number},
-           all.outputs, all.inputs, all.numbers);
+            .node = number,
+            .call = &call_that_may_fail(node)},
+           all.outputs, all.inputs, all.numbers, writers);
 }
 
 std::uint32_t PlanSteps::buffer_of(const Tensor& tensor) {
@@ -152,7 +176,8 @@ std::uint32_t PlanSteps::buffer_of(const Tensor& tensor) {
 }
 
 void PlanSteps::add_step(PlanStep step, ArrayView<Tensor> outputs_of_step, ArrayView<Tensor> inputs_of_step,
-                         const std::vector<PelScalar>& numbers_of_step) {
+                         const std::vector<PelScalar>& numbers_of_step,
+                         const std::vector<const UserCall*>& writers) {
   step.operand = static_cast<std::uint32_t>(operands.size());
   step.outputs = static_cast<std::uint16_t>(outputs_of_step.size());
   step.inputs = static_cast<std::uint16_t>(inputs_of_step.size());
@@ -166,9 +191,11 @@ void PlanSteps::add_step(PlanStep step, ArrayView<Tensor> outputs_of_step, Array
     locations.push_back({buffer, t.storage_offset().value() * size_bytes(t.dtype())});
     return buffer;
   };
-  for (const Tensor& t : outputs_of_step) {
-    const PlanBuffer& buffer = buffers[add(t)];
-    if (buffer.home == PlanBuffer::Home::Input) written_inputs.push_back(buffer.number);
+  for (std::size_t o = 0; o < outputs_of_step.size(); ++o) {
+    const PlanBuffer& buffer = buffers[add(outputs_of_step[o])];
+    if (buffer.home == PlanBuffer::Home::Input)
+      written_inputs.push_back(
+          {buffer.number, writers.empty() ? step.call : writers[o], describe(outputs_of_step[o])});
     if (buffer.home == PlanBuffer::Home::Constant) written_constants.push_back(buffer.number);
   }
   for (const Tensor& t : inputs_of_step) add(t);

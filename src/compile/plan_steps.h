@@ -38,9 +38,10 @@ struct PlanStep {
   std::uint32_t operand = 0, number = 0;  // its first ones
   std::uint16_t outputs = 0, inputs = 0;
   std::uint32_t numbers = 0;
-  std::uint64_t overwrites = 0;  // outputs that may overwrite an input, element by element, a bit each
-  std::uint32_t node = 0;        // of the graph
-  const Op* op = nullptr;        // whose kernel list the kernel is from; null: compiled for the graph
+  std::uint64_t overwrites = 0;    // outputs that may overwrite an input, element by element, a bit each
+  std::uint32_t node = 0;          // of the graph
+  const UserCall* call = nullptr;  // in the graph: errors of the kernel name it
+  const Op* op = nullptr;          // whose kernel list the kernel is from; null: compiled for the graph
   std::optional<Computation> computation{};
   std::optional<std::uint32_t> scratch{};  // a buffer
 };
@@ -51,6 +52,16 @@ struct PlanOutput {
   std::uint32_t buffer = 0;
   bool is_base = false;
   std::size_t same_as = 0;  // the first output that is this tensor
+};
+
+struct WrittenInput {
+  std::uint32_t number;
+  const UserCall* call;  // the first call that writes to it
+  std::string output;    // the tensor that the call writes to: "f32[2]"
+};
+struct InputFromStorage {
+  std::uint32_t number;
+  const UserCall* call;
 };
 
 // A call that draws random numbers: a run calls the op again, over tensors without data, for the numbers of
@@ -74,9 +85,10 @@ class PlanSteps {
   std::vector<PlanOutput> outputs;
   std::vector<RandomDraw> draws;
   std::vector<Tensor> constants;
-  std::vector<std::uint32_t> written_inputs, written_constants;
-  std::vector<std::uint32_t> inputs_from_storage;  // must begin where their storage does
-  Device device;                                   // that the kernels run on
+  std::vector<WrittenInput> written_inputs;
+  std::vector<std::uint32_t> written_constants;
+  std::vector<InputFromStorage> inputs_from_storage;  // must begin where their storage does
+  Device device;                                      // that the kernels run on
 
   static KernelArgs arguments_of(const PlanStep& step, const Operand* operands, const PelScalar* numbers);
   // Operands with the addresses that are known before a run.
@@ -92,8 +104,9 @@ class PlanSteps {
   void add_node(std::uint32_t number, const GraphNode& node, const CompiledLoops& loops, FakeRun& run);
   void add_fused(std::uint32_t number, const GraphNode& node, const CompiledLoops& loops,
                  const std::vector<RecordedLaunch>& launches, FakeRun& run);
+  // `writers` are the calls that write the outputs, if several calls are one step.
   void add_step(PlanStep step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
-                const std::vector<PelScalar>& numbers);
+                const std::vector<PelScalar>& numbers, const std::vector<const UserCall*>& writers = {});
   void add_scratch(PlanStep& step);
   void add_output(const Tensor& like);
   std::uint32_t buffer_of(const Tensor& tensor);

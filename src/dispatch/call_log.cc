@@ -1,11 +1,12 @@
 #include "dispatch/call_log.h"
 
 #include <exception>
-#include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/call_stack.h"
 #include "base/environment.h"
+#include "base/source_location.h"
 #include "dispatch/record.h"
 #include "profile/recorder.h"
 
@@ -43,15 +44,20 @@ CallLog::~CallLog() {
            : op_.kind() == OpKind::Sync     ? "no kernel: reads to the host"
                                             : "no kernel: nothing to write";
   }
-  const std::string_view file = call_.site.file_name();
-  lines_.insert(lines_.begin(),
-                fmt::format("{:{}}{}({}) keys {} -> {}  at {}:{}", "", 2 * depth_, op_.name(), args_, keys,
-                            what, file.substr(file.find_last_of('/') + 1), call_.site.line()));
+  lines_.insert(lines_.begin(), fmt::format("{:{}}{}({}) keys {} -> {}  at {}", "", 2 * depth_, op_.name(),
+                                            args_, keys, what, location()));
   if (outer_) {
     outer_->lines_.insert(outer_->lines_.end(), lines_.begin(), lines_.end());
   } else {
     for (const std::string& line : lines_) log_line("dispatch", line);
   }
+}
+
+std::string CallLog::location() const {
+  const UserCall user = innermost_user_call(call_.site);
+  const std::string line = short_location(call_.site), users_line = user.text();
+  const bool is_users = line == short_location(user.site);
+  return is_users ? users_line : fmt::format("{}, from {}", users_line, line);
 }
 
 void CallLog::add(const Kernel& kernel, const KernelArgs& args) {

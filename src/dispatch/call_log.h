@@ -1,4 +1,5 @@
-// PELLUCID_LOG=dispatch: one line per call with op, arguments, keys visited, kernel, refusals and call site.
+// PELLUCID_LOG=dispatch: one line per call with op, arguments, keys visited, kernel, refusals, the user's
+// line, and the library's line of a call that the library makes.
 #pragma once
 
 #include <string>
@@ -28,6 +29,7 @@ class CallLog {
   static void refusal(const char* name, const char* reason);
 
  private:
+  std::string location() const;
   void add(const Kernel& kernel, const KernelArgs& args);
 
   const Op& op_;

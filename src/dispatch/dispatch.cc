@@ -71,6 +71,7 @@ void detail::dispatch(const Op& op, BoxedCall& call) {
   }
   if (call.keys.bits() & kUndefined) throw_undefined(op, call);
   call.keys = call.keys.without(KeySet(kLayered));
+  const CallScope scope({CallFrame::Kind::Call, op.name(), call.site, &op, &call});
   std::optional<CallLog> log;
   if (call.keys.bits() & kLogged) {
     call.keys = call.keys.without(KeySet(kLogged));

@@ -208,6 +208,7 @@ bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site
     if (relation == DimRelation::Lt) guard = {DimRelation::Le, b, a, site};
     if (relation == DimRelation::Le) guard = {DimRelation::Lt, b, a, site};
   }
+  if (source_of) guard.source = source_of(guard);
   guards_.push_back(guard);
   known_signs_[difference.symbol()] = {.negative = signs.negative && yes.negative == answer,
                                        .zero = signs.zero && yes.zero == answer,

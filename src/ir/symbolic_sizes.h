@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,7 @@ struct SizeGuard {
   detail::DimRelation relation;
   Dim left, right;
   Site site;
+  std::string source{};  // the call that needs it, for people: "weight of linear at model.cc:12"
 };
 
 // Expressions are interned: equal ones have the same id, so Dim::identical finds them. Sums and products of
@@ -41,6 +43,9 @@ class SymbolicSizes final : public DimContext {
   std::int64_t evaluate(Dim dim, const std::vector<std::int64_t>& symbol_values) const;
 
   Dim combine(detail::DimOp op, Dim a, Dim b) override;
+  // Returns the `source` of a new guard. The capture sets it; if unset, sources are empty.
+  std::function<std::string(const SizeGuard& guard)> source_of;
+
   bool compare(detail::DimRelation relation, Dim a, Dim b, const Site& site) override;
   std::int64_t value(Dim a, const Site& site) override;
   std::string text(Dim a) const override;

@@ -4,6 +4,7 @@
 #include "pellucid/nn/modules.h"
 #include "pellucid/ops.h"
 
+#include "base/call_stack.h"
 #include "base/check.h"
 
 namespace pel::nn {
@@ -94,6 +95,13 @@ void Module::take_all(ArrayView<NamedTensor> values, const Take& take) {
   const NoGrad no_grad;
   for (const auto& [slot, value] : pairs) take(*slot, *value);
 }
+
+void ModuleRange::push_name(const Module& module) {
+  const std::string_view path = module.path();
+  // The outermost module has no path of its own: a call to it needs no further name.
+  CallScope::push({CallFrame::Kind::Module, path == "model" ? std::string_view() : path, Site{}});
+}
+void ModuleRange::pop_name() { CallScope::pop(); }
 
 void Module::load(ArrayView<NamedTensor> values, Site site) {
   as_call("load", site, [&] {

@@ -1,8 +1,11 @@
-// Captured functions: the graph, what it is specialised on, and that it computes what the function does.
+// Captured functions: the graph, its guards, and that it computes what the function does.
 #include "compile/capture.h"
 
+#include <algorithm>
+#include <regex>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pellucid/pellucid.h"
@@ -18,14 +21,14 @@ namespace {
 
 using compiler::Captured, compiler::TensorFunction;
 
-// Whether the captured graph gives, for these inputs, the bits that the function gives.
+// Whether the captured graph returns the bits that the function returns, for these inputs.
 ::testing::AssertionResult agrees(const Captured& captured, const TensorFunction& f,
                                   const std::vector<Tensor>& inputs) {
   std::string reason;
   const auto symbols = captured.guards.match(captured.graph, inputs, &reason);
   if (!symbols) return ::testing::AssertionFailure() << "a guard fails: " << reason;
   const std::vector<Tensor> wanted = f(inputs), given = test::replay(captured.graph, inputs, *symbols);
-  if (wanted.size() != given.size()) return ::testing::AssertionFailure() << "another number of outputs";
+  if (wanted.size() != given.size()) return ::testing::AssertionFailure() << "the number of outputs differs";
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!test::equal_bits_and_strides(wanted[i], given[i]))
       return ::testing::AssertionFailure() << "output " << i << " differs:\n" << to_string(captured.graph);
@@ -70,13 +73,91 @@ TEST(Capture, SaysWhichGuardFails) {
     return reason;
   };
   EXPECT_TRUE(agrees(captured, f, {randn({9, 2}), randn({9, 2})}));
-  EXPECT_NE(refusal({randn({3, 4}), randn({1, 4})}).find("does not hold, which"), std::string::npos);
+  EXPECT_EQ(
+      std::regex_replace(refusal({randn({3, 4}), randn({1, 4})}), std::regex(":[0-9]+ "), ":1 "),
+      "axis 0 of input 0 must equal axis 0 of input 1: add at capture_test.cc:1 (s0 == s2, and s0 is 3, s2 "
+      "is 1)");
   EXPECT_EQ(refusal({randn({3, 4}), randn({4})}), "input 1 has rank 1, captured with 2");
   EXPECT_EQ(refusal({randn({3, 4}), randn({3, 4}).to(kF64)}), "input 1 is f64, captured as f32");
   EXPECT_EQ(refusal({randn({3, 4})}), "1 inputs, captured with 2");
-  EXPECT_NE(refusal({randn({3, 4}), randn({4, 3}).t()}).find("another layout"), std::string::npos);
+  EXPECT_NE(refusal({randn({3, 4}), randn({4, 3}).t()}).find("a layout that differs from the captured one"),
+            std::string::npos);
   const Tensor x = randn({3, 4});
-  EXPECT_EQ(refusal({x, x}), "inputs 0 and 1 are one tensor");
+  EXPECT_EQ(refusal({x, x}), "inputs 0 and 1 are the same tensor");
+}
+
+// The first node of an op.
+const compiler::GraphNode& node_of(const compiler::Graph& graph, std::string_view op) {
+  const auto found =
+      std::ranges::find_if(graph.nodes, [&](const compiler::GraphNode& node) { return node.label() == op; });
+  return found == graph.nodes.end() ? graph.nodes.front() : *found;
+}
+
+TEST(Capture, ANodeCitesTheUsersLineAndThePathOfOps) {
+  const Tensor w = randn({8, 4});
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    return std::vector<Tensor>{linear(in[0], w).t().contiguous()};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{randn({3, 4})}}).graph;
+  const std::string cited = fmt::format("capture_test.cc:{}", line.line() + 1);
+  EXPECT_EQ(node_of(graph, "mm").site.text(), cited + " linear > matmul > mm");
+  EXPECT_EQ(node_of(graph, "clone").site.text(), cited + " contiguous > clone");
+  EXPECT_EQ(graph.nodes[0].site.text(), cited + " linear > t");
+  ASSERT_EQ(graph.sizes->guards().size(), 1u);
+  EXPECT_EQ(graph.sizes->guards()[0].source, "weight of linear at " + cited);
+  EXPECT_NE(to_string(graph).find("guard s1 == 4  # weight of linear at " + cited + "\n"), std::string::npos)
+      << to_string(graph);
+  EXPECT_NE(to_string(graph).find("  # " + cited + " linear > matmul > mm\n"), std::string::npos);
+}
+
+TEST(Capture, ACallThatIsTheUsersOwnHasNoPath) {
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    return std::vector<Tensor>{in[0].size(0) == 3 ? relu(in[0]) : in[0]};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{randn({3, 4})}}).graph;
+  const std::string cited = fmt::format("capture_test.cc:{}", line.line() + 1);
+  EXPECT_EQ(graph.nodes[0].site.text(), cited);
+  EXPECT_EQ(graph.sizes->guards()[0].source, cited);
+}
+
+TEST(Capture, ANodeOfAModuleCitesTheUsersLineAndTheModulesPath) {
+  const NoGrad no_grad;
+  const nn::Gpt gpt({.vocabulary = 11, .context = 8, .layers = 1, .heads = 2, .width = 8});
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    return std::vector<Tensor>{gpt(in[0])};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{tensor({{1, 2}})}}).graph;
+  const std::string cited = fmt::format("capture_test.cc:{}", line.line() + 1);
+  for (const compiler::GraphNode& node : graph.nodes)
+    EXPECT_TRUE(node.site.text().starts_with(cited + " Gpt > ")) << node.site.text();
+  EXPECT_EQ(node_of(graph, "gelu").site.text(), cited + " Gpt > gelu, in h.0.mlp");
+  ASSERT_FALSE(graph.sizes->guards().empty());
+  EXPECT_EQ(graph.sizes->guards()[0].source, "Gpt at " + cited);
+}
+
+TEST(Capture, ANodeOfBackwardCitesItsCallAndTheCallThatItIsTheGradientOf) {
+  const Tensor w = randn({4}).requires_grad_();
+  Site line;
+  const TensorFunction f = [&](ArrayView<Tensor> in) {
+    line = Site::current();
+    const Tensor loss = sum(exp(mul(w, in[0])));
+    loss.backward();
+    return std::vector<Tensor>{loss.detach()};
+  };
+  const compiler::Graph graph = compiler::capture(f, {{randn({4})}}).graph;
+  const auto found = std::ranges::find_if(graph.nodes, [](const compiler::GraphNode& node) {
+    return node.site.within.starts_with("gradient of exp");
+  });
+  ASSERT_NE(found, graph.nodes.end()) << to_string(graph);
+  EXPECT_EQ(found->site.text(),
+            fmt::format("capture_test.cc:{} backward > mul, gradient of exp at capture_test.cc:{}",
+                        line.line() + 2, line.line() + 1));
 }
 
 TEST(Capture, ATensorGivenTwiceIsOneValue) {

@@ -36,6 +36,65 @@ TEST(Compile, TheGegluMlpIsFourKernelsWhereItWasFive) {
   expect_kernels(4, [&] { fast(x); });
 }
 
+struct SumOfAll {
+  template <class... T>
+  Tensor operator()(const Tensor& first, const T&... rest) const {
+    Tensor sum = first;
+    ((sum = add(mul(sum, 2), rest)), ...);
+    return sum;
+  }
+};
+template <std::size_t... I>
+void expect_sum_of_all(std::index_sequence<I...>) {
+  const NoGrad no_grad;
+  const std::vector<Tensor> x = {(static_cast<void>(I), randn({5000}))...};
+  const auto fast = compile(SumOfAll());
+  EXPECT_TRUE(test::equal_bits(fast(x[I]...), SumOfAll()(x[I]...)));
+  EXPECT_FALSE(fast.kernels(x[I]...).empty());
+  EXPECT_EQ(fast.explain(x[I]...).graphs.at(0).inputs.size(), sizeof...(I));
+  EXPECT_GT(fast.peak_bytes(x[I]...), 0);
+  EXPECT_EQ(fast.compiles(), 1u);
+}
+
+TEST(Compile, AFunctionMayTakeAnyNumberOfTensors) {
+  expect_sum_of_all(std::make_index_sequence<2>());
+  expect_sum_of_all(std::make_index_sequence<8>());
+  expect_sum_of_all(std::make_index_sequence<9>());
+  expect_sum_of_all(std::make_index_sequence<40>());
+}
+
+TEST(Compile, OneCompiledFunctionServesCallsWithSeveralNumbersOfTensors) {
+  const NoGrad no_grad;
+  const auto fast = compile(SumOfAll());
+  const Tensor a = randn({5000}), b = randn({5000}), c = randn({5000});
+  EXPECT_TRUE(test::equal_bits(fast(a, b), SumOfAll()(a, b)));
+  EXPECT_TRUE(test::equal_bits(fast(a, b, c), SumOfAll()(a, b, c)));
+  EXPECT_EQ(fast.compiles(), 2u);
+}
+
+TEST(Compile, AFunctionMayTakeAListOfTensors) {
+  const NoGrad no_grad;
+  const auto sum_of_all = [](ArrayView<Tensor> list) {
+    Tensor sum = list[0];
+    for (std::size_t i = 1; i < list.size(); ++i) sum = add(sum, list[i]);
+    return sum;
+  };
+  const auto of_vector = [&](const std::vector<Tensor>& list) { return sum_of_all(list); };
+  const auto fast = compile(sum_of_all);
+  const auto fast_of_vector = compile(of_vector);
+  for (const std::size_t count : {std::size_t{2}, std::size_t{9}, std::size_t{40}}) {
+    std::vector<Tensor> x;
+    for (std::size_t i = 0; i < count; ++i) x.push_back(randn({5000}));
+    EXPECT_TRUE(test::equal_bits(fast(x), sum_of_all(x)));
+    EXPECT_TRUE(test::equal_bits(fast(ArrayView<Tensor>(x)), sum_of_all(x)));
+    EXPECT_TRUE(test::equal_bits(fast_of_vector(x), sum_of_all(x)));
+    EXPECT_FALSE(fast.kernels(x).empty());
+    EXPECT_EQ(fast.explain(x).graphs.at(0).inputs.size(), count);
+    EXPECT_GT(fast.peak_bytes(x), 0);
+  }
+  EXPECT_EQ(fast.compiles(), 3u);
+}
+
 TEST(Compile, ALinearHasTheKernelThatItHasWithout) {
   const NoGrad no_grad;
   const nn::Linear linear(256, 512);

@@ -124,7 +124,7 @@ TEST(Plan, AGuardThatDividesByZeroDoesNotHold) {
   const auto captured = compiled.graphs()[0];
   std::string reason;
   EXPECT_FALSE(captured->guards.match(captured->graph, TensorList{randn({6}), zeros({0})}, &reason));
-  EXPECT_NE(reason.find("does not hold"), std::string::npos) << reason;
+  EXPECT_NE(reason.find(" must "), std::string::npos) << reason;
 }
 
 TEST(Plan, SizesOfOneBroadcastInEveryOp) {

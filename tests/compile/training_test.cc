@@ -489,7 +489,7 @@ TEST(Training, ErrorsSayWhatToDo) {
   const auto error_of = [&](const auto& f, const Tensor& in) {
     return capture_error([&] { compile(f)(in); });
   };
-  expect_in(error_of([&](const Tensor& in) { return model(in); }, x), "call backward inside of it");
+  expect_in(error_of([&](const Tensor& in) { return model(in); }, x), "call backward inside it");
   const Tensor inner = (randn({2, 6}).requires_grad_()) * 2;
   expect_in(error_of(
                 [&](const Tensor& in) {
@@ -498,7 +498,7 @@ TEST(Training, ErrorsSayWhatToDo) {
                   return loss;
                 },
                 inner),
-            "flows out of the captured function through its input 0");
+            "flows out of the captured function through input 0");
   expect_in(error_of([&](const Tensor& in) { return in.requires_grad_(); }, x), "asks for a gradient of");
   expect_in(error_of(
                 [&](const Tensor& in) {

@@ -62,6 +62,13 @@ inline KeySet active_keys(std::uint16_t tensor_keys) {
   return KeySet(static_cast<std::uint16_t>(on & ~static_cast<unsigned>(thread_keys.excluded)));
 }
 
+// Whether calls on this thread are put on the call stack (src/base/call_stack.h): a function is captured, or
+// calls are logged.
+inline bool keeps_call_stack() {
+  constexpr unsigned kKept = KeySet(Key::Capture).bits() | kLogged;
+  return (active_keys(0).bits() & kKept) != 0;
+}
+
 }  // namespace detail
 
 // Adds or masks keys for this thread while in scope.

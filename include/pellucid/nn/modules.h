@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "pellucid/extend/keys.h"
 #include "pellucid/generator.h"
 #include "pellucid/named_tensor.h"
 #include "pellucid/ops/pointwise.h"
@@ -80,11 +81,25 @@ class PEL_API Module {
   Training training_ = Training::Yes;
 };
 
-// What a module computes, as a span of a Profile. For the first line of a call operator.
-class ModuleRange : public Range {
+// The forward call of a module: a span of a Profile, and a name in captured graphs and the call log. For the
+// first line of a call operator.
+class PEL_API ModuleRange : public Range {
  public:
   ModuleRange(const Module& module, const Site& site)
-      : Range(ProfileEvent::Kind::Module, is_profiling() ? module.path() : "", site) {}
+      : Range(ProfileEvent::Kind::Module, is_profiling() ? module.path() : "", site),
+        is_named_(detail::keeps_call_stack()) {
+    if (is_named_) [[unlikely]]
+      push_name(module);
+  }
+  ~ModuleRange() {
+    if (is_named_) [[unlikely]]
+      pop_name();
+  }
+
+ private:
+  static void push_name(const Module& module);
+  static void pop_name();
+  bool is_named_;
 };
 
 // Modules of one kind in a row, named by number.

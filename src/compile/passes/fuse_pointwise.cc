@@ -100,6 +100,10 @@ class Fusion {
     return call.facts == nullptr || operations_of(call) <= kMaxRepeatedOperations;
   }
 
+  static bool divides_integers(const ElementwiseCall& call) {
+    return call.facts != nullptr && call.facts->divides && !is_floating(call.computation.dtype);
+  }
+
   // Loops that read one value and do not depend on each other read it once.
   void with_siblings(std::size_t node) {
     const std::vector<std::size_t> members = members_with(node);
@@ -138,6 +142,10 @@ class Fusion {
   std::string try_join(std::size_t a, std::size_t b) {
     const std::vector<std::size_t> joined = groups_.together(a, b);
     if (joined.size() > kMaxCalls) return fmt::format("a loop computes at most {} calls", kMaxCalls);
+    // A loop has one status for all of its calls. Divisions are bound by arithmetic: a pass over memory
+    // between two of them costs little.
+    if (std::ranges::count_if(joined, [&](std::size_t n) { return divides_integers(*calls_[n]); }) > 1)
+      return "both divide integers, and a loop can report a divisor of 0 for one call only";
     const std::vector<ValueId> outputs = groups_.outputs_of(joined);
     for (const ValueId id : outputs) {
       if (!same_sizes(*groups_.producer(id), groups_.members(a).back()))

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/diagnose.h"
+#include "doctor/diagnosis/diagnose.h"
 #include "doctor_traces.h"
 #include "memory_peak.h"
 #include "server.h"

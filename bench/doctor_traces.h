@@ -13,7 +13,7 @@
 #include <isa-l/igzip_lib.h>
 #include <zstd.h>
 
-#include "doctor/made_trace.h"
+#include "doctor/tests/made_trace.h"
 
 namespace bench {
 

@@ -37,7 +37,7 @@ foreach(side IN ITEMS bench_doctor peer_doctor_inflate peer_doctor_pace)
     continue()
   endif()
   target_compile_definitions(${side} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}/bench" "${PROJECT_SOURCE_DIR}/tests"
+  target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/bench"
     "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${side} PRIVATE fmt::fmt "${ISAL_LIBRARY}" "${ZSTD_LIBRARY}")
 endforeach()

@@ -1,0 +1,33 @@
+// What holds a run back: the largest loss of device time, or what the kernels themselves are bound by.
+#pragma once
+
+#include "doctor/analyses/analysis.h"
+#include "doctor/diagnosis/diagnosis.h"
+
+namespace pel::doctor {
+
+// Below so many percent of lost time, it is the kernels that take it.
+inline constexpr double kLossThatCounts = 15;
+
+struct Losses {
+  std::int64_t total_ns = 0;
+  std::int64_t overhead_ns = 0, sync_ns = 0, input_ns = 0, communication_ns = 0, unexplained_ns = 0;
+  std::int64_t compute_ns = 0, memory_ns = 0;  // of kernels, by what bounds each of them
+  std::int64_t unsized_ns = 0;  // of compute: products of sizes that are not known, and may be small
+
+  explicit Losses(const TimeShares& shares);
+  std::int64_t lost_ns() const {
+    return overhead_ns + sync_ns + input_ns + communication_ns + unexplained_ns;
+  }
+  Bound bound() const;
+};
+
+struct Verdicts {
+  Losses all;
+  std::vector<Losses> steps;
+};
+Verdicts judge(const Examined& examined);
+
+Verdict verdict_of(const Examined& examined, const Verdicts& verdicts);
+
+}  // namespace pel::doctor

@@ -1,0 +1,28 @@
+// Two traces of one program, eager and compiled, on one device and on another, before a change and after:
+// what changed, and what the difference of a step is made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doctor/compare/typical_step.h"
+#include "doctor/diagnosis/finding.h"
+
+namespace pel::doctor {
+
+// A part of the device time of a step. The parts of a step add up to its time, and their differences to that
+// of two steps.
+struct TimePart {
+  std::string_view key, label;
+  std::int64_t before_ns = 0, after_ns = 0;
+  std::int64_t difference_ns() const { return after_ns - before_ns; }
+};
+std::vector<TimePart> time_parts(const TimeShares& before, const TimeShares& after);
+
+struct CompareLabels {
+  std::string before = "before", after = "after";
+};
+
+std::vector<Finding> compare(const Examined& before, const Examined& after, const CompareLabels& labels = {});
+
+}  // namespace pel::doctor

@@ -1,0 +1,267 @@
+#include "doctor/ranks/rank_facts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include <simdjson.h>
+
+#include "base/sort_stably.h"
+#include "doctor/diagnosis/examination.h"
+
+namespace pel::doctor {
+namespace {
+
+constexpr int kMostEnclosing = 1000;
+
+class Texts {
+ public:
+  Texts() { add(""); }
+  std::uint32_t add(std::string_view text) {
+    const auto [at, is_new] = ids_.try_emplace(std::string(text), static_cast<std::uint32_t>(texts_.size()));
+    if (is_new) texts_.push_back(at->first);
+    return at->second;
+  }
+  std::vector<std::string> take() { return std::move(texts_); }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> ids_;
+  std::vector<std::string> texts_;
+};
+
+// Names of at::ScalarType, as NCCL's arguments have them.
+int bytes_of_element(std::string_view type) {
+  struct Element {
+    std::string_view name;
+    int bytes;
+  };
+  static constexpr Element kElements[] = {{"Byte", 1},        {"Char", 1},  {"Bool", 1}, {"Float8_e4m3fn", 1},
+                                          {"Float8_e5m2", 1}, {"Short", 2}, {"Half", 2}, {"BFloat16", 2},
+                                          {"Int", 4},         {"Float", 4}, {"Long", 8}, {"Double", 8}};
+  for (const Element& element : kElements) {
+    if (element.name == type) return element.bytes;
+  }
+  return 0;
+}
+
+// What a collective is called, by whom, and which it is.
+struct CollectiveCall {
+  std::string_view name, group;
+  std::int64_t sequence = kNoNumber, ranks = 0, bytes = -1;
+};
+CollectiveCall collective_call(const Examined& examined, const Work& work) {
+  const EventTable& events = examined.model.events();
+  CollectiveCall call;
+  const auto take = [&](const CollectiveArgs& args) {
+    call.name = events.names[args.name];
+    call.group = events.names[args.group];
+    call.sequence = args.sequence;
+    if (args.ranks != kNoNumber) call.ranks = args.ranks;
+    const int bytes = bytes_of_element(events.names[args.dtype]);
+    if (args.elements != kNoNumber && args.elements >= 0 && bytes != 0 &&
+        args.elements < std::numeric_limits<std::int64_t>::max() / 8)
+      call.bytes = args.elements * bytes;
+  };
+  if (const CollectiveArgs* args = events.collective(work.event)) take(*args);
+  EventId e = work.launch == kNoEvent ? examined.model.op_of_work(work) : work.launch;
+  for (int level = 0; e != kNoEvent && level < kMostEnclosing && call.name.empty();
+       ++level, e = examined.model.parent(e)) {
+    if (const CollectiveArgs* args = events.collective(e)) {
+      take(*args);
+    } else if (events.name(e).starts_with("nccl:")) {
+      call.name = events.name(e).substr(5);
+    }
+  }
+  if (call.name.empty()) {
+    const KernelName& name = examined.kernels.of(work.event);
+    call.name = name.functor ? std::string_view(*name.functor) : std::string_view(name.title);
+  }
+  return call;
+}
+
+// Between two ranks: no others wait for them.
+bool is_between_two(std::string_view name) {
+  return name == "send" || name == "recv" || name.starts_with("send ") || name.starts_with("recv ") ||
+         name.starts_with("batch_isend_irecv");
+}
+
+// Of one device: where it idled, where others than collectives ran.
+struct DeviceSpans {
+  struct Idle {
+    std::int64_t begin_ns, end_ns;
+    IdleCause cause;
+  };
+  std::vector<Idle> idle;                                      // ascending
+  std::vector<std::pair<std::int64_t, std::int64_t>> working;  // ascending, apart
+  std::vector<std::int64_t> begins;                            // of works other than collectives
+
+  void fill_in(Collective& collective) const {
+    const std::int64_t from = collective.since_ns, to = collective.begin_ns;
+    std::int64_t rest = to - from;
+    std::array<std::int64_t, kBeforeIdle + kIdleCauseCount> sums{};
+    const auto share = [&](std::int64_t begin, std::int64_t end, std::size_t kind) {
+      const std::int64_t ns = std::min(end, to) - std::max(begin, from);
+      rest -= ns;
+      sums[kind] += ns;
+    };
+    auto gap = std::upper_bound(idle.begin(), idle.end(), from,
+                                [](std::int64_t time, const Idle& span) { return time < span.end_ns; });
+    for (; gap != idle.end() && gap->begin_ns < to; ++gap)
+      share(gap->begin_ns, gap->end_ns, kBeforeIdle + static_cast<std::size_t>(gap->cause));
+    auto span = std::upper_bound(working.begin(), working.end(), from,
+                                 [](std::int64_t time, const auto& s) { return time < s.second; });
+    for (; span != working.end() && span->first < to; ++span)
+      share(span->first, span->second, kBeforeKernels);
+    sums[kBeforeCommunication] = std::max<std::int64_t>(0, rest);
+    std::transform(sums.begin(), sums.end(), collective.before.begin(),
+                   [](std::int64_t ns) { return static_cast<float>(ns); });
+    collective.kernels = static_cast<std::uint32_t>(std::lower_bound(begins.begin(), begins.end(), to) -
+                                                    std::lower_bound(begins.begin(), begins.end(), from));
+  }
+};
+
+std::map<std::int32_t, DeviceSpans> spans_of(const Examined& examined) {
+  const Model& model = examined.model;
+  std::map<std::int32_t, DeviceSpans> devices;
+  for (const Gap& gap : examined.time.gaps())
+    devices[model.work()[gap.next].device].idle.push_back({gap.begin_ns, gap.end_ns, gap.cause});
+  for (const Work& work : model.work()) {
+    if (examined.kernels.is_collective(work.event)) continue;
+    DeviceSpans& device = devices[work.device];
+    device.begins.push_back(work.begin_ns);
+    if (!device.working.empty() && work.begin_ns <= device.working.back().second) {
+      device.working.back().second = std::max(device.working.back().second, work.end_ns);
+    } else {
+      device.working.emplace_back(work.begin_ns, work.end_ns);
+    }
+  }
+  return devices;
+}
+
+std::int64_t first_time(const Model& model) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const RowId row : model.host_rows()) {
+    if (!model.of_row(row).empty())
+      first = std::min(first, model.events().begin_ns(model.of_row(row).front()));
+  }
+  if (!model.work().empty()) first = std::min(first, model.work()[0].begin_ns);
+  return first;
+}
+
+// The digits behind a word and one of -_: 34 of "rank-34.Jul". -1: there are none.
+std::int64_t number_behind(std::string_view text, std::string_view word, std::size_t* end) {
+  std::int64_t number = -1;
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    std::size_t digits = at + word.size();
+    if (digits < text.size() && (text[digits] == '-' || text[digits] == '_')) ++digits;
+    std::int64_t value;
+    const auto [behind, error] = std::from_chars(text.data() + digits, text.data() + text.size(), value);
+    if (error != std::errc() || value < 0) continue;
+    number = value;
+    *end = static_cast<std::size_t>(behind - text.data());
+  }
+  return number;
+}
+
+}  // namespace
+
+RankNumber rank_number(const TraceSummary& summary, std::string_view source_name) {
+  RankNumber number;
+  if (const std::string* json = summary.find("distributedInfo")) {
+    simdjson::dom::parser parser;
+    simdjson::dom::element info;
+    if (parser.parse(*json).get(info) == simdjson::SUCCESS) {
+      if (info["rank"].get(number.rank) != simdjson::SUCCESS) number.rank = -1;
+      if (info["world_size"].get(number.world) != simdjson::SUCCESS) number.world = 0;
+    }
+  }
+  if (number.rank >= 0) return number;
+  source_name.remove_prefix(source_name.rfind('/') + 1);
+  for (const std::string_view word : {"rank", "worker"}) {
+    std::size_t end = 0;
+    number.rank = number_behind(source_name, word, &end);
+    if (number.rank < 0) continue;
+    std::size_t behind = 0;
+    const std::string_view rest = source_name.substr(end);
+    if (rest.starts_with("of")) number.world = std::max<std::int64_t>(0, number_behind(rest, "of", &behind));
+    break;
+  }
+  return number;
+}
+
+RankFacts reduce_rank(const Examined& examined, const std::string& source_name) {
+  const Model& model = examined.model;
+  RankFacts facts;
+  facts.source = source_name;
+  const RankNumber number = rank_number(model.summary(), source_name);
+  facts.rank = number.rank;
+  facts.world = number.world;
+  facts.events = model.summary().events;
+  facts.works = model.work().size();
+  facts.time = examined.time.all();
+  for (std::size_t i = 0; i < model.steps().size(); ++i)
+    facts.steps.push_back({model.steps()[i].name, examined.time.of_steps()[i]});
+
+  struct Found {
+    const Work* work;
+    CollectiveCall call;
+    std::int64_t asked_ns;
+  };
+  std::vector<Found> found;
+  for (const Work& work : model.work()) {
+    if (!examined.kernels.is_collective(work.event)) continue;
+    const CollectiveCall call = collective_call(examined, work);
+    if (is_between_two(call.name)) continue;
+    found.push_back(
+        {&work, call, work.launch == kNoEvent ? work.begin_ns : model.events().begin_ns(work.launch)});
+  }
+  sort_stably(found, [](const Found& a, const Found& b) { return a.asked_ns < b.asked_ns; });
+
+  Texts texts;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::int64_t> counts;
+  std::map<std::int32_t, std::vector<std::int64_t>> ends;  // of a device's collectives, ascending
+  for (const Found& one : found) ends[one.work->device].push_back(one.work->end_ns);
+  for (auto& [device, of_device] : ends) std::sort(of_device.begin(), of_device.end());
+  const std::map<std::int32_t, DeviceSpans> spans = spans_of(examined);
+  const std::int64_t first_ns = first_time(model), latest = std::numeric_limits<std::int64_t>::max() / 4;
+  const std::int64_t base_ns = std::clamp(model.summary().base_time_ns.value_or(0), -latest, latest);
+  for (const Found& one : found) {
+    Collective collective;
+    collective.event = one.work->event;
+    collective.group = texts.add(one.call.group);
+    collective.name = texts.add(one.call.name);
+    if (model.has_marked_steps())
+      collective.step =
+          texts.add(one.work->step < model.steps().size() ? model.steps()[one.work->step].name : "outside");
+    collective.ranks = static_cast<std::int32_t>(std::clamp<std::int64_t>(one.call.ranks, 0, 1 << 30));
+    collective.is_numbered = one.call.sequence != kNoNumber;
+    collective.index = collective.is_numbered
+                           ? one.call.sequence
+                           : counts[{collective.group, collective.name, collective.step}]++;
+    collective.bytes = one.call.bytes;
+    collective.begin_ns = one.work->begin_ns;
+    collective.end_ns = one.work->end_ns;
+    const std::vector<std::int64_t>& before = ends[one.work->device];
+    const auto last = std::upper_bound(before.begin(), before.end(), one.work->begin_ns);
+    collective.is_first = last == before.begin();
+    collective.since_ns = collective.is_first ? std::min(first_ns, one.work->begin_ns) : *std::prev(last);
+    const auto device = spans.find(one.work->device);
+    if (device != spans.end()) device->second.fill_in(collective);
+    // Beyond the year 2043 times are no times, and their differences would not fit.
+    for (std::int64_t* time : {&collective.since_ns, &collective.begin_ns, &collective.end_ns})
+      *time = std::clamp(std::clamp(*time, -latest, latest) + base_ns, -latest, latest);
+    facts.collectives.push_back(collective);
+  }
+  facts.texts = texts.take();
+  return facts;
+}
+
+RankFacts reduce_rank(ByteSource& source, const ReadOptions& options) {
+  const Examination examination(source, options);
+  return reduce_rank(examination.examined(), source.name());
+}
+
+}  // namespace pel::doctor

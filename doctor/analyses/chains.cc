@@ -9,6 +9,7 @@
 #include "doctor/analyses/sums.h"
 #include "doctor/analyses/verdict.h"
 #include "doctor/model/op_traffic.h"
+#include "doctor/model/saturating.h"
 #include "doctor/names/op_families.h"
 
 namespace pel::doctor {
@@ -41,7 +42,8 @@ struct ChainKind {
   auto operator<=>(const ChainKind&) const = default;
 };
 struct ChainSum {
-  std::int64_t count = 0, kernels = 0, ns = 0, memory_ns = 0, gaps_ns = 0;
+  std::int64_t count = 0, kernels = 0;
+  SaturatingSum ns, memory_ns, gaps_ns;
   double moved_bytes = 0, saved_bytes = 0;
   bool has_shapes = true, is_norm = false;  // a reduction whose result is used is one, too
 
@@ -78,9 +80,9 @@ class Chains {
   // Returns how long ops ran.
   std::int64_t find_on_host() {
     const EventTable& events = model_.events();
-    std::vector<std::int64_t> inner(events.size(), 0);  // of an op, the time of ops on tensors inside it
-    std::vector<bool> is_of_numbers(events.size());     // makes a tensor, or takes none that has axes
-    std::int64_t all_ns = 0;
+    std::vector<SaturatingSum> inner(events.size());  // of an op, the time of ops on tensors inside it
+    std::vector<bool> is_of_numbers(events.size());   // makes a tensor, or takes none that has axes
+    SaturatingSum all_ns;
     for_each_op([&](EventId op, EventId around) {
       const auto inputs = inputs_of(model_, op);
       is_of_numbers[op] = inputs && std::ranges::all_of(inputs->sizes, &Sizes::empty);
@@ -105,7 +107,7 @@ class Chains {
       if (events.begin_ns(op) < covered_ns || is_of_numbers[op] ||
           (family == KernelFamily::Copy && !copies(name)) || makes_view(name))
         return;
-      if (2 * inner[op] >= events.duration_ns(op)) return;  // those inside do the work
+      if (inner[op] >= events.duration_ns(op) - inner[op]) return;  // those inside do the work
       covered_ns = events.end_ns(op);
       if (can_fuse(family)) {
         add(chain, {events.name_id(op), events.duration_ns(op), family, model_.step_at(events.begin_ns(op)),
@@ -329,7 +331,8 @@ std::optional<Finding> analyse_chains(const Examined& examined) {
     chains.find_on_device();
   }
   if (chains.kinds().empty()) return std::nullopt;
-  std::int64_t kernels = 0, ns = 0;
+  std::int64_t kernels = 0;
+  SaturatingSum ns;
   double saved_bytes = 0, saved_ns = 0;
   bool has_shapes = true;
   for (const auto& [kind, sum] : chains.kinds()) {
@@ -344,10 +347,10 @@ std::optional<Finding> analyse_chains(const Examined& examined) {
       {"kernels", is_on_host ? "ops in chains" : "kernels in chains", kernels, Unit::Count},
       {"time_ns", "their time", ns, Unit::Nanoseconds},
       {"share", is_on_host ? "of the time of ops" : "of busy time", percent_of(ns, busy), Unit::Percent},
-      {"saved_bytes", "trips to memory saved", static_cast<std::int64_t>(saved_bytes), Unit::Bytes},
-      {"saved_ns", "time saved (estimate)", static_cast<std::int64_t>(saved_ns), Unit::Nanoseconds},
+      {"saved_bytes", "trips to memory saved", saturating_cast(saved_bytes), Unit::Bytes},
+      {"saved_ns", "time saved (estimate)", saturating_cast(saved_ns), Unit::Nanoseconds},
       {"saved", is_on_host ? "of the time of ops" : "of busy time",
-       percent_of(static_cast<std::int64_t>(saved_ns), busy), Unit::Percent},
+       percent_of(saturating_cast(saved_ns), busy), Unit::Percent},
   };
   if (!has_shapes)
     finding.sentences.emplace_back(
@@ -372,13 +375,13 @@ std::optional<Finding> analyse_chains(const Examined& examined) {
   for (const auto& [kind, sum] : by_largest(chains.kinds(), [](const ChainSum& s) { return s.saved_ns(); })) {
     // Where the host cannot launch kernels as fast as they run, a graph helps more than fusion does.
     const bool is_tiny = is_starved && sum->ns / (sum->count * sum->kernels) < pace_ns;
-    table.rows.push_back(
-        {static_cast<std::int64_t>(sum->saved_ns()),
-         sum->moved_bytes == 0 ? Value() : Value(static_cast<std::int64_t>(sum->saved_bytes)), sum->ns,
-         sum->count, sum->kernels, chain_text(examined.model, *kind), sizes_text(kind->results.back()),
-         std::string(is_tiny        ? "graph"
-                     : sum->is_norm ? "tuned kernel, compile"
-                                    : "compile")});
+    table.rows.push_back({saturating_cast(sum->saved_ns()),
+                          sum->moved_bytes == 0 ? Value() : Value(saturating_cast(sum->saved_bytes)), sum->ns,
+                          sum->count, sum->kernels, chain_text(examined.model, *kind),
+                          sizes_text(kind->results.back()),
+                          std::string(is_tiny        ? "graph"
+                                      : sum->is_norm ? "tuned kernel, compile"
+                                                     : "compile")});
   }
   finding.tables.push_back(std::move(table));
   return finding;

@@ -1,12 +1,14 @@
 // Copies between host and device, and kernels that only move data.
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
 
 struct CopySum {
-  std::int64_t count = 0, ns = 0, bytes = 0;
+  std::int64_t count = 0;
+  SaturatingSum ns, bytes;
 };
 
 bool is_pageable(std::string_view name) { return contains(name, "Pageable"); }

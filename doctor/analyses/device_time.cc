@@ -7,13 +7,15 @@
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/analyses/verdict.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
 
 struct CauseSum {
-  std::int64_t ns = 0, gaps = 0;
-  std::map<std::string_view, std::int64_t> blamed;
+  std::int64_t gaps = 0;
+  SaturatingSum ns;
+  std::map<std::string_view, SaturatingSum> blamed;
 };
 
 Table causes_table(const Examined& examined) {

@@ -6,12 +6,14 @@
 #include "base/readable.h"
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
 
 struct OpHost {
-  std::int64_t calls = 0, host_ns = 0, launches = 0, idle_ns = 0;
+  std::int64_t calls = 0, launches = 0;
+  SaturatingSum host_ns, idle_ns;
 };
 
 // The time of waits inside an op is not spent on dispatch.
@@ -29,11 +31,11 @@ class WaitSums {
   }
   std::int64_t in(EventId op) const {
     const auto at = sums_.find(op);
-    return at == sums_.end() ? 0 : at->second;
+    return at == sums_.end() ? std::int64_t{0} : std::int64_t{at->second};
   }
 
  private:
-  std::unordered_map<EventId, std::int64_t> sums_;
+  std::unordered_map<EventId, SaturatingSum> sums_;
 };
 
 struct Queue {
@@ -79,7 +81,8 @@ Queue queue_of(QueueTimes times) {
 }
 
 struct StreamSum {
-  std::int64_t works = 0, busy_ns = 0, idle_ns = 0, late_ns = 0, covered_ns = 0;
+  std::int64_t works = 0, covered_ns = 0;
+  SaturatingSum busy_ns, idle_ns, late_ns;
   QueueTimes times;
 };
 
@@ -125,7 +128,8 @@ std::optional<Finding> analyse_dispatch(const Examined& examined) {
   const EventTable& events = model.events();
   std::map<std::string_view, OpHost> ops;
   const WaitSums waits(examined);
-  std::int64_t launches = 0, calls_ns = 0;
+  std::int64_t launches = 0;
+  SaturatingSum calls_ns;
   EventId last_op = kNoEvent;
   std::vector<bool> is_seen(events.size());  // launches and ops
   const auto is_new = [&](EventId e) {
@@ -146,12 +150,12 @@ std::optional<Finding> analyse_dispatch(const Examined& examined) {
     ++host.launches;
     if (op != last_op && is_new(op)) {
       ++host.calls;
-      host.host_ns += std::max<std::int64_t>(0, events.duration_ns(op) - waits.in(op));
+      host.host_ns += std::max<std::int64_t>(0, saturating_sub(events.duration_ns(op), waits.in(op)));
     }
     last_op = op;
   }
   if (launches == 0) return std::nullopt;
-  std::int64_t idle_ns = 0;
+  SaturatingSum idle_ns;
   for (const Gap& gap : examined.time.gaps()) {
     if (gap.cause != IdleCause::Dispatch) continue;
     idle_ns += gap.duration_ns();

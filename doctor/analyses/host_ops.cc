@@ -1,12 +1,14 @@
 // What the host computed itself: of a run without a device, this is all there is.
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
 
 struct OpTime {
-  std::int64_t calls = 0, self_ns = 0, total_ns = 0;
+  std::int64_t calls = 0;
+  SaturatingSum self_ns, total_ns;
 };
 
 }  // namespace
@@ -16,7 +18,7 @@ std::optional<Finding> analyse_host_ops(const Examined& examined) {
   const EventTable& events = model.events();
   if (!model.work().empty()) return std::nullopt;
   // What an op spent in other ops is theirs.
-  std::vector<std::int64_t> inner(events.size(), 0);
+  std::vector<SaturatingSum> inner(events.size());
   std::map<std::string_view, OpTime> ops;
   for (const RowId row : model.host_rows()) {
     for (const EventId e : model.of_row(row)) {
@@ -25,7 +27,8 @@ std::optional<Finding> analyse_host_ops(const Examined& examined) {
       if (around != kNoEvent) inner[around] += events.duration_ns(e);
     }
   }
-  std::int64_t all_ns = 0, calls = 0;
+  std::int64_t calls = 0;
+  SaturatingSum all_ns;
   for (const RowId row : model.host_rows()) {
     for (const EventId e : model.of_row(row)) {
       if (events.category(e) != Category::CpuOp) continue;

@@ -7,6 +7,7 @@
 #include "base/sort_stably.h"
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -14,10 +15,12 @@ namespace {
 constexpr std::size_t kMostInOrder = 10'000;  // works of a step that are listed one by one
 
 struct Runs {
-  std::int64_t count = 0, ns = 0;
+  std::int64_t count = 0;
+  SaturatingSum ns;
 };
 struct StepCounts {
-  std::int64_t kernels = 0, copies = 0, fills = 0, launches = 0, kernel_ns = 0;
+  std::int64_t kernels = 0, copies = 0, fills = 0, launches = 0;
+  SaturatingSum kernel_ns;
   EventId last_launch = kNoEvent;
 };
 
@@ -168,7 +171,8 @@ std::optional<Table> in_order(const Examined& examined) {
 
 std::optional<Finding> analyse_kernels(const Examined& examined) {
   const Model& model = examined.model;
-  std::int64_t kernels = 0, total_ns = 0, short_ones = 0, attributed = 0;
+  std::int64_t kernels = 0, short_ones = 0, attributed = 0;
+  SaturatingSum total_ns;
   std::map<NameId, std::int64_t> names;
   constexpr std::int64_t kShortNs = 10'000;
   for (const Work& work : model.work()) {

@@ -9,6 +9,7 @@
 #include "pellucid/error.h"
 
 #include "doctor/diagnosis/examination.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 // A call with the kernels that it asked for.
 struct Launch {
   EventId call;
-  std::int64_t begin_ns, end_ns, busy_ns = 0;  // of its kernels
+  std::int64_t begin_ns, end_ns;  // of its kernels
+  SaturatingSum busy_ns{};
   std::uint64_t kernels = 0;
 };
 
@@ -47,7 +49,7 @@ std::vector<Launch> launches_of(const Model& model) {
 // How long a thread waited for the device between two times. Waits are sorted by begin.
 std::int64_t waited(const EventTable& events, const std::vector<EventId>& waits, RowId row, std::int64_t from,
                     std::int64_t to) {
-  std::int64_t sum = 0;
+  SaturatingSum sum;
   auto at = std::lower_bound(waits.begin(), waits.end(), from,
                              [&](EventId wait, std::int64_t time) { return events.begin_ns(wait) < time; });
   for (; at != waits.end() && events.begin_ns(*at) < to; ++at) {
@@ -79,7 +81,8 @@ LaunchPace pace_of(const Model& model, const std::string& path) {
   pace.launches = launches.size();
   pace.steps = model.has_marked_steps() ? model.steps().size() : 1;
   pace.is_synchronous = model.is_synchronous();
-  std::int64_t busy = 0, end = 0;
+  SaturatingSum busy;
+  std::int64_t end = launches.front().end_ns;
   for (const Launch& launch : launches) {
     pace.kernels += launch.kernels;
     busy += launch.busy_ns;
@@ -104,7 +107,8 @@ LaunchPace pace_of(const Model& model, const std::string& path) {
     const auto [before, is_first] = last.try_emplace(row, 0);
     if (!is_first) {
       const std::int64_t idle = waited(events, waits, row, before->second, issued);
-      intervals.push_back(static_cast<double>(std::max<std::int64_t>(0, issued - before->second - idle)));
+      intervals.push_back(
+          static_cast<double>(std::max<std::int64_t>(0, saturating_sub(issued - before->second, idle))));
     }
     before->second = pace.is_synchronous ? launch.end_ns : events.end_ns(launch.call);
   }

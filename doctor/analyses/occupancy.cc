@@ -2,6 +2,7 @@
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/model/devices.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -9,7 +10,8 @@ namespace {
 constexpr float kLowOccupancyPercent = 25;
 
 struct GridSum {
-  std::int64_t count = 0, ns = 0;
+  std::int64_t count = 0;
+  SaturatingSum ns;
 };
 struct GridOf {
   NameId name;
@@ -35,7 +37,8 @@ std::optional<Finding> analyse_occupancy(const Examined& examined) {
   std::map<std::int32_t, std::int64_t> multiprocessors;
   std::map<GridOf, GridSum> small;
   std::map<NameId, EventId> examples;
-  std::int64_t known = 0, kernels_ns = 0, small_count = 0, small_ns = 0, low_count = 0, low_ns = 0;
+  std::int64_t known = 0, small_count = 0, low_count = 0;
+  SaturatingSum kernels_ns, small_ns, low_ns;
   for (const Work& work : model.work()) {
     if (events.category(work.event) != Category::Kernel || examined.kernels.is_collective(work.event))
       continue;

@@ -4,6 +4,7 @@
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/model/op_cost.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 constexpr std::int64_t kAlignmentBytes = 16;  // of a row, for the widest loads into tensor cores
 
 struct ProductSum {
-  std::int64_t count = 0, ns = 0;
+  std::int64_t count = 0;
+  SaturatingSum ns;
   EventId example = kNoEvent;
 };
 struct ProductKind {
@@ -43,7 +45,8 @@ std::optional<Finding> analyse_products(const Examined& examined) {
   if (model.is_synchronous()) return std::nullopt;  // a CPU's units are others
   const EventTable& events = model.events();
   std::map<ProductKind, ProductSum> kinds;
-  std::int64_t products = 0, products_ns = 0, without_ns = 0, misaligned_ns = 0, without = 0, unfit = 0;
+  std::int64_t products = 0, without = 0, unfit = 0;
+  SaturatingSum products_ns, without_ns, misaligned_ns;
   for (const Work& work : model.work()) {
     if (events.category(work.event) != Category::Kernel) continue;
     const KernelName& kernel = examined.kernels.of(work.event);

@@ -5,6 +5,7 @@
 
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -13,7 +14,8 @@ constexpr std::string_view kRegion = "Torch-Compiled Region: ";
 constexpr std::string_view kLookup = "TorchDynamo Cache Lookup";
 
 struct RegionSum {
-  std::int64_t calls = 0, ns = 0, most_compile = 0;
+  std::int64_t calls = 0, most_compile = 0;
+  SaturatingSum ns;
   std::map<std::int64_t, std::int64_t> compiles;  // by number, how often each ran
 };
 
@@ -39,7 +41,8 @@ std::optional<Finding> analyse_recompiles(const Examined& examined) {
   const Model& model = examined.model;
   const EventTable& events = model.events();
   std::map<std::int64_t, RegionSum> frames;
-  std::int64_t lookups = 0, lookup_ns = 0, unnumbered = 0, compiling_ns = 0;
+  std::int64_t lookups = 0, unnumbered = 0;
+  SaturatingSum lookup_ns, compiling_ns;
   for (const RowId row : model.host_rows()) {
     std::int64_t compiling_until = std::numeric_limits<std::int64_t>::min();
     for (const EventId e : model.of_row(row)) {

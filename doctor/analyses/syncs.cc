@@ -4,6 +4,7 @@
 #include "base/readable.h"
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 constexpr std::size_t kFrames = 3;
 
 struct SyncSum {
-  std::int64_t count = 0, waited_ns = 0, idle_ns = 0;
+  std::int64_t count = 0;
+  SaturatingSum waited_ns, idle_ns;
 };
 struct SyncPlace {
   std::string_view call;
@@ -30,12 +32,13 @@ std::string joined_stack(const std::vector<std::string>& frames) {
 std::optional<Finding> analyse_syncs(const Examined& examined) {
   const Model& model = examined.model;
   const EventTable& events = model.events();
-  std::unordered_map<EventId, std::int64_t> idle;  // that a wait left behind
+  std::unordered_map<EventId, SaturatingSum> idle;  // that a wait left behind
   for (const Gap& gap : examined.time.gaps()) {
     if (gap.cause == IdleCause::Sync && gap.blame != kNoEvent) idle[gap.blame] += gap.duration_ns();
   }
   std::map<SyncPlace, SyncSum> places;
-  std::int64_t calls = 0, copies = 0, waited_ns = 0, idle_ns = 0;
+  std::int64_t calls = 0, copies = 0;
+  SaturatingSum waited_ns, idle_ns;
   for (EventId e = 0; e < events.size(); ++e) {
     if (!events.is_call(e) || !examined.time.is_wait(e)) continue;
     const bool is_copy = !events.is_sync_call(e);
@@ -69,8 +72,9 @@ std::optional<Finding> analyse_syncs(const Examined& examined) {
                           {"place", "in", Unit::None, true},
                           {"stack", ""}},
               .rows = {}};
-  for (const auto& [place, sum] :
-       by_largest(places, [](const SyncSum& s) { return s.idle_ns * 1000 + s.waited_ns / 1000; })) {
+  for (const auto& [place, sum] : by_largest(places, [](const SyncSum& s) {
+         return std::pair<std::int64_t, std::int64_t>(s.idle_ns, s.waited_ns);
+       })) {
     std::string where = place->chain;
     if (!place->stack.empty()) where += (where.empty() ? "" : " at ") + place->stack;
     table.rows.push_back({sum->idle_ns, sum->waited_ns, sum->count, std::string(place->call),

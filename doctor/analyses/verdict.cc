@@ -35,7 +35,7 @@ std::int64_t median_work_ns(const Model& model) {
 
 // The thing that most of the idle time of one cause is blamed on.
 std::string worst(const Examined& examined, IdleCause cause) {
-  std::map<std::string, std::int64_t> sums;
+  std::map<std::string, SaturatingSum> sums;
   for (const Gap& gap : examined.time.gaps()) {
     if (gap.cause != cause || gap.blame == kNoEvent) continue;
     std::string name(examined.model.events().name(gap.blame));
@@ -192,7 +192,7 @@ Verdict verdict_of(const Examined& examined, const Verdicts& verdicts) {
                        : "Fusing pointwise works and norms saves trips to memory: a compiled function.");
         break;
       }
-      if (is_compute && 2 * all.unsized_ns > all.compute_ns)
+      if (is_compute && all.unsized_ns > all.compute_ns - all.unsized_ns)
         say(
             fmt::format("The sizes of products that take {} are not in the trace: small ones, such as those "
                         "of decoding, are "

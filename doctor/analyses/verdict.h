@@ -3,6 +3,7 @@
 
 #include "doctor/analyses/analysis.h"
 #include "doctor/diagnosis/diagnosis.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 
@@ -11,9 +12,9 @@ inline constexpr double kLossThatCounts = 15;
 
 struct Losses {
   std::int64_t total_ns = 0;
-  std::int64_t overhead_ns = 0, sync_ns = 0, input_ns = 0, communication_ns = 0, unexplained_ns = 0;
-  std::int64_t compute_ns = 0, memory_ns = 0;  // of kernels, by what bounds each of them
-  std::int64_t unsized_ns = 0;  // of compute: products of sizes that are not known, and may be small
+  SaturatingSum overhead_ns, sync_ns, input_ns, communication_ns, unexplained_ns;
+  SaturatingSum compute_ns, memory_ns;  // of kernels, by what bounds each of them
+  SaturatingSum unsized_ns;             // of compute: products of sizes that are not known, and may be small
 
   explicit Losses(const TimeShares& shares);
   std::int64_t lost_ns() const {

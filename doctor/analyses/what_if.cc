@@ -6,6 +6,7 @@
 #include "base/readable.h"
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 #include "doctor/replay/other_device.h"
 
 namespace pel::doctor {
@@ -54,7 +55,7 @@ std::optional<Finding> answer_questions(const Examined& examined, const std::vec
     if (!question.note.empty()) finding.sentences.push_back(question.note);
     const Answer answer = what_if.ask(question.change);
     table.rows.push_back({question.key, question.text, answer.span_ns,
-                          percent_of(measured.span_ns - answer.span_ns, measured.span_ns),
+                          percent_of(saturating_sub(measured.span_ns, answer.span_ns), measured.span_ns),
                           fmt::format("{:.2f}", answer.times_faster)});
   }
   if (!finding.sentences.empty())

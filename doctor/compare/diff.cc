@@ -12,6 +12,7 @@
 #include "base/sort_stably.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/compare/kernel_changes.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -24,7 +25,8 @@ struct Side {
   const Examined& examined;
   const std::string& label;
   TypicalStep step;
-  std::int64_t launches = 0, kernels = 0, kernel_ns = 0;  // of the step
+  std::int64_t launches = 0, kernels = 0;  // of the step
+  SaturatingSum kernel_ns;
 
   Side(const Examined& of, const std::string& name) : examined(of), label(name), step(typical_step(of)) {
     std::vector<EventId> calls;
@@ -131,8 +133,8 @@ Table parts_table(const std::vector<TimePart>& parts, const Side& before, const 
 }
 
 struct OpSum {
-  std::int64_t runs_before = 0, runs_after = 0, works_before = 0, works_after = 0, ns_before = 0,
-               ns_after = 0;
+  std::int64_t runs_before = 0, runs_after = 0, works_before = 0, works_after = 0;
+  SaturatingSum ns_before, ns_after;
   std::int64_t difference_ns() const { return ns_after - ns_before; }
   bool is_same() const {
     return runs_before == runs_after && works_before == works_after && difference_ns() == 0;
@@ -143,7 +145,7 @@ std::map<std::string_view, OpSum> op_sums(const Side& before, const OpTree& tree
                                           const OpTree& tree_after, const CommonNames& names) {
   std::map<std::string_view, OpSum> sums;
   const auto add = [&](const Side& side, const OpTree& tree, std::int64_t OpSum::* runs,
-                       std::int64_t OpSum::* works, std::int64_t OpSum::* ns) {
+                       std::int64_t OpSum::* works, SaturatingSum OpSum::* ns) {
     for (const std::uint32_t thread : tree.threads) {
       for (const std::uint32_t op : tree.nodes[thread].children) {
         OpSum& sum = sums[names[tree.nodes[op].name]];
@@ -276,8 +278,8 @@ std::vector<TimePart> time_parts(const TimeShares& before, const TimeShares& aft
   add_idle("input", "waiting for input", IdleCause::Input);
   TimePart rest{"other", "other idle", before.total(), after.total()};
   for (const TimePart& part : parts) {
-    rest.before_ns -= part.before_ns;
-    rest.after_ns -= part.after_ns;
+    rest.before_ns = saturating_sub(rest.before_ns, part.before_ns);
+    rest.after_ns = saturating_sub(rest.after_ns, part.after_ns);
   }
   parts.push_back(rest);
   return parts;

@@ -7,6 +7,7 @@
 
 #include "doctor/compare/typical_step.h"
 #include "doctor/diagnosis/finding.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 
@@ -15,7 +16,7 @@ namespace pel::doctor {
 struct TimePart {
   std::string_view key, label;
   std::int64_t before_ns = 0, after_ns = 0;
-  std::int64_t difference_ns() const { return after_ns - before_ns; }
+  std::int64_t difference_ns() const { return saturating_sub(after_ns, before_ns); }
 };
 std::vector<TimePart> time_parts(const TimeShares& before, const TimeShares& after);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "doctor/compare/op_tree.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 
@@ -22,7 +23,8 @@ struct KernelChange {
   ChangeKind kind;
   std::string chain;
   EventId before = kNoEvent, after = kNoEvent;  // one of them, for its name; none: there is none
-  std::int64_t count_before = 0, count_after = 0, ns_before = 0, ns_after = 0;
+  std::int64_t count_before = 0, count_after = 0;
+  SaturatingSum ns_before, ns_after;
   std::int64_t difference_ns() const { return ns_after - ns_before; }
 };
 

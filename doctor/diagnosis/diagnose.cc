@@ -5,8 +5,8 @@
 
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/verdict.h"
-#include "doctor/model/each_at_once.h"
 #include "doctor/diagnosis/examination.h"
+#include "doctor/model/each_at_once.h"
 #include "doctor/replay/what_if.h"
 
 namespace pel::doctor {
@@ -85,7 +85,8 @@ Diagnosis diagnose(const Examination& examination, const std::vector<std::string
   diagnosis.path = examination.path();
   const std::span<const Analysis> analyses = all_analyses();
   std::vector<std::optional<Finding>> findings(analyses.size());
-  const std::size_t most_at_once = examined.model.events().size() < kManySpans ? 0 : 1;  // memory adds up
+  const std::size_t spans = examined.model.events().size();
+  const std::size_t most_at_once = spans < kFewSpans || spans >= kManySpans ? 1 : 0;  // memory adds up
   // From the last one on, because it takes longest; then the counts and the verdict.
   each_at_once(analyses.size() + 2, most_at_once, [&](std::size_t i) {
     if (i == analyses.size()) return count(examined, diagnosis);

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "doctor/ranks/aligned_ranks.h"
 #include "doctor/fleet/rank_tables.h"
 #include "doctor/fleet/table_writer.h"
+#include "doctor/ranks/aligned_ranks.h"
 
 namespace pel::fleet {
 namespace {

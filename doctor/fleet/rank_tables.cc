@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "doctor/fleet/table_writer.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::fleet {
 namespace {
@@ -239,7 +240,7 @@ class RankTables {
   }
 
   void write_syncs() {
-    std::unordered_map<EventId, std::int64_t> idle;  // that a wait left behind
+    std::unordered_map<EventId, doctor::SaturatingSum> idle;  // that a wait left behind
     for (const Gap& gap : examined_.time.gaps()) {
       if (gap.cause == doctor::IdleCause::Sync && gap.blame != kNoEvent) idle[gap.blame] += gap.duration_ns();
     }
@@ -254,7 +255,7 @@ class RankTables {
       const auto at = idle.find(e);
       out.number(events_.begin_ns(e) - first_ns_)
           .number(events_.duration_ns(e))
-          .number(at == idle.end() ? 0 : at->second)
+          .number(at == idle.end() ? 0 : std::int64_t{at->second})
           .end_row();
     }
     out.close();
@@ -263,8 +264,8 @@ class RankTables {
   void write_facts() {
     struct Sum {
       EventId work = kNoEvent, op = kNoEvent;  // the first
-      std::int64_t works = 0, device_ns = 0, shortest_ns = std::numeric_limits<std::int64_t>::max();
-      std::int64_t longest_ns = 0, exposed_ns = 0, launch_ns = 0, delay_ns = 0, bytes = 0;
+      std::int64_t works = 0, shortest_ns = std::numeric_limits<std::int64_t>::max(), longest_ns = 0;
+      doctor::SaturatingSum device_ns, exposed_ns, launch_ns, delay_ns, bytes;
     };
     std::vector<std::int64_t> exposed(model_.work().size());
     for (const doctor::ExposedCollective& collective : doctor::exposed_collectives(model_, examined_.kernels))
@@ -293,8 +294,9 @@ class RankTables {
       put_name(out, sum.op);
       put_name(out, sum.work);
       out.text(name(events_.category(sum.work))).number(std::get<3>(key)).number(std::get<4>(key));
-      for (const std::int64_t number : {sum.works, sum.device_ns, sum.shortest_ns, sum.longest_ns,
-                                        sum.exposed_ns, sum.launch_ns, sum.delay_ns, sum.bytes})
+      for (const std::int64_t number :
+           std::initializer_list<std::int64_t>{sum.works, sum.device_ns, sum.shortest_ns, sum.longest_ns,
+                                               sum.exposed_ns, sum.launch_ns, sum.delay_ns, sum.bytes})
         out.number(number);
       out.end_row();
     }

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/model/names.h"
 #include "doctor/fleet/parquet_file.h"
+#include "doctor/model/names.h"
 
 namespace pel::fleet {
 

@@ -1,6 +1,7 @@
-// Any bytes are a trace or a FileError, and every trace that can be read can be diagnosed: analyses, what-if, comparison with
-// another trace, ranks, and the reports as text, JSON and HTML. Strict and lenient reading must agree on a document without
-// faults and differ on one with faults; parsing on the caller's thread and ahead must agree.
+// Any bytes are a trace or a FileError, and every trace that can be read can be diagnosed: analyses, what-if,
+// comparison with another trace, ranks, and the reports as text, JSON and HTML. Strict and lenient reading
+// must agree on a document without faults and differ on one with faults; parsing on the caller's thread and
+// ahead must agree.
 //
 // The first byte selects the size of a block, and bytes of gzip or zstd are decompressed.
 #include <algorithm>
@@ -118,7 +119,8 @@ void diagnose_whole(std::string_view bytes) {
   report.together = compare_ranks({reduce_rank(after.examined(), "rank0of2.json"),
                                    reduce_rank(before.examined(), "rank1of2.json"),
                                    reduce_rank(after.examined(), "rank1of2.json")});
-  const std::vector<pel::Condition> conditions = pel::parse_conditions("kernels >= 0; step.syncs >= 0; 'k' >= 0");
+  const std::vector<pel::Condition> conditions =
+      pel::parse_conditions("kernels >= 0; step.syncs >= 0; 'k' >= 0");
   check_words(conditions, {&report.traces[0].diagnosis});
   report.traces[0].expectations = check(conditions, report.traces[0].diagnosis);
   require(!json_report(report).empty());

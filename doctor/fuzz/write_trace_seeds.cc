@@ -1,5 +1,5 @@
-// write_trace_seeds FOLDER: small valid traces to start fuzzing from. The first byte selects how the fuzzer reads
-// the rest; see trace_fuzz.cc.
+// write_trace_seeds FOLDER: small valid traces to start fuzzing from. The first byte selects how the fuzzer
+// reads the rest; see trace_fuzz.cc.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -37,8 +37,7 @@ constexpr const char* kH100 =
     R"("deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}])";
 constexpr const char* kAddShapes =
     R"("Input Dims": [[8, 512], [8, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [[512, 1], [512, 1]])";
-constexpr const char* kMmShapes =
-    R"("Input Dims": [[8, 512], [512, 511]], "Input type": ["float", "float"])";
+constexpr const char* kMmShapes = R"("Input Dims": [[8, 512], [512, 511]], "Input type": ["float", "float"])";
 
 // Steps with a GEMM, a chain of elementwise ops, a copy to the host and the wait for it.
 std::string training_trace() {
@@ -50,11 +49,13 @@ std::string training_trace() {
     trace.annotation(1, "ProfilerStep#" + std::to_string(step), t, 390)
         .op(1, "aten::mm", t + 10, 20, kMmShapes)
         .call(1, "cudaLaunchKernel", t + 15, 5, id + 1)
-        .kernel(7, "ampere_sgemm_128x64_nn", t + 25, 30, id + 1, R"("grid": [4, 1, 1], "block": [128, 1, 1])");
+        .kernel(7, "ampere_sgemm_128x64_nn", t + 25, 30, id + 1,
+                R"("grid": [4, 1, 1], "block": [128, 1, 1])");
     for (int i = 0; i < 3; ++i)
       trace.op(1, i == 1 ? "aten::mul" : "aten::add", t + 40 + 20 * i, 15, kAddShapes)
           .call(1, "cudaLaunchKernel", t + 45 + 20 * i, 5, id + 2 + i)
-          .kernel(7, "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >()",
+          .kernel(7,
+                  "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >()",
                   t + 60 + 20 * i, 8, id + 2 + i);
     trace.op(1, "aten::item", t + 120, 100)
         .call(1, "cudaMemcpyAsync", t + 125, 5, id + 6)
@@ -95,7 +96,8 @@ std::string compiled_trace() {
       .op(1, "CompiledFunction", 250, 100, R"("Sequence number": 5, "Fwd thread id": 0)")
       .op(2, "CompiledFunctionBackward", 600, 100, R"("Sequence number": 5, "Fwd thread id": 1)")
       .call(1, "cudaGraphLaunch", 260, 20, 1)
-      .kernel(7, "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT", 300, 40, 1, R"("graph id": 3, "graph node id": 1)")
+      .kernel(7, "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT", 300, 40, 1,
+              R"("graph id": 3, "graph node id": 1)")
       .kernel(7, "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4> >()", 345, 40, 1)
       .call(2, "hipExtModuleLaunchKernel", 610, 10, 2)
       .kernel(7, "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32_MI32x32x8x1", 630, 40, 2)
@@ -135,7 +137,8 @@ int main(int count, char** words) {
   for (const char first : {'\x01', '\x40', '\xff'}) {
     for (const std::string& trace : reader_seeds()) write(first, trace);
   }
-  for (const std::string& trace : {training_trace(), communication_trace(), compiled_trace(), extreme_trace()}) {
+  for (const std::string& trace :
+       {training_trace(), communication_trace(), compiled_trace(), extreme_trace()}) {
     for (const char first : {'\x02', '\x03', '\x80'}) write(first, trace);
   }
 }

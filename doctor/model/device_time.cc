@@ -87,8 +87,8 @@ std::string_view name(IdleCause cause) {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-std::int64_t TimeShares::idle() const {
-  std::int64_t sum = 0;
+SaturatingSum TimeShares::idle() const {
+  SaturatingSum sum;
   for (const std::int64_t ns : idle_ns) sum += ns;
   return sum;
 }
@@ -224,7 +224,9 @@ void DeviceTime::find_causes(const Model& model) {
       continue;
     }
     const std::int64_t from = gap.begin_ns, to = events.begin_ns(next.launch);
-    const auto most_of = [&](const Activity::Overlap& overlap) { return 2 * overlap.ns > to - from; };
+    const auto most_of = [&](const Activity::Overlap& overlap) {
+      return overlap.ns > to - from - overlap.ns;
+    };
     const auto is = [&](const Activity& activity, IdleCause cause, bool also_at_begin) {
       const Activity::Overlap overlap = activity.overlap(from, to);
       if (!most_of(overlap) && !(also_at_begin && overlap.is_running_at_begin)) return false;

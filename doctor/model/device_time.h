@@ -7,6 +7,7 @@
 
 #include "doctor/model/kernel_catalog.h"
 #include "doctor/model/model.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 
@@ -36,13 +37,13 @@ struct Gap {
 // Nanoseconds of device time. What a work's beginning was waited for, and what it added, is counted for its
 // step.
 struct TimeShares {
-  std::int64_t busy_ns = 0;
-  std::int64_t collective_ns = 0;     // of busy: collectives ran
-  std::int64_t communication_ns = 0;  // of that: and nothing else
-  std::array<std::int64_t, kIdleCauseCount> idle_ns{};
+  SaturatingSum busy_ns;
+  SaturatingSum collective_ns;     // of busy: collectives ran
+  SaturatingSum communication_ns;  // of that: and nothing else
+  std::array<SaturatingSum, kIdleCauseCount> idle_ns{};
 
-  std::int64_t idle(IdleCause cause) const { return idle_ns[static_cast<std::size_t>(cause)]; }
-  std::int64_t idle() const;
+  SaturatingSum idle(IdleCause cause) const { return idle_ns[static_cast<std::size_t>(cause)]; }
+  SaturatingSum idle() const;
   std::int64_t total() const { return busy_ns + idle(); }
   void add(const TimeShares& other);
 };

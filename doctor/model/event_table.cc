@@ -51,10 +51,12 @@ void EventTable::take(const TraceEvent& event) {
 
 void EventTable::keep(const TraceEvent& event) {
   const auto e = static_cast<EventId>(size());
-  // Beyond 292 years a time may begin, but not end.
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
-  begins_.push_back(std::clamp(event.begin_ns, -kMost, kMost));
-  durations_.push_back(std::clamp<std::int64_t>(event.duration_ns, 0, kMost));
+  // From 36 years before 1970 to the year 2043, and for 18 years: so differences of times fit, see
+  // saturating.h.
+  constexpr std::int64_t kEarliest = -(std::int64_t{1} << 60), kLatest = std::int64_t{1} << 61;
+  constexpr std::int64_t kLongest = std::int64_t{1} << 59;
+  begins_.push_back(std::clamp(event.begin_ns, kEarliest, kLatest));
+  durations_.push_back(std::clamp<std::int64_t>(event.duration_ns, 0, kLongest));
   const NameId name = names.add(event.name);
   names_of_.push_back(name);
   for (auto id = static_cast<NameId>(words_.size()); id <= name; ++id)

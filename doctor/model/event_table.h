@@ -10,6 +10,7 @@
 #include "doctor/model/blocks.h"
 #include "doctor/model/event_index.h"
 #include "doctor/model/names.h"
+#include "doctor/model/saturating.h"
 #include "doctor/readers/trace_event.h"
 
 namespace pel::doctor {
@@ -31,8 +32,8 @@ struct LaunchShape {
   std::int32_t registers = -1, shared_bytes = -1;
   float occupancy_percent = -1, blocks_per_multiprocessor = -1;
 
-  std::int64_t blocks() const { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
-  std::int64_t threads() const { return std::int64_t{block[0]} * block[1] * block[2]; }
+  std::int64_t blocks() const { return saturating_mul(std::int64_t{grid[0]} * grid[1], grid[2]); }
+  std::int64_t threads() const { return saturating_mul(std::int64_t{block[0]} * block[1], block[2]); }
 };
 
 // Beside the columns, for work of a device.

@@ -40,7 +40,8 @@ bool is_step_mark(const EventTable& events, EventId e) {
 
 Model::Model(EventTable table, TraceSummary summary)
     : events_(std::move(table)), summary_(std::move(summary)) {
-  each_at_once(2, 0, [this](std::size_t part) {
+  const std::size_t most_at_once = events_.size() < kFewSpans ? 1 : 0;
+  each_at_once(2, most_at_once, [this](std::size_t part) {
     if (part == 1) return link_works();
     order_rows();
     nest();

@@ -1,6 +1,7 @@
 #include "doctor/ranks/aligned_ranks.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -20,7 +21,7 @@ std::int64_t middle_of(std::vector<std::int64_t>& values) {
   std::nth_element(values.begin(), upper, values.end());
   if (values.size() % 2 != 0) return *upper;
   const std::int64_t lower = *std::max_element(values.begin(), upper);
-  return lower + (*upper - lower) / 2;
+  return std::midpoint(lower, *upper);
 }
 
 struct MeetingKey {
@@ -169,7 +170,7 @@ class ClockFitter {
     };
     std::vector<Sample> samples;
     for (const std::uint32_t m : meetings_of_[r]) {
-      if (has_end_[m]) samples.push_back({own_end(r, m), own_end(r, m) - ends_[m]});
+      if (has_end_[m]) samples.push_back({own_end(r, m), saturating_sub(own_end(r, m), ends_[m])});
     }
     if (samples.size() < kFewestForDrift) return;
     std::sort(samples.begin(), samples.end(),
@@ -187,37 +188,39 @@ class ClockFitter {
                  last = middle_sample(samples.size() - third, samples.size());
     if (last.end_ns == first.end_ns) return;
     ClockFit line{.origin_ns = first.end_ns,
-                  .drift = static_cast<double>(last.difference_ns - first.difference_ns) /
-                           static_cast<double>(last.end_ns - first.end_ns)};
+                  .drift = static_cast<double>(saturating_sub(last.difference_ns, first.difference_ns)) /
+                           static_cast<double>(saturating_sub(last.end_ns, first.end_ns))};
     const auto spread = [&](const ClockFit& clock) {
       std::vector<std::int64_t> rest;
       for (const Sample& sample : samples)
-        rest.push_back(clock.true_ns(sample.end_ns) - sample.end_ns + sample.difference_ns);
+        rest.push_back(saturating_add(saturating_sub(clock.true_ns(sample.end_ns), sample.end_ns),
+                                      sample.difference_ns));
       const std::int64_t middle = middle_of(rest);
-      for (std::int64_t& value : rest) value = std::abs(value - middle);
+      for (std::int64_t& value : rest) value = std::abs(saturating_sub(value, middle));
       return middle_of(rest);
     };
     const std::int64_t constant = spread(ClockFit());
-    if (constant >= kSpreadOfDrift && 2 * spread(line) < constant) aligned_.clocks[r] = line;
+    if (constant >= kSpreadOfDrift && saturating_mul(2, spread(line)) < constant) aligned_.clocks[r] = line;
   }
 
   // Against the end of each meeting; of these differences, the median.
   void fit(std::uint32_t r) {
     std::vector<std::int64_t> differences;
     for (const std::uint32_t m : meetings_of_[r]) {
-      if (has_end_[m]) differences.push_back(own_end(r, m) - ends_[m]);
+      if (has_end_[m]) differences.push_back(saturating_sub(own_end(r, m), ends_[m]));
     }
     const std::int64_t shift = middle_of(differences);
     ClockFit& clock = aligned_.clocks[r];
-    clock.offset_ns += shift;
-    for (std::int64_t& difference : differences) difference = std::abs(difference - shift);
+    clock.offset_ns = saturating_add(clock.offset_ns, shift);
+    for (std::int64_t& difference : differences) difference = std::abs(saturating_sub(difference, shift));
     clock.spread_ns = middle_of(differences);
   }
 
   void anchor(std::uint32_t component) {
     const std::int64_t shift = aligned_.clocks[references_[component]].offset_ns;
     for (ClockFit& clock : aligned_.clocks) {
-      if (clock.is_known && clock.component == component) clock.offset_ns -= shift;
+      if (clock.is_known && clock.component == component)
+        clock.offset_ns = saturating_sub(clock.offset_ns, shift);
     }
   }
 

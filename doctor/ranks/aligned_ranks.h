@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "doctor/model/saturating.h"
 #include "doctor/ranks/rank_facts.h"
 
 namespace pel::doctor {
@@ -30,8 +31,10 @@ struct ClockFit {
 
   // By the clock of the reference.
   std::int64_t true_ns(std::int64_t own_ns) const {
-    if (drift == 0) return own_ns - offset_ns;
-    return own_ns - offset_ns - static_cast<std::int64_t>(drift * static_cast<double>(own_ns - origin_ns));
+    const std::int64_t without_drift = saturating_sub(own_ns, offset_ns);
+    if (drift == 0) return without_drift;
+    const double since_origin = static_cast<double>(saturating_sub(own_ns, origin_ns));
+    return saturating_sub(without_drift, saturating_cast(drift * since_origin));
   }
 };
 

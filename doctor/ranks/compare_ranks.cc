@@ -12,6 +12,7 @@
 #include "base/readable.h"
 #include "base/sort_stably.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
@@ -75,7 +76,8 @@ class RankReport {
  private:
   bool counts(const Straggler& straggler) const {
     const std::int64_t middle = compared_.stragglers[compared_.stragglers.size() / 2].waited_ns;
-    return share_of_time(straggler) >= kLateThatCounts && straggler.waited_ns >= kLateAgainstOthers * middle;
+    return share_of_time(straggler) >= kLateThatCounts &&
+           straggler.waited_ns >= saturating_mul(kLateAgainstOthers, middle);
   }
 
   double share_of_time(const Straggler& s) const {
@@ -165,7 +167,7 @@ class RankReport {
         {"met_alone", "of one rank alone", static_cast<std::int64_t>(compared_.aligned.met_alone),
          Unit::Count},
         {"waited_ns", "waited for the last to come",
-         std::accumulate(compared_.waits_ns.begin(), compared_.waits_ns.end(), std::int64_t{0}),
+         std::accumulate(compared_.waits_ns.begin(), compared_.waits_ns.end(), SaturatingSum()),
          Unit::Nanoseconds},
         {"clock_offset_ns", "clocks apart by up to", widest, Unit::Nanoseconds},
     };
@@ -279,7 +281,8 @@ class RankReport {
   // What a collective takes when the last has come: the shortest of its kernels.
   Table kinds() const {
     struct Kind {
-      std::int64_t count = 0, waited_ns = 0, transfer_ns = 0;
+      std::int64_t count = 0;
+      SaturatingSum waited_ns, transfer_ns;
     };
     std::map<std::tuple<std::string, std::string, std::int64_t>, Kind> kinds;
     for (std::size_t m = 0; m < compared_.aligned.meetings.size(); ++m) {
@@ -311,8 +314,8 @@ class RankReport {
       const bool has_rate = bytes >= 0 && kind->transfer_ns != 0;
       table.rows.push_back({kind->waited_ns, kind->transfer_ns, kind->count,
                             bytes < 0 ? Value() : Value(bytes),
-                            has_rate ? Value(static_cast<double>(bytes * kind->count) * 1e9 /
-                                             static_cast<double>(kind->transfer_ns))
+                            has_rate ? Value(static_cast<double>(bytes) * static_cast<double>(kind->count) *
+                                             1e9 / static_cast<double>(kind->transfer_ns))
                                      : Value(),
                             collective, group.empty() ? Value() : Value(group)});
     }

@@ -1,7 +1,7 @@
 #include "doctor/ranks/read_ranks.h"
 
-#include "doctor/model/each_at_once.h"
 #include "doctor/diagnosis/examination.h"
+#include "doctor/model/each_at_once.h"
 
 namespace pel::doctor {
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/sort_stably.h"
+#include "doctor/model/saturating.h"
 #include "doctor/ranks/compare_ranks.h"
 
 namespace pel::doctor {
@@ -50,13 +51,13 @@ class Weigher {
         std::max_element(arrivals_.begin(), arrivals_.end(),
                          [&](const Arrival& a, const Arrival& b) { return arrived(a) < arrived(b); });
     std::vector<std::int64_t> waits;
-    std::int64_t all = 0;
+    SaturatingSum all;
     for (const Arrival& a : arrivals_) {
       if (a.rank == last->rank) continue;
       const Collective& own = of(a);
       // It cannot have waited longer than its kernel ran, whatever the clocks say.
       const std::int64_t wait =
-          std::clamp<std::int64_t>(arrived(*last) - arrived(a), 0, own.end_ns - own.begin_ns);
+          std::clamp<std::int64_t>(saturating_sub(arrived(*last), arrived(a)), 0, own.end_ns - own.begin_ns);
       waits.push_back(wait);
       all += wait;
       result_.waiting_ns[a.rank] += wait;
@@ -112,7 +113,8 @@ class Weigher {
     // It left the collective before later than the others left theirs.
     const std::int64_t since =
         typical_other(late, [&](const Arrival& a) { return true_ns(a, of(a).since_ns); });
-    add(LateCause::Communication, static_cast<double>(true_ns(late, of(late).since_ns) - since));
+    add(LateCause::Communication,
+        static_cast<double>(saturating_sub(true_ns(late, of(late).since_ns), since)));
     straggler.kernels += of(late).kernels;
     straggler.typical_kernels += typical_other(late, [&](const Arrival& a) { return of(a).kernels; });
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
 
 std::int64_t scaled(std::int64_t ns, double factor) {
-  return factor == 1 ? ns : static_cast<std::int64_t>(std::llround(static_cast<double>(ns) * factor));
+  return factor == 1 ? ns : saturating_cast(std::round(static_cast<double>(ns) * factor));
 }
 
 void sum_up(const ReplayGraph& graph, Replayed& run) {
@@ -24,7 +24,7 @@ void sum_up(const ReplayGraph& graph, Replayed& run) {
     const std::uint32_t step = model.work()[w].step;
     if (step < ends.size()) ends[step] = std::max(ends[step], end);
   }
-  run.span_ns = model.work().empty() ? 0 : last - first;
+  run.span_ns = model.work().empty() ? 0 : saturating_sub(last, first);
   for (const std::int64_t end : ends) {
     if (end != kNotYet) run.step_ends_ns.push_back(end);
   }
@@ -43,8 +43,8 @@ Replayed replay(const ReplayGraph& graph, const Change& change) {
       switch (edge.kind) {
         case EdgeKind::Thread:
         case EdgeKind::HandOver:
-          delay = scaled(edge.delay_ns - edge.loading_ns, change.dispatch) +
-                  scaled(edge.loading_ns, change.loading);
+          delay = saturating_add(scaled(edge.delay_ns - edge.loading_ns, change.dispatch),
+                                 scaled(edge.loading_ns, change.loading));
           break;
         case EdgeKind::Call:
           delay = scaled(delay, change.dispatch);
@@ -58,7 +58,7 @@ Replayed replay(const ReplayGraph& graph, const Change& change) {
         default:
           break;
       }
-      time = std::max(time, run.times[edge.from] + delay);
+      time = std::max(time, saturating_add(run.times[edge.from], delay));
     }
     // What depends on nothing happens as it did; what depends only on edges that are left out, at once.
     run.times[p] = time != kNotYet ? time : graph.into(p).empty() ? graph.measured_ns(p) : graph.first_ns();

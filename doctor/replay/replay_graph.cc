@@ -31,13 +31,15 @@ Spread spread_of(std::vector<std::int64_t>& samples) {
   if (samples.empty()) return {};
   std::sort(samples.begin(), samples.end());
   const std::int64_t median = samples[samples.size() / 2];
-  std::int64_t sum = 0, count = 0;
+  SaturatingSum sum;
+  std::int64_t count = 0;
   for (const std::int64_t sample : samples) {
     if (sample > median + kUnexplainedNs || sample < median - kUnexplainedNs) continue;
     sum += sample;
     ++count;
   }
-  return {count == 0 ? median : sum / count, samples[samples.size() * 3 / 4] - samples[samples.size() / 4]};
+  return {count == 0 ? median : sum / count,
+          saturating_sub(samples[samples.size() * 3 / 4], samples[samples.size() / 4])};
 }
 
 }  // namespace
@@ -264,7 +266,7 @@ struct ReplayGraph::Building {
         }
         const std::int64_t pause = i == 0 ? 0 : at(begin) - last;
         const Spent used = i != 0 && pause > kResumeNs ? spent(row, last, at(begin)) : Spent{};
-        if (giver >= 0 && (i == 0 || 2 * used.in_ops < pause)) {
+        if (giver >= 0 && (i == 0 || used.in_ops < pause - used.in_ops)) {
           const PointId from = graph.call_end(static_cast<std::size_t>(giver));
           add(from, begin, EdgeKind::HandOver, at(begin) - at(from));
           if (i != 0) add(graph.call_end(row_calls[r][i - 1]), begin, EdgeKind::Thread, 0);
@@ -436,7 +438,7 @@ struct ReplayGraph::Building {
     for (const Placed& p : placed) {
       if (!graph.is_of_work(p.to) || p.to % 2 != 0) continue;
       std::int64_t& e = expected[graph.work_of(p.to)];
-      e = std::max(e, at(p.edge.from) + p.edge.delay_ns);
+      e = std::max(e, saturating_add(at(p.edge.from), p.edge.delay_ns));
     }
     std::vector<std::int64_t> idle_before(works.size(), 0);
     for (const Gap& gap : time.gaps()) idle_before[gap.next] = gap.duration_ns();
@@ -446,11 +448,11 @@ struct ReplayGraph::Building {
               [&](std::uint32_t a, std::uint32_t b) { return works[a].end_ns < works[b].end_ns; });
     for (std::uint32_t w = 0; w < works.size(); ++w) {
       if (expected[w] == kNever) graph.unexplained_ns_ += idle_before[w];  // begins as it did
-      if (expected[w] == kNever || works[w].begin_ns - expected[w] <= kUnexplainedNs) continue;
+      if (expected[w] == kNever || saturating_sub(works[w].begin_ns, expected[w]) <= kUnexplainedNs) continue;
       auto behind = std::upper_bound(by_end.begin(), by_end.end(), works[w].begin_ns,
                                      [&](std::int64_t t, std::uint32_t x) { return t < works[x].end_ns; });
       bool is_found = false;
-      const std::int64_t idle = std::min(idle_before[w], works[w].begin_ns - expected[w]);
+      const std::int64_t idle = std::min(idle_before[w], saturating_sub(works[w].begin_ns, expected[w]));
       int looked = 0;
       for (auto candidate = behind; candidate != by_end.begin() && !is_found && looked < kMostCandidates;
            ++looked) {

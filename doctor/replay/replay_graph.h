@@ -11,6 +11,7 @@
 
 #include "doctor/model/device_time.h"
 #include "doctor/model/model.h"
+#include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 
@@ -89,7 +90,8 @@ class ReplayGraph {
   std::vector<PointId> order_;
   std::array<std::size_t, kEdgeKindCount> counts_{};
   Floors floors_;
-  std::int64_t first_ns_ = 0, unexplained_ns_ = 0, inferred_ns_ = 0;
+  std::int64_t first_ns_ = 0;
+  SaturatingSum unexplained_ns_, inferred_ns_;
 };
 
 }  // namespace pel::doctor

@@ -10,6 +10,7 @@
 #include "base/readable.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/model/median.h"
+#include "doctor/model/saturating.h"
 #include "doctor/replay/other_device.h"
 
 namespace pel::doctor {
@@ -43,7 +44,7 @@ void move_to(const Examined& examined, Question& question, std::string_view name
   const OtherDevice other(examined);
   if (!other.refusal().empty())
     throw ValueError(fmt::format("what if: \"device={}\" cannot be answered: {}", name, other.refusal()));
-  std::int64_t works_ns = 0;
+  SaturatingSum works_ns;
   double moved_ns = 0;
   scale_works(examined, question.change, [&](const Work& work, std::size_t w) {
     const float factor = other.factor(other.class_of(w), *target);
@@ -134,7 +135,7 @@ Answer WhatIf::answer_of(const Replayed& run) const {
   Answer answer{.span_ns = run.span_ns};
   std::vector<std::int64_t> periods;
   for (std::size_t i = 1; i < run.step_ends_ns.size(); ++i)
-    periods.push_back(run.step_ends_ns[i] - run.step_ends_ns[i - 1]);
+    periods.push_back(saturating_sub(run.step_ends_ns[i], run.step_ends_ns[i - 1]));
   answer.step_ns = median_of(std::move(periods));
   answer.times_faster =
       run.span_ns <= 0 ? 1 : static_cast<double>(measured_span_ns_) / static_cast<double>(run.span_ns);

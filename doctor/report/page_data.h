@@ -42,7 +42,7 @@ class PageColumn {
  public:
   void add(std::int64_t number);
   void add_delta(std::int64_t number) {  // from the number before
-    add(number - last_);
+    add(saturating_sub(number, last_));
     last_ = number;
   }
   const std::string& str() const { return text_; }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "doctor/model/saturating.h"
 #include "doctor/replay/other_device.h"
 #include "doctor/report/page_data.h"
 
@@ -62,7 +63,7 @@ void write_graph(PageJson& json, const Examined& examined, const ReplayGraph& gr
     }
     if (may_be_root) {
       roots.add_delta(i);
-      root_times.add_delta(alone.times[p] - graph.measured_ns(graph.order().front()));
+      root_times.add_delta(saturating_sub(alone.times[p], graph.measured_ns(graph.order().front())));
     }
   }
   for (std::size_t w = 0; w < examined.model.work().size(); ++w) {

@@ -1,4 +1,5 @@
-// Times and sizes at the ends of their range: sums saturate, and nothing overflows. Under UBSan an overflow is an error.
+// Times and sizes at the ends of their range: sums saturate, and nothing overflows. Under UBSan an overflow
+// is an error.
 #include <limits>
 #include <string>
 #include <vector>
@@ -70,9 +71,12 @@ TEST(ExtremeTimes, SizesOfCopiesSaturate) {
 
 TEST(ExtremeTimes, GridsOfKernelsSaturate) {
   test::TraceText trace;
-  trace.metadata(R"("deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 9223372036854775807}])")
-      .kernel(7, "k", 0, 1, 1,
-              R"("grid": [2147483647, 2147483647, 2147483647], "block": [2147483647, 2147483647, 2147483647])");
+  trace
+      .metadata(
+          R"("deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 9223372036854775807}])")
+      .kernel(
+          7, "k", 0, 1, 1,
+          R"("grid": [2147483647, 2147483647, 2147483647], "block": [2147483647, 2147483647, 2147483647])");
   const Diagnosis diagnosis = diagnose(examine(trace));
   EXPECT_NE(find(diagnosis, "kernels"), nullptr);
 }
@@ -103,18 +107,21 @@ test::TraceText everything_at_once(double begin) {
         .kernel(7 + i, "ampere_sgemm_128x64_nn", begin, kLong, id + 1)
         .kernel(7 + i, "void at::native::vectorized_elementwise_kernel<4, X>()", kLate, kLong, id + 1)
         .kernel(7 + i, "void at::native::vectorized_elementwise_kernel<4, X>()", -kLate, 1, id + 4)
-        .kernel(30, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", -begin, kLong,
-                id + 4,
-                R"("Collective name": "allreduce", "Process Group Name": "0", "dtype": "Float", "Seq": 9223372036854775807, "In msg nelems": 9223372036854775807, "Group size": 9223372036854775807)")
+        .kernel(
+            30, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", -begin, kLong,
+            id + 4,
+            R"("Collective name": "allreduce", "Process Group Name": "0", "dtype": "Float", "Seq": 9223372036854775807, "In msg nelems": 9223372036854775807, "Group size": 9223372036854775807)")
         .copy(7, "Memcpy DtoH (Device -> Pageable)", begin, kLong, id + 2, R"("bytes": 9223372036854775807)")
-        .span("gpu_memset", i, 7, "Memset (Device)", begin, kLong, fmt::format(R"("correlation": {})", id + 1));
+        .span("gpu_memset", i, 7, "Memset (Device)", begin, kLong,
+              fmt::format(R"("correlation": {})", id + 1));
   }
   return trace;
 }
 
 TEST(ExtremeTimes, EveryReportCanBeWritten) {
   for (const double begin : {-kLate, 0.0, kLate}) {
-    const Examination first = examine(everything_at_once(begin)), second = examine(everything_at_once(-begin));
+    const Examination first = examine(everything_at_once(begin)),
+                      second = examine(everything_at_once(-begin));
     Report report;
     Diagnosis diagnosis = diagnose(first, {"dispatch=0.5; syncs=0; loading=0; kernels=1000", "device=A100"});
     for (Finding& finding : compare(second.examined(), first.examined()))

@@ -9,9 +9,9 @@
 
 #include "pellucid/error.h"
 
-#include "doctor/tests/made_ranks.h"
 #include "doctor/ranks/compare_ranks.h"
 #include "doctor/ranks/read_ranks.h"
+#include "doctor/tests/made_ranks.h"
 #include "doctor/tests/real_traces.h"
 #include "doctor/tests/trace_text.h"
 

@@ -8,9 +8,9 @@
 #include "pellucid/error.h"
 
 #include "doctor/diagnosis/examination.h"
+#include "doctor/replay/what_if.h"
 #include "doctor/tests/made_run.h"
 #include "doctor/tests/real_traces.h"
-#include "doctor/replay/what_if.h"
 
 namespace pel::doctor {
 namespace {

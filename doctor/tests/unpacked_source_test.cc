@@ -15,8 +15,8 @@
 
 #include "pellucid/error.h"
 
-#include "doctor/tests/packed.h"
 #include "doctor/readers/kineto.h"
+#include "doctor/tests/packed.h"
 #include "doctor/tests/sources.h"
 #include "doctor/tests/trace_text.h"
 #include "support/random.h"

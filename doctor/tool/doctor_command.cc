@@ -1,4 +1,6 @@
 // pellucid doctor: what a run was bound by, from its trace.
+#include "doctor/tool/doctor_command.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -12,16 +14,15 @@
 
 #include "pellucid/error.h"
 
-#include "doctor/tool/doctor_command.h"
 #include "doctor/compare/diff.h"
 #include "doctor/diagnosis/diagnose.h"
+#include "doctor/fleet/fleet_folder.h"
 #include "doctor/model/each_at_once.h"
 #include "doctor/ranks/compare_ranks.h"
 #include "doctor/ranks/read_ranks.h"
 #include "doctor/report/html.h"
 #include "doctor/report/json.h"
 #include "doctor/report/text.h"
-#include "doctor/fleet/fleet_folder.h"
 
 namespace pel::tool {
 namespace {

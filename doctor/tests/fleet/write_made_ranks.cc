@@ -11,10 +11,10 @@
 
 #include <sys/resource.h>
 
-#include "doctor/tests/made_ranks.h"
+#include "doctor/fleet/fleet_folder.h"
 #include "doctor/ranks/compare_ranks.h"
 #include "doctor/ranks/read_ranks.h"
-#include "doctor/fleet/fleet_folder.h"
+#include "doctor/tests/made_ranks.h"
 
 namespace {
 

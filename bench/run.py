@@ -75,9 +75,8 @@ def find_peer(folder, name, other=None):
     """An executable, unless the peer is another of our benchmarks, or a script for the peers' Python."""
     if other:
         return find_executable(folder, f"bench_{other}")
-    script = ROOT / "bench" / "peer_torch" / f"{name}.py"
-    if script.is_file():
-        return [str(ROOT / ".peers" / "bin" / "python"), str(script)]
+    if script := next((ROOT / "bench").glob(f"*/peer_{name}.py"), None):
+        return ["env", f"PYTHONPATH={ROOT / 'bench' / 'support'}", str(ROOT / ".peers" / "bin" / "python"), str(script)]
     return find_executable(folder, f"peer_{name}")
 
 
@@ -370,7 +369,7 @@ def summary(name, cases, mean=None):
 
 
 def read_description(folder, name):
-    path = pathlib.Path(folder) / f"{name}.json"
+    path = next(pathlib.Path(folder).glob(f"**/{name}.json"), pathlib.Path(folder) / f"{name}.json")
     try:
         description = json.loads(path.read_text())
         cases = [Case(case, entry["goal"]) for case, entry in description["cases"].items()]
@@ -403,7 +402,7 @@ def choose(cases, wanted):
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description="Times a benchmark against its peer.")
     add = parser.add_argument
-    add("name", metavar="NAME", help="the benchmark described in bench/NAME.json")
+    add("name", metavar="NAME", help="the table described in bench/*/NAME.json")
     add("--check", action="store_true", help="repeat what is inconclusive; exit 1 when a goal is missed")
     add("--json", action="store_true", help="print only the JSON line")
     add("--case", action="append", default=[], metavar="CASE", help="only this case; may be repeated")
@@ -413,7 +412,7 @@ def parse(arguments):
     add("--build", default=ROOT / "build" / "release", metavar="FOLDER", help="where the executables are")
     add("--ours", type=shlex.split, metavar="COMMAND", help="instead of bench_NAME")
     add("--peer", type=shlex.split, metavar="COMMAND", help="instead of peer_NAME")
-    add("--goals", default=ROOT / "bench", metavar="FOLDER", help="where NAME.json is")
+    add("--goals", default=ROOT / "bench", metavar="FOLDER", help="where NAME.json is, in any folder below")
     options = parser.parse_args(arguments)
     if options.pairs is not None and options.pairs < 6:
         parser.error("--pairs must be at least 6: fewer give no 95 % interval")

@@ -1,8 +1,11 @@
-# bench/NAME.cc becomes bench_NAME; its peer becomes peer_NAME: bench/peer_torch/NAME.cc, where torch is installed, or
-# bench/peer_plain/NAME.cc, which needs nothing.
+# A benchmark is a folder bench/NAME/. In it, TABLE.cc becomes the executable bench_TABLE, and its peer becomes peer_TABLE:
+#   peer_TABLE.torch.cc    built where torch is installed
+#   peer_TABLE.onednn.cc   built where oneDNN is installed
+#   peer_TABLE.plain.cc    needs neither
 # bench/NAME_test.py tests the driver NAME.py and is the ctest test bench/NAME.
 
-file(GLOB benches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")
+file(GLOB benches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*/*.cc")
+list(FILTER benches EXCLUDE REGEX "/peer_[^/]*$")
 if(NOT PELLUCID_JIT)
   list(FILTER benches EXCLUDE REGEX "/(jit|mlp_fused)\\.cc$")
 endif()
@@ -21,50 +24,24 @@ foreach(source IN LISTS benches)
   endif()
 endforeach()
 
-file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_plain/*.cc")
-if(NOT PELLUCID_JIT)
-  list(FILTER peers EXCLUDE REGEX "/jit\\.cc$")
-endif()
-foreach(source IN LISTS peers)
-  cmake_path(GET source STEM name)
-  add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
-  target_link_libraries(peer_${name} PRIVATE pellucid_flags)
-endforeach()
-
-# The doctor's make and read traces.
-foreach(side IN ITEMS bench_doctor peer_doctor_inflate peer_doctor_pace)
-  if(NOT TARGET ${side})
-    continue()
+# Adds the executables peer_TABLE of all peer_TABLE.ENGINE.cc, linked with the libraries that follow.
+function(pellucid_add_peers engine)
+  file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*/peer_*.${engine}.cc")
+  if(NOT PELLUCID_JIT)
+    list(FILTER peers EXCLUDE REGEX "/peer_jit\\.")
   endif()
-  target_compile_definitions(${side} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/bench"
-    "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(${side} PRIVATE fmt::fmt "${ISAL_LIBRARY}" "${ZSTD_LIBRARY}")
-endforeach()
-if(TARGET peer_doctor_inflate)
-  find_package(ZLIB REQUIRED)
-  target_link_libraries(peer_doctor_inflate PRIVATE ZLIB::ZLIB)
-endif()
-
-if(PELLUCID_ONEDNN)
-  file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_onednn/*.cc")
   foreach(source IN LISTS peers)
-    cmake_path(GET source STEM name)
-    add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
-    target_link_libraries(peer_${name} PRIVATE DNNL::dnnl gomp Threads::Threads)
-    target_compile_features(peer_${name} PRIVATE cxx_std_20)
+    cmake_path(GET source STEM target)
+    add_executable(${target} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${target} PRIVATE ${ARGN})
+    target_compile_features(${target} PRIVATE cxx_std_20)
   endforeach()
+endfunction()
+
+pellucid_add_peers(plain pellucid_flags)
+if(PELLUCID_ONEDNN)
+  pellucid_add_peers(onednn DNNL::dnnl gomp Threads::Threads)
 endif()
-
-# Both sides of jit see internals.
-foreach(side IN ITEMS bench_jit peer_jit)
-  if(TARGET ${side})
-    target_link_libraries(${side} PRIVATE pellucid_static)
-    target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
-    target_include_directories(${side} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-  endif()
-endforeach()
-
 if(PELLUCID_TORCH_DIR)
   # Not find_package(Torch): it demands a CUDA toolkit when the wheel was built with one.
   add_library(peer_torch INTERFACE)
@@ -74,16 +51,32 @@ if(PELLUCID_TORCH_DIR)
     "${PELLUCID_TORCH_DIR}/lib/libtorch_cpu.so"
     "${PELLUCID_TORCH_DIR}/lib/libc10.so"
     Threads::Threads)
-
-  file(GLOB peers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/peer_torch/*.cc")
-  foreach(source IN LISTS peers)
-    cmake_path(GET source STEM name)
-    add_executable(peer_${name} EXCLUDE_FROM_ALL ${source})
-    target_link_libraries(peer_${name} PRIVATE peer_torch)
-  endforeach()
+  pellucid_add_peers(torch peer_torch)
 endif()
 
-# Instructions per call against their budgets. They depend on the compiler, so only the reference build is held to them.
+# The doctor's generate and read traces.
+foreach(side IN ITEMS bench_doctor peer_doctor_inflate peer_doctor_pace)
+  if(NOT TARGET ${side})
+    continue()
+  endif()
+  target_compile_definitions(${side} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_include_directories(${side} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${side} PRIVATE fmt::fmt "${ISAL_LIBRARY}" "${ZSTD_LIBRARY}")
+endforeach()
+if(TARGET peer_doctor_inflate)
+  find_package(ZLIB REQUIRED)
+  target_link_libraries(peer_doctor_inflate PRIVATE ZLIB::ZLIB)
+endif()
+
+# Both sides of jit see internals.
+foreach(side IN ITEMS bench_jit peer_jit)
+  if(TARGET ${side})
+    target_link_libraries(${side} PRIVATE pellucid_static)
+    target_include_directories(${side} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  endif()
+endforeach()
+
+# Instructions per call against their budgets. They depend on the compiler, so only the reference build is checked.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_test(NAME instructions COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/instructions.py"
     --bench-dir "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

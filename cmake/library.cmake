@@ -34,7 +34,7 @@ foreach(folder IN LISTS pellucid_folders)
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
   target_link_libraries(pellucid_${folder} PRIVATE pellucid_flags fmt::fmt Threads::Threads)
   if(folder STREQUAL "ops")  # a hundred small files behind one large header: two thirds of their build time
-    target_precompile_headers(pellucid_ops PRIVATE "${PROJECT_SOURCE_DIR}/src/ops/family_pointwise.h")
+    target_precompile_headers(pellucid_ops PRIVATE "${PROJECT_SOURCE_DIR}/src/ops/shared/pointwise.h")
     if(PELLUCID_UNITY)
       pellucid_compile_together(pellucid_ops 16)
       foreach(source IN LISTS sources)  # short names that several ops have are compiled alone

@@ -1,9 +1,9 @@
-# The table of ops is the list of files in src/ops/: NAME.cc must define pel::ops::define_NAME(), or linking fails.
-# Files that start with family_ hold what several ops share; they are compiled and are no ops.
+# The table of ops is the list of files src/ops/FAMILY/NAME.cc: each must define pel::ops::define_NAME(), or linking fails.
+# Files in src/ops/shared/ hold what several ops use; they are compiled and define no op.
 
-file(GLOB op_names RELATIVE "${PROJECT_SOURCE_DIR}/src/ops" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/ops/*.cc")
-list(FILTER op_names EXCLUDE REGEX "^family_")
-list(TRANSFORM op_names REPLACE "\\.cc$" "")
+file(GLOB op_names RELATIVE "${PROJECT_SOURCE_DIR}/src/ops" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/ops/*/*.cc")
+list(FILTER op_names EXCLUDE REGEX "^shared/")
+list(TRANSFORM op_names REPLACE "^.*/(.*)\\.cc$" "\\1")
 list(SORT op_names)
 list(LENGTH op_names PELLUCID_OP_COUNT)
 
@@ -33,7 +33,7 @@ inline constexpr std::array<std::string_view, @PELLUCID_OP_COUNT@> kOpNames = {
 file(CONFIGURE OUTPUT "${PELLUCID_GENERATED_DIR}/op_table.cc" @ONLY CONTENT [[
 // Generated from the file names in src/ops/, in the order of kOpNames.
 #include "dispatch/op_table.h"
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel::ops {
 @declare_lines@}  // namespace pel::ops

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pellucid/keys.h"
+#include "pellucid/extend/keys.h"
 #include "pellucid/tensor.h"
 
 namespace pel {

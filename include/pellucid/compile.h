@@ -15,7 +15,7 @@
 #include "pellucid/api.h"
 #include "pellucid/array_view.h"
 #include "pellucid/compile_explanation.h"
-#include "pellucid/outside_capture.h"  // IWYU pragma: export
+#include "pellucid/extend/outside_capture.h"  // IWYU pragma: export
 #include "pellucid/tensor.h"
 
 namespace pel {

@@ -9,7 +9,7 @@
 
 #include "pellucid/api.h"
 #include "pellucid/error.h"
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 

@@ -1,93 +1,18 @@
-// Ops, by family. Names, semantics and type promotion are PyTorch's.
+// All ops, by family. Names, semantics and type promotion are PyTorch's.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <vector>
-
-#include "pellucid/reductions.h"
-#include "pellucid/tensor.h"
-
-namespace pel {
-
-// Creation. Without a dtype: f32, or what the numbers given imply.
-PEL_API Tensor empty(Dims size, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor empty_strided(Dims size, Dims stride, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor empty_like(const Tensor& self, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor zeros(Dims size, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor ones(Dims size, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor full(Dims size, const Scalar& value, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor zeros_like(const Tensor& self, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor ones_like(const Tensor& self, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor full_like(const Tensor& self, const Scalar& value, TensorOptions options = {},
-                         Site site = Site::current());
-// start, start + step, … up to but not including end. All integers give i64.
-PEL_API Tensor arange(const Scalar& end, TensorOptions options = {}, Site site = Site::current());
-PEL_API Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step = 1,
-                      TensorOptions options = {}, Site site = Site::current());
-// `steps` values from start to end, both included.
-PEL_API Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps,
-                        TensorOptions options = {}, Site site = Site::current());
-// Ones on the main diagonal.
-PEL_API Tensor eye(Dim rows, std::optional<Dim> columns = std::nullopt, TensorOptions options = {},
-                   Site site = Site::current());
-
-// Views: the result shares memory with `self`; no kernel runs. Negative axes count from the end.
-PEL_API Tensor alias(const Tensor& self, Site site = Site::current());  // the same under another header
-// The same without history: no gradient flows back through it. A write to one shows in the other.
-PEL_API Tensor detach(const Tensor& self, Site site = Site::current());
-PEL_API Tensor t(const Tensor& self, Site site = Site::current());  // rank 2 or less
-PEL_API Tensor transpose(const Tensor& self, std::int64_t axis0, std::int64_t axis1,
-                         Site site = Site::current());
-PEL_API Tensor permute(const Tensor& self, Axes axes, Site site = Site::current());
-PEL_API Tensor movedim(const Tensor& self, Axes source, Axes destination, Site site = Site::current());
-// One size may be -1: it is computed. Fails where the layout would need a copy; reshape copies then.
-PEL_API Tensor view(const Tensor& self, Dims size, Site site = Site::current());
-// -1 keeps an axis. An axis that grows, or is new, repeats by stride 0.
-PEL_API Tensor expand(const Tensor& self, Dims size, Site site = Site::current());
-PEL_API Tensor squeeze(const Tensor& self, Site site = Site::current());
-PEL_API Tensor squeeze(const Tensor& self, Axes axes, Site site = Site::current());
-PEL_API Tensor unsqueeze(const Tensor& self, std::int64_t axis, Site site = Site::current());
-PEL_API Tensor select(const Tensor& self, std::int64_t axis, Dim index, Site site = Site::current());
-// Bounds are clamped, as in Python; the step is positive.
-PEL_API Tensor slice(const Tensor& self, std::int64_t axis = 0, std::optional<Dim> start = std::nullopt,
-                     std::optional<Dim> stop = std::nullopt, Dim step = 1, Site site = Site::current());
-PEL_API Tensor narrow(const Tensor& self, std::int64_t axis, Dim start, Dim length,
-                      Site site = Site::current());
-// Pieces of `size`; the last may be smaller.
-PEL_API std::vector<Tensor> split(const Tensor& self, Dim size, std::int64_t axis = 0,
-                                  Site site = Site::current());
-// Pieces of these sizes, which make up the axis.
-PEL_API std::vector<Tensor> split_with_sizes(const Tensor& self, Dims split_sizes, std::int64_t axis = 0,
-                                             Site site = Site::current());
-// At most `chunks` pieces of equal size; the last may be smaller.
-PEL_API std::vector<Tensor> chunk(const Tensor& self, std::int64_t chunks, std::int64_t axis = 0,
-                                  Site site = Site::current());
-PEL_API std::vector<Tensor> unbind(const Tensor& self, std::int64_t axis = 0, Site site = Site::current());
-PEL_API Tensor unflatten(const Tensor& self, std::int64_t axis, Dims sizes, Site site = Site::current());
-PEL_API Tensor diagonal(const Tensor& self, std::int64_t offset = 0, std::int64_t axis1 = 0,
-                        std::int64_t axis2 = 1, Site site = Site::current());
-// Any sizes, strides and offset that stay inside the storage.
-PEL_API Tensor as_strided(const Tensor& self, Dims size, Dims stride,
-                          std::optional<Dim> offset = std::nullopt, Site site = Site::current());
-
-// Views where the layout allows, copies where it does not.
-PEL_API Tensor reshape(const Tensor& self, Dims size, Site site = Site::current());
-PEL_API Tensor flatten(const Tensor& self, std::int64_t start = 0, std::int64_t end = -1,
-                       Site site = Site::current());
-
-// Copies. Casts round to nearest even; float to integer goes towards zero and saturates, NaN gives 0.
-PEL_API Tensor clone(const Tensor& self, Layout layout = Layout::Keep, Site site = Site::current());
-// Row-major: itself if it already is, a copy otherwise.
-PEL_API Tensor contiguous(const Tensor& self, Site site = Site::current());
-// Another dtype: itself if it has it already. to_copy always copies.
-PEL_API Tensor to(const Tensor& self, DType dtype, Site site = Site::current());
-PEL_API Tensor to_copy(const Tensor& self, DType dtype, Site site = Site::current());
-PEL_API const Tensor& copy_(const Tensor& self, const Tensor& src, Site site = Site::current());
-PEL_API const Tensor& fill_(const Tensor& self, const Scalar& value, Site site = Site::current());
-PEL_API const Tensor& zero_(const Tensor& self, Site site = Site::current());
-
-// Reads a value back to the host.
-PEL_API Scalar item(const Tensor& self, Site site = Site::current());
-
-}  // namespace pel
+#include "pellucid/ops/attention.h"      // IWYU pragma: export
+#include "pellucid/ops/convolution.h"    // IWYU pragma: export
+#include "pellucid/ops/copies.h"         // IWYU pragma: export
+#include "pellucid/ops/creation.h"       // IWYU pragma: export
+#include "pellucid/ops/indexing.h"       // IWYU pragma: export
+#include "pellucid/ops/linalg.h"         // IWYU pragma: export
+#include "pellucid/ops/losses.h"         // IWYU pragma: export
+#include "pellucid/ops/normalization.h"  // IWYU pragma: export
+#include "pellucid/ops/optim.h"          // IWYU pragma: export
+#include "pellucid/ops/pointwise.h"      // IWYU pragma: export
+#include "pellucid/ops/pooling.h"        // IWYU pragma: export
+#include "pellucid/ops/random.h"         // IWYU pragma: export
+#include "pellucid/ops/reductions.h"     // IWYU pragma: export
+#include "pellucid/ops/sorting.h"        // IWYU pragma: export
+#include "pellucid/ops/views.h"          // IWYU pragma: export

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pellucid/nn.h"
-#include "pellucid/optim_steps.h"
+#include "pellucid/nn/modules.h"
+#include "pellucid/ops/optim.h"
 
 namespace pel::optim {
 

@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "pellucid/autograd.h"
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 #include "pellucid/ops.h"
 
 #include "autograd/leaf_watch.h"

@@ -1,7 +1,7 @@
 // The functions that users call.
 #include "pellucid/autograd.h"
 
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/pointwise.h"
 
 #include "autograd/engine.h"
 #include "autograd/leaf_watch.h"

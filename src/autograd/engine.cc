@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/pointwise.h"
 #include "pellucid/profile.h"
 
 #include "base/check.h"

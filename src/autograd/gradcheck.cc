@@ -5,7 +5,7 @@
 
 #include "pellucid/autograd.h"
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/pointwise.h"
 
 namespace pel {
 namespace {

@@ -11,13 +11,13 @@
 #include <mutex>
 
 #include "pellucid/autograd.h"
-#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/indexing.h"
+#include "pellucid/ops/pointwise.h"
 
 #include "autograd/node.h"
 #include "base/check.h"
-#include "ops/family_window.h"
+#include "ops/shared/window.h"
 #include "tensor/make.h"
 
 namespace pel::autograd {

@@ -1,7 +1,7 @@
 #include "autograd/node.h"
 
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/pointwise.h"
 
 #include "autograd/leaf_watch.h"
 #include "base/check.h"

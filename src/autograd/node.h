@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "pellucid/extend/vjp.h"
 #include "pellucid/tensor.h"
-#include "pellucid/vjp.h"
 
 #include "tensor/block_pool.h"
 #include "tensor/layout.h"

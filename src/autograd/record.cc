@@ -1,7 +1,7 @@
 // The Autograd key: a call whose arguments require a gradient leaves a node behind.
 #include "dispatch/record.h"
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 #include "pellucid/ops.h"
 
 #include "autograd/leaf_watch.h"

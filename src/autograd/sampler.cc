@@ -2,7 +2,7 @@
 #include <numeric>
 #include <vector>
 
-#include "pellucid/vjp.h"
+#include "pellucid/extend/vjp.h"
 
 namespace pel {
 namespace {

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "base/check.h"
 #include "tensor/make.h"

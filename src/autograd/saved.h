@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "pellucid/value.h"
+#include "pellucid/extend/value.h"
 
 #include "autograd/node.h"
 

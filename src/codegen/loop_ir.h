@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pellucid/kernel_args.h"
+#include "pellucid/extend/kernel_args.h"
 
 #include "codegen/isa.h"
 #include "ir/scalar.h"

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "ir/symbolic_sizes.h"
 

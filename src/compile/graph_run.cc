@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "dispatch/record.h"
-#include "ops/family_pointwise.h"
+#include "ops/shared/pointwise.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {

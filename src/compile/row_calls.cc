@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compile/effects.h"
-#include "ops/family_operands.h"
+#include "ops/shared/operands.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {

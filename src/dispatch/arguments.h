@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 

@@ -3,7 +3,7 @@
 
 #include "pellucid/determinism.h"
 #include "pellucid/explain.h"
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 

@@ -2,7 +2,7 @@
 #include <bit>
 #include <optional>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "base/check.h"
 #include "dispatch/call_log.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "base/check.h"
 #include "base/environment.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 

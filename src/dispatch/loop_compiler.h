@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "dispatch/rows.h"
 #include "ir/scalar.h"

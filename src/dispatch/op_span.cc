@@ -1,7 +1,7 @@
 // The Profile key: a call leaves a span behind.
 #include <utility>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "dispatch/arguments.h"
 #include "dispatch/registry.h"

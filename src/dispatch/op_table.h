@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "op_names.h"
 

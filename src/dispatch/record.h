@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "dispatch/schema.h"
 

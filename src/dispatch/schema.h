@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pellucid/value.h"
+#include "pellucid/extend/value.h"
 
 namespace pel {
 

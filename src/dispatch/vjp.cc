@@ -1,5 +1,5 @@
 // Names in a gradient's rules become places in the schema.
-#include "pellucid/vjp.h"
+#include "pellucid/extend/vjp.h"
 
 #include <algorithm>
 #include <sstream>

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "pellucid/ops.h"
-#include "pellucid/random.h"
+#include "pellucid/ops/random.h"
 
 #include "base/json_writer.h"
 #include "base/wrapped.h"

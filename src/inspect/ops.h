@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "base/terminal.h"
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pellucid/ops/reductions.h"
 #include "pellucid/pellucid.h"
-#include "pellucid/reductions.h"
 
 namespace pel::inspect {
 namespace {
@@ -93,7 +93,7 @@ struct Named {
   std::string_view name;
   Subject (*make)(const Maker&);
 };
-// bench/peer_torch/anatomy.cc has the same.
+// bench/anatomy/peer_anatomy.torch.cc has the same.
 constexpr std::array<Named, 8> kSubjects = {{{"linear", make_linear},
                                              {"add", make_add},
                                              {"mm", make_mm},

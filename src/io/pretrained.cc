@@ -1,9 +1,9 @@
-#include "pellucid/pretrained.h"
+#include "pellucid/nn/pretrained.h"
 
 #include "pellucid/autograd.h"
-#include "pellucid/indexing.h"
-#include "pellucid/init.h"
+#include "pellucid/nn/init.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 
 #include "base/check.h"
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "pellucid/autograd.h"
-#include "pellucid/generation.h"
-#include "pellucid/indexing.h"
+#include "pellucid/nn/generation.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 
 #include "base/check.h"
 #include "nn/tokens_before.h"

@@ -1,12 +1,12 @@
-#include "pellucid/generation.h"
+#include "pellucid/nn/generation.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "pellucid/autograd.h"
-#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 
 #include "base/check.h"
 #include "base/philox.h"

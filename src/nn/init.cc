@@ -1,12 +1,12 @@
-#include "pellucid/init.h"
+#include "pellucid/nn/init.h"
 
 #include <cmath>
 #include <utility>
 
 #include "pellucid/autograd.h"
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
-#include "pellucid/random.h"
+#include "pellucid/ops/pointwise.h"
+#include "pellucid/ops/random.h"
 
 #include "base/check.h"
 

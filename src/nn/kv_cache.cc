@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "pellucid/indexing.h"
-#include "pellucid/nn.h"
+#include "pellucid/nn/modules.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 
 #include "base/check.h"
 

@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pellucid/attention.h"
-#include "pellucid/convolution.h"
-#include "pellucid/indexing.h"
-#include "pellucid/init.h"
-#include "pellucid/linalg.h"
-#include "pellucid/nn.h"
-#include "pellucid/normalization.h"
+#include "pellucid/nn/init.h"
+#include "pellucid/nn/modules.h"
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/attention.h"
+#include "pellucid/ops/convolution.h"
+#include "pellucid/ops/indexing.h"
+#include "pellucid/ops/linalg.h"
+#include "pellucid/ops/normalization.h"
+#include "pellucid/ops/pointwise.h"
 
 #include "base/check.h"
 

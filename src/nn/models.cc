@@ -1,13 +1,13 @@
-#include "pellucid/models.h"
+#include "pellucid/nn/models.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "pellucid/indexing.h"
-#include "pellucid/init.h"
-#include "pellucid/linalg.h"
+#include "pellucid/nn/init.h"
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/indexing.h"
+#include "pellucid/ops/linalg.h"
+#include "pellucid/ops/pointwise.h"
 
 #include "base/check.h"
 #include "nn/tokens_before.h"

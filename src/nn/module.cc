@@ -1,7 +1,7 @@
 #include <unordered_map>
 
 #include "pellucid/autograd.h"
-#include "pellucid/nn.h"
+#include "pellucid/nn/modules.h"
 #include "pellucid/ops.h"
 
 #include "base/check.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pellucid/models.h"
+#include "pellucid/nn/models.h"
 
 namespace pel::nn {
 

@@ -1,8 +1,8 @@
 #include "pellucid/autograd.h"
-#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
+#include "pellucid/ops/pointwise.h"
 #include "pellucid/optim.h"
-#include "pellucid/pointwise.h"
 
 #include "base/check.h"
 

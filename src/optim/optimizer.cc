@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "pellucid/autograd.h"
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
+#include "pellucid/extend/outside_capture.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/pointwise.h"
 #include "pellucid/optim.h"
-#include "pellucid/outside_capture.h"
-#include "pellucid/pointwise.h"
 
 #include "base/check.h"
 

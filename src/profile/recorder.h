@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "pellucid/keys.h"
+#include "pellucid/extend/keys.h"
 #include "pellucid/profile.h"
 
 #include "profile/clock.h"

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#include "pellucid/keys.h"
+#include "pellucid/extend/keys.h"
 
 #include "base/check.h"
 #include "base/huge_pages.h"

@@ -1,4 +1,4 @@
-#include "pellucid/outside_capture.h"
+#include "pellucid/extend/outside_capture.h"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "pellucid/kernel_args.h"
+#include "pellucid/extend/kernel_args.h"
 
 namespace pel {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "pellucid/keys.h"
+#include "pellucid/extend/keys.h"
 
 #include "base/check.h"
 #include "tensor/block_pool.h"

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "pellucid/autograd.h"
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
-#include "pellucid/reductions.h"
+#include "pellucid/ops/pointwise.h"
+#include "pellucid/ops/reductions.h"
 
 #include "autograd/samples.h"
 #include "dispatch/record.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "pellucid/op.h"
-#include "pellucid/pointwise.h"
-#include "pellucid/reductions.h"
+#include "pellucid/extend/op.h"
+#include "pellucid/ops/pointwise.h"
+#include "pellucid/ops/reductions.h"
 
 #include "dispatch/op_table.h"
 #include "dispatch/pointwise.h"

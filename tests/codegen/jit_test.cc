@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/kernel_set.h"
 
 namespace pel::codegen {
 namespace {

@@ -65,8 +65,8 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
     text = std::regex_replace(text, std::regex(pattern), instead);
   };
   mask("explain_test.cc:[0-9]+", "test.cc:1");
-  mask("family_gemm.cc:[0-9]+", "family_gemm.cc:20");  // compilers differ in the line of a check of several
-  mask("\n +\\(test", " (test");                       // a longer name stands on a line of its own
+  mask("gemm.cc:[0-9]+", "gemm.cc:20");  // compilers differ in the line of a check of several
+  mask("\n +\\(test", " (test");         // a longer name stands on a line of its own
   mask("poi_fused_gelu_mul_0_[a-z0-9]+ +", "poi_fused_gelu_mul_0 ");
   mask("([0-9]\\.) (?!poi_)[a-zA-Z0-9_:]+ +([0-9])", "$1 product $2");
   mask("chosen: the least predicted time.*(\n        .*)*", "chosen: by time");
@@ -74,9 +74,9 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
   EXPECT_EQ(text, R"(graph(f32[s0, s1]) at s0 = 256, s1 = 512
 
   one compile serves
-    input 0: axis 0 may have any size; axis 1, s1, must keep s1 == 512 (asked by family_gemm.cc:20);
+    input 0: axis 0 may have any size; axis 1, s1, must keep s1 == 512 (asked by gemm.cc:20);
       another dtype, rank, device or order of strides compiles again
-    where the size of axis 1 of input 0 is 512 (family_gemm.cc:20)
+    where the size of axis 1 of input 0 is 512 (gemm.cc:20)
 
   kernels                                                                            read    written
   1. product 3.41 MB    1.44 MB

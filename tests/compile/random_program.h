@@ -14,7 +14,7 @@
 
 #include "conformance/values.h"
 #include "dispatch/record.h"
-#include "ops/family_pointwise.h"
+#include "ops/shared/pointwise.h"
 #include "tensor/make.h"
 
 namespace pel::fuzz {

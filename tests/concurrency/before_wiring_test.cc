@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 #include "pellucid/ops.h"
 
 namespace pel {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 #include "pellucid/ops.h"
 
 namespace pel {

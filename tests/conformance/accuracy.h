@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/kernel_set.h"
 #include "base/check.h"
 #include "conformance/values.h"
 #include "support/environment.h"

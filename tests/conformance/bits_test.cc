@@ -2,8 +2,8 @@
 // and the scalar interpreter.
 #include <gtest/gtest.h>
 
+#include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/kernel_set.h"
 #include "codegen/llvm/jit.h"
 #include "conformance/cases.h"
 

@@ -8,7 +8,7 @@
 
 #include "conformance/accuracy.h"
 #include "dispatch/record.h"
-#include "ops/family_pointwise.h"
+#include "ops/shared/pointwise.h"
 
 namespace pel::conformance {
 

@@ -1,5 +1,7 @@
 // Every op over rows against the reference in its own record, over dtypes, layouts, axes and sizes; and the
 // same bits from every instruction set, number of threads and layout.
+#include "ops/shared/rows.h"
+
 #include <cmath>
 #include <map>
 
@@ -8,10 +10,9 @@
 
 #include "pellucid/threads.h"
 
+#include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/pointwise.h"
 #include "conformance/cases.h"
-#include "ops/family_rows.h"
 
 namespace pel::conformance {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "pellucid/threads.h"
 
+#include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/pointwise.h"
 #include "conformance/cases.h"
 #include "tensor/layout.h"
 

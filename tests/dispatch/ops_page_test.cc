@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "dispatch/op_table.h"
 #include "dispatch/pointwise.h"
@@ -23,7 +23,7 @@ constexpr std::string_view kIntroduction = R"(# Ops
 <!-- Written by PELLUCID_WRITE_DOCS=1 ./dev test OpsPage, which without it fails where the page is out of date. -->
 
 Names and semantics are PyTorch's; [tensors.md](tensors.md) says where they differ on purpose. Errors in the last place
-are in [numerics.md](numerics.md). The headers under `include/pellucid/` say what each op does.
+are in [numerics.md](numerics.md). The headers under `include/pellucid/ops/` say what each op does.
 )";
 
 constexpr std::string_view kAboutCore = R"(

@@ -1,4 +1,5 @@
 // What every op promises by its record, tried on each op of the registry.
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -256,20 +257,26 @@ TEST(Registry, ShapeRulesGiveTheSameOnTheMetaDevice) {
   }
 }
 
-std::string public_header(const std::string& name) {
-  std::ifstream file(PELLUCID_SOURCE_DIR "/include/pellucid/" + name);
+// The text of all headers of ops.
+std::string public_headers() {
   std::stringstream text;
-  text << file.rdbuf();
+  for (const auto& entry : std::filesystem::directory_iterator(PELLUCID_SOURCE_DIR "/include/pellucid/ops"))
+    text << std::ifstream(entry.path()).rdbuf();
   return text.str();
 }
 
-std::string public_headers() {
-  std::string text;
-  for (const char* name : {"ops.h", "attention.h", "convolution.h", "images.h", "indexing.h", "linalg.h",
-                           "losses.h", "normalization.h", "optim_steps.h", "pointwise.h", "pooling.h",
-                           "random.h", "reductions.h", "sorting.h"})
-    text += public_header(name);
-  return text;
+// Folders of src/ops match headers of include/pellucid/ops, except for those that hold no declarations of
+// ops.
+TEST(Registry, EveryFamilyHasAHeaderAndAFolder) {
+  std::set<std::string> folders, headers;
+  for (const auto& entry : std::filesystem::directory_iterator(PELLUCID_SOURCE_DIR "/src/ops"))
+    if (entry.is_directory()) folders.insert(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(PELLUCID_SOURCE_DIR "/include/pellucid/ops"))
+    headers.insert(entry.path().stem().string());
+  EXPECT_EQ(folders.erase("shared"), 1U);
+  for (const char* name : {"pointwise", "pointwise_forms", "operators"})
+    EXPECT_EQ(headers.erase(name), 1U) << name;
+  EXPECT_EQ(folders, headers);
 }
 
 TEST(Registry, EveryPublicOpTakesTheCallersPlace) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel {
 namespace {

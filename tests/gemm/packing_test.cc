@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cpu/gemm_pack.h"
+#include "backends/cpu/elementwise/rounding.h"
+#include "backends/cpu/gemm/gemm_pack.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/rounding.h"
 
 namespace pel {
 namespace {

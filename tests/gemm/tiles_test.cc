@@ -10,8 +10,8 @@
 
 #include "pellucid/pellucid.h"
 
-#include "backends/cpu/amx.h"
-#include "backends/cpu/gemm_tiles.h"
+#include "backends/cpu/gemm/amx.h"
+#include "backends/cpu/gemm/gemm_tiles.h"
 #include "backends/cpu/isa.h"
 #include "support/bytes.h"
 #include "support/environment.h"

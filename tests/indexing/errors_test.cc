@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 
 namespace pel {
 namespace {

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 #include "pellucid/threads.h"
 
 #include "support/errors.h"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "pellucid/error.h"
-#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 
 #include "ir/symbolic_sizes.h"
 

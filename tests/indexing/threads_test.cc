@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pellucid/indexing.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 
 #include "support/random.h"
 

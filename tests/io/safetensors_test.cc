@@ -8,7 +8,7 @@
 
 #include "pellucid/io.h"
 #include "pellucid/ops.h"
-#include "pellucid/pointwise.h"
+#include "pellucid/ops/pointwise.h"
 
 #include "support/bytes.h"
 #include "support/errors.h"

@@ -46,7 +46,7 @@ def add_after(path, marker, text):
 
 def follow(page, project):
     blocks = BLOCK.findall(page)
-    if [kind.split()[0] for kind, _ in blocks] != ["src/ops/squareplus.cc", "include/pellucid/pointwise.h", "run"]:
+    if [kind.split()[0] for kind, _ in blocks] != ["src/ops/activations/squareplus.cc", "include/pellucid/ops/activations.h", "run"]:
         sys.exit("docs/adding-an-op.md: a file, a line and a command are expected")
     for kind, text in blocks:
         target, _, marker = kind.partition(" after: ")

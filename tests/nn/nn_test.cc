@@ -1,11 +1,10 @@
 // Modules: paths, loading, first values, caches, whole models.
-#include "pellucid/nn.h"
-
 #include <cmath>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
+#include "pellucid/nn/modules.h"
 #include "pellucid/pellucid.h"
 
 namespace pel {

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "pellucid/error.h"
+#include "pellucid/extend/op.h"
 #include "pellucid/index.h"
-#include "pellucid/indexing.h"
-#include "pellucid/op.h"
 #include "pellucid/ops.h"
+#include "pellucid/ops/indexing.h"
 #include "pellucid/tensor.h"
 
 #include "dispatch/record.h"
-#include "ops/family_pointwise.h"
+#include "ops/shared/pointwise.h"
 #include "parity/case_file.h"
 
 namespace pel::parity {

@@ -1,4 +1,4 @@
-"""The pointwise ops of include/pellucid/pointwise.h: their forms, torch's functions for them, and what to allow."""
+"""The elementwise ops of include/pellucid/ops: their forms, torch's functions for them, and what to allow."""
 import pathlib
 import re
 import warnings
@@ -8,13 +8,14 @@ import torch
 from program import INTEGRAL, Num, OPS
 
 warnings.filterwarnings("ignore", message="An output with one or more elements was resized")
-HEADER = pathlib.Path(__file__).resolve().parents[2] / "include/pellucid/pointwise.h"
+OP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "include/pellucid/ops"
+FAMILIES = ("activations", "arithmetic", "comparison", "math")
 HALVES = ("f16", "bf16")
 
 
-def forms_in_header():
+def forms_in_headers():
     """{op: (operands, forms)}: operands is 1 or 2, or 0 where the header declares the functions one by one."""
-    text, ops = HEADER.read_text(), {}
+    text, ops = "".join((OP_HEADERS / f"{family}.h").read_text() for family in FAMILIES), {}
     for operands, kind, name in re.findall(r"^PEL_(UNARY|BINARY)(_PLAIN|_OUT|)\((\w+)\)", text, re.MULTILINE):
         forms = {"_PLAIN": [""], "_OUT": ["", ".out"], "": ["", "_", ".out"]}[kind]
         ops[name] = (1 if operands == "UNARY" else 2, forms)
@@ -28,7 +29,7 @@ def forms_in_header():
     return {name: found for name, found in ops.items() if not name.endswith("_backward")}
 
 
-HEADER_OPS = forms_in_header()
+HEADER_OPS = forms_in_headers()
 NAMES = sorted(HEADER_OPS)
 
 # Arguments from this place on are keywords of torch.

@@ -1,5 +1,5 @@
 // Random ops: reproducible for any threads and layout, and of the right distribution.
-#include "pellucid/random.h"
+#include "pellucid/ops/random.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Scans, sorting and searching: the same bits for any threads and layout, and what is refused.
-#include "pellucid/sorting.h"
+#include "pellucid/ops/sorting.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pellucid/random.h"
+#include "pellucid/ops/random.h"
 #include "pellucid/threads.h"
 
 #include "support/bytes.h"

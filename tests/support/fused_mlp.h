@@ -7,8 +7,8 @@
 
 #include "pellucid/pellucid.h"
 
-#include "backends/cpu/gemm_loops.h"
-#include "backends/cpu/gemm_tiles.h"
+#include "backends/cpu/gemm/gemm_loops.h"
+#include "backends/cpu/gemm/gemm_tiles.h"
 #include "backends/cpu/isa.h"
 #include "codegen/llvm/jit.h"
 #include "dispatch/op_table.h"

@@ -1,5 +1,5 @@
+#include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/pointwise.h"
 
 namespace pel::cpu {
 

@@ -1,7 +1,7 @@
 // The CPU's kernels that are written by hand: each file gives the lists of the ops it serves.
 #pragma once
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 #include "dispatch/registry.h"
 

@@ -10,7 +10,7 @@
 
 #include "pellucid/machine.h"
 
-#include "backends/cpu/amx.h"
+#include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/isa.h"
 #include "base/check.h"
 #include "base/huge_pages.h"

@@ -1,4 +1,4 @@
-"""Norms over channels: include/pellucid/normalization.h.
+"""Norms over channels: include/pellucid/ops/normalization.h.
 
 torch is asked in f64 and its answer rounded once: in f32 it is 1000 units of the last place off where a channel is
 nearly one number. Layouts are dense, in any order of axes; results have the

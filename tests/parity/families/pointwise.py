@@ -1,4 +1,4 @@
-"""Every pointwise op of include/pellucid/pointwise.h, in each of its forms.
+"""Every elementwise op of include/pellucid/ops/pointwise.h, in each of its forms.
 
 Where Pellucid differs from torch on purpose, no case is drawn:
 

@@ -1,4 +1,4 @@
-"""Scans, sorting and searching: include/pellucid/sorting.h.
+"""Scans, sorting and searching: include/pellucid/ops/sorting.h.
 
 Scans are held to the very bits, since torch too adds one element after the other; logcumsumexp to a few roundings.
 Where Pellucid differs from torch on purpose, no case is drawn or compared:

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "backends/cpu/elementwise/pointwise.h"
+#include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
-#include "backends/cpu/kernel_set.h"
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/pointwise.h"
-#include "backends/cpu/rows.h"
+#include "backends/cpu/rows/rows.h"
 #include "base/check.h"
 #include "codegen/llvm/jit.h"
 

@@ -1,5 +1,5 @@
 // In place of compiled_loops.cc where the library is built without LLVM.
-#include "backends/cpu/pointwise.h"
+#include "backends/cpu/elementwise/pointwise.h"
 
 namespace pel::cpu {
 

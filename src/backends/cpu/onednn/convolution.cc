@@ -11,11 +11,11 @@
 #include <dnnl.hpp>
 #include <fmt/format.h>
 
-#include "backends/cpu/convolution.h"
+#include "backends/cpu/convolution/convolution.h"
+#include "backends/cpu/elementwise/rounding.h"
+#include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/onednn/engine.h"
-#include "backends/cpu/rounding.h"
-#include "backends/cpu/tile.h"
 #include "base/thread_pool.h"
 #include "tensor/make.h"
 

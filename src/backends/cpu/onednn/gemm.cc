@@ -9,10 +9,10 @@
 #include <dnnl.hpp>
 #include <fmt/format.h>
 
-#include "backends/cpu/gemm.h"
+#include "backends/cpu/elementwise/tile.h"
+#include "backends/cpu/gemm/gemm.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/onednn/engine.h"
-#include "backends/cpu/tile.h"
 #include "base/check.h"
 #include "base/thread_pool.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "pellucid/op.h"
+#include "pellucid/extend/op.h"
 
 namespace pel::cpu::onednn {
 

@@ -1,6 +1,0 @@
-// A language model: logits of the last of 512 tokens, and of one token behind them.
-#include "llm_model.h"
-
-int main(int argc, char** argv) {
-  return bench::serve(argc, argv, bench::llm_cases<bench::LlmApi<const pel::nn::Llama&>>());
-}

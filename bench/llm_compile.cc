@@ -1,6 +1,0 @@
-// The same as llm.cc by compiled graphs.
-#include "llm_model.h"
-
-int main(int argc, char** argv) {
-  return bench::serve(argc, argv, bench::llm_cases<bench::LlmApi<pel::nn::CompiledLlama>>());
-}

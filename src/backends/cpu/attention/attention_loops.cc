@@ -1,0 +1,154 @@
+#include "backends/cpu/attention/attention_loops.h"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "backends/cpu/generated/kernel_set.h"
+#include "backends/cpu/isa.h"
+#include "base/check.h"
+#include "dispatch/op_table.h"
+#include "dispatch/pointwise.h"
+#include "dispatch/rows.h"
+#include "ir/math.h"
+
+namespace pel::cpu {
+namespace {
+
+using scalar::ScalarBuilder;
+using scalar::Term;
+
+constexpr DType kDTypes[] = {kF32, kF64, kF16, kBF16};
+
+std::string loop_name(std::string_view what, DType dtype) {
+  return fmt::format("attention_{}_{}", what, name(dtype));
+}
+
+template <class F>
+scalar::ScalarExpr build(F&& f) {
+  ScalarBuilder builder;
+  const std::vector<Term> results = f(builder);
+  return builder.finish({results.data(), results.size()});
+}
+
+scalar::ScalarExpr add_mask(DType type, DType mask) {
+  return build([&](ScalarBuilder& b) {
+    const Term score = b.input(type), added = cast(b.input(mask), type);
+    return std::vector{score * b.param(type) + added};
+  });
+}
+scalar::ScalarExpr choose(DType type) {
+  return build([&](ScalarBuilder& b) {
+    const Term score = b.input(type), chosen = b.input(kBool), factor = b.param(type), hidden = b.param(type);
+    return std::vector{select(chosen, score * factor, hidden)};
+  });
+}
+// 2^x for x <= 0, and 0 for what is too small: a third of the operations of exp2, which knows all numbers.
+// The bound of the polynomial is 2e-9, or 9e-8 for bf16.
+Term small_power(Term x, DType dtype) {
+  if (dtype == kF64) return exp2(x);
+  constexpr double kLeast = -127,
+                   kShift = 0x1.8p23;  // a number beside kShift has its integer in the last bits
+  constexpr double kFine[] = {1,
+                              0.6931472028550816,
+                              0.24022647913615655,
+                              0.05550332471093718,
+                              0.009618437358922613,
+                              0.001339887442534795,
+                              0.00015353361619409978};
+  constexpr double kCoarse[] = {1,
+                                0.6931469775989958,
+                                0.24022242085059828,
+                                0.05550733743523616,
+                                0.009671512654120138,
+                                0.0013264727112260722};
+  const Term bounded = max(kLeast, x), shifted = bounded + kShift, rest = bounded - (shifted - kShift);
+  const Term power = dtype == kBF16 ? polynomial(rest, ArrayView<double>(kCoarse, std::size(kCoarse)))
+                                    : polynomial(rest, ArrayView<double>(kFine, std::size(kFine)));
+  return bitcast(bitcast(power, kI32) + (bitcast(shifted, kI32) << 23), kF32);
+}
+// To bf16, for numbers that are neither negative nor NaN. Halves go up: nearest even takes three operations
+// more.
+Term rounded_weight(Term x) { return bitcast(cast(shr_logical(bitcast(x, kI32) + 0x8000, 16), kI16), kBF16); }
+
+scalar::ScalarExpr weights(DType dtype) {
+  return build([&](ScalarBuilder& b) {
+    const DType type = value_type(dtype);
+    const Term score = b.input(type), greatest = b.input(type), scale = b.param(type);
+    const Term weight = small_power(fma(score, scale, -greatest), dtype);
+    return std::vector{weight, dtype == kBF16 ? rounded_weight(weight) : weight};
+  });
+}
+scalar::ScalarExpr decay(DType type) {
+  return build([&](ScalarBuilder& b) {
+    const Term before = b.input(type), now = b.input(type);
+    return std::vector{small_power(before - now, type)};
+  });
+}
+// A zero is added, since a chain of products may end in -0 or 0 by how many weights of zero follow.
+scalar::ScalarExpr finish(DType dtype) {
+  return build([&](ScalarBuilder& b) {
+    const Term sum = b.input(value_type(dtype)), factor = b.input(value_type(dtype));
+    return std::vector{cast(sum * factor + 0, dtype)};
+  });
+}
+scalar::ScalarExpr logsumexp(DType type) {
+  return build([&](ScalarBuilder& b) {
+    const Term greatest = b.input(type), sum = b.input(type);
+    return std::vector{greatest * std::numbers::ln2 + log(sum)};
+  });
+}
+
+}  // namespace
+
+std::vector<AttentionLoop> attention_loops() {
+  std::vector<AttentionLoop> loops;
+  for (const DType dtype : kDTypes) {
+    const DType type = value_type(dtype);
+    loops.push_back({loop_name("add_mask", dtype), add_mask(type, dtype), {}});
+    loops.push_back({loop_name("weights", dtype), weights(dtype),
+                     codegen::Fold{combine_expr(FoldKind::Sum, type), initial_bits(FoldKind::Sum, type)},
+                     true});
+    loops.push_back({loop_name("finish", dtype), finish(dtype), {}, true});
+    if (type != dtype) continue;
+    for (const FoldKind kind : {FoldKind::Max, FoldKind::Min})
+      loops.push_back({fold_name(kind, type), value_expr(type),
+                       codegen::Fold{combine_expr(kind, type), initial_bits(kind, type)}, true});
+    loops.push_back({loop_name("choose", type), choose(type), {}});
+    loops.push_back({loop_name("decay", type), decay(type), {}});
+    loops.push_back({loop_name("logsumexp", type), logsumexp(type), {}});
+  }
+  return loops;
+}
+
+const AttentionCode& attention_code(DType dtype) {
+  static const auto kAll = [] {
+    std::array<AttentionCode, kDTypeCount> all{};
+    const auto find = [](const std::string& name) {
+      return find_prebuilt(name)->function[static_cast<int>(*active_isa())];
+    };
+    const auto find_runs = [](const std::string& name) {
+      return find_prebuilt(name)->runs[static_cast<int>(*active_isa())];
+    };
+    for (const DType d : kDTypes) {
+      const DType type = value_type(d);
+      all[static_cast<std::size_t>(d)] = {
+          .add_mask = find(loop_name("add_mask", d)),
+          .choose = find(loop_name("choose", type)),
+          .greatest = find_runs(fold_name(FoldKind::Max, type)),
+          .least = find_runs(fold_name(FoldKind::Min, type)),
+          .weights = find_runs(loop_name("weights", d)),
+          .decay = find(loop_name("decay", type)),
+          .scale = find(kernel_name(op<"mul">(), 0, type)),
+          .finish = find_runs(loop_name("finish", d)),
+          .logsumexp = find(loop_name("logsumexp", type)),
+      };
+    }
+    return all;
+  }();
+  return kAll[static_cast<std::size_t>(dtype)];
+}
+
+}  // namespace pel::cpu

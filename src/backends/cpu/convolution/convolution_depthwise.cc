@@ -1,0 +1,132 @@
+// Convolutions of f32 whose groups have one channel: each plane of the input is padded (padded_image.h), and
+// eight neighbouring positions of the result are one chain of fused multiply-adds over the taps, from the
+// bias on.
+#include <vector>
+
+#include <immintrin.h>
+
+#include "backends/cpu/convolution/convolution.h"
+#include "backends/cpu/convolution/padded_image.h"
+#include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/isa.h"
+#include "base/thread_pool.h"
+
+namespace pel::cpu {
+namespace {
+
+constexpr std::int64_t kLanes = 8;
+
+struct Tap {
+  std::int64_t offset;
+  float weight;
+};
+
+__attribute__((target("avx2,fma"), always_inline)) inline void convolve_lanes(const float* src, float* dst,
+                                                                              float bias,
+                                                                              const std::vector<Tap>& taps) {
+  __m256 sum = _mm256_set1_ps(bias);
+  for (const Tap& tap : taps)
+    sum = _mm256_fmadd_ps(_mm256_loadu_ps(src + tap.offset), _mm256_set1_ps(tap.weight), sum);
+  _mm256_storeu_ps(dst, sum);
+}
+// Four times as many, side by side: one would wait for each of its additions.
+__attribute__((target("avx2,fma"), always_inline)) inline void convolve_four(const float* src, float* dst,
+                                                                             float bias,
+                                                                             const std::vector<Tap>& taps) {
+  __m256 a = _mm256_set1_ps(bias), b = a, c = a, d = a;
+  for (const Tap& tap : taps) {
+    const __m256 weight = _mm256_set1_ps(tap.weight);
+    const float* const from = src + tap.offset;
+    a = _mm256_fmadd_ps(_mm256_loadu_ps(from), weight, a);
+    b = _mm256_fmadd_ps(_mm256_loadu_ps(from + kLanes), weight, b);
+    c = _mm256_fmadd_ps(_mm256_loadu_ps(from + 2 * kLanes), weight, c);
+    d = _mm256_fmadd_ps(_mm256_loadu_ps(from + 3 * kLanes), weight, d);
+  }
+  _mm256_storeu_ps(dst, a);
+  _mm256_storeu_ps(dst + kLanes, b);
+  _mm256_storeu_ps(dst + 2 * kLanes, c);
+  _mm256_storeu_ps(dst + 3 * kLanes, d);
+}
+
+__attribute__((target("avx2,fma"))) void convolve_row(const float* src, float* dst, std::int64_t count,
+                                                      float bias, const std::vector<Tap>& taps) {
+  std::int64_t w = 0;
+  for (; w + 4 * kLanes <= count; w += 4 * kLanes) convolve_four(src + w, dst + w, bias, taps);
+  for (; w + kLanes <= count; w += kLanes) convolve_lanes(src + w, dst + w, bias, taps);
+  if (w == count) return;
+  if (count >= kLanes) return convolve_lanes(src + count - kLanes, dst + count - kLanes, bias, taps);
+  float block[kLanes];
+  convolve_lanes(src, block, bias, taps);
+  std::copy_n(block, count, dst);
+}
+
+// The taps of one channel of the result.
+void find_taps(const ConvCall& c, const std::vector<std::int64_t>& offsets, std::int64_t group,
+               std::int64_t out, std::vector<Tap>& taps) {
+  const auto* weights =
+      reinterpret_cast<const float*>(c.weight.data) + group * c.weight.batch + out * c.weight.channel;
+  taps.clear();
+  for (std::int64_t d = 0; d < c.axes[0].kernel; ++d) {
+    for (std::int64_t h = 0; h < c.axes[1].kernel; ++h) {
+      for (std::int64_t w = 0; w < c.axes[2].kernel; ++w)
+        taps.push_back({offsets[taps.size()],
+                        weights[d * c.weight.axis[0] + h * c.weight.axis[1] + w * c.weight.axis[2]]});
+    }
+  }
+}
+
+void convolve_plane(const ConvCall& c, const PaddedImage& padded, const float* image, std::int64_t n,
+                    std::int64_t channel, const std::vector<Tap>& taps) {
+  const float bias = c.bias == nullptr ? 0 : reinterpret_cast<const float*>(c.bias)[channel * c.bias_step];
+  float* const to = reinterpret_cast<float*>(c.dst.data) + n * c.dst.batch + channel * c.dst.channel;
+  for (std::int64_t d = 0; d < c.axes[0].out; ++d) {
+    for (std::int64_t h = 0; h < c.axes[1].out; ++h)
+      convolve_row(image + padded.place(d, h, 0), to + d * c.dst.axis[0] + h * c.dst.axis[1], c.axes[2].out,
+                   bias, taps);
+  }
+}
+
+}  // namespace
+
+Support supports_convolution_depthwise(const KernelArgs& args) {
+  const ConvCall c(args);
+  if (c.dtype != kF32) return Support::no("computes f32 alone");
+  if (c.in_channels != 1) return Support::no("a group has several channels");
+  if (c.transposed) return Support::no("is not for transposed convolutions");
+  if (c.axes[2].out > 1 && c.dst.axis[2] != 1) return Support::no("rows of the result are strided");
+  if (!active_isa()) return Support::no("the processor lacks AVX2");
+  return Support::yes();
+}
+
+void run_convolution_depthwise(Stream&, const KernelArgs& args) {
+  const ConvCall c(args);
+  const PaddedImage padded(c);
+  const std::vector<std::int64_t> offsets = padded.tap_offsets();
+  const std::int64_t work = c.positions() * c.taps() * c.out_channels;
+  constexpr std::int64_t kWorth = 100'000;  // multiplications that are worth a thread
+  parallel_for(c.batch * c.groups, std::max<std::int64_t>(1, kWorth / std::max<std::int64_t>(work, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 const DefaultFloatMode mode;
+                 const Room room(padded.bytes(1));
+                 padded.zero_padding(room.data());
+                 std::vector<Tap> taps;
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const std::int64_t n = i / c.groups, group = i % c.groups;
+                   padded.copy_elements(room.data(), n, group, 0);
+                   for (std::int64_t o = 0; o < c.out_channels; ++o) {
+                     find_taps(c, offsets, group, o, taps);
+                     convolve_plane(c, padded, reinterpret_cast<const float*>(room.data()), n,
+                                    group * c.out_channels + o, taps);
+                   }
+                 }
+               });
+}
+
+double predict_convolution_depthwise(const KernelArgs& args) {
+  const ConvCall c(args);
+  constexpr double kCallNs = 2000, kPlaneNs = 300, kFlops = 60, kBytesPerNs = 12;
+  return kCallNs + kPlaneNs * static_cast<double>(c.batch * c.groups) + c.flops() / kFlops +
+         c.bytes() / kBytesPerNs;
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,335 @@
+// Pooling: the greatest element or the mean of each window. Elements are taken in the order of the window,
+// whatever the layout. Channels that lie side by side are lanes of a vector; where the elements of a row do,
+// a copy of the plane has its padding and its columns sorted by their remainder to the stride, so that what
+// one tap sees at neighbouring positions is side by side.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+
+#include <immintrin.h>
+
+#include "backends/cpu/convolution/pool_lanes.h"
+#include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/elementwise/tile.h"
+#include "backends/cpu/isa.h"
+#include "backends/cpu/kernels.h"
+#include "base/thread_pool.h"
+
+namespace pel::cpu {
+namespace {
+
+// What is done with the elements of windows; T is their type.
+template <class T>
+class Pool {
+ public:
+  using V = PoolValue<T>;
+  static constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+
+  Pool(const PoolCall& c, bool is_max, Averaging average, const Operand* indices)
+      : c_(c), is_max_(is_max), average_(average) {
+    if (indices == nullptr) return;
+    const int missing = kSpatialAxes - (indices->rank - 2);
+    indices_ = {static_cast<char*>(indices->data), indices->strides[0], indices->strides[1], {}};
+    for (int i = missing; i < kSpatialAxes; ++i) indices_.axis[i] = indices->strides[2 + i - missing];
+  }
+
+  void run() const {
+    // Lanes hold places in 32 bits.
+    const bool vectors = std::is_same_v<T, float> && active_isa().has_value() &&
+                         c_.image_places() < std::numeric_limits<std::int32_t>::max();
+    if (vectors && c_.image.channel == 1 && c_.pooled.channel == 1 && c_.channels >= kPoolLanes &&
+        (indices_.data == nullptr || indices_.channel == 1))
+      return run_channels();
+    const std::int64_t places = std::max<std::int64_t>(c_.image_places(), 1);
+    const bool takes_whole_planes = !is_max_ && c_.positions() == 1 && joined_run(window(0, 0, 0)) > 0;
+    parallel_for(c_.batch * c_.channels, std::max<std::int64_t>(1, kPoolGrain / places),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const DefaultFloatMode mode;
+                   std::vector<float> room;
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     if (vectors && takes_whole_planes) {
+                       mean_of_plane(i / c_.channels, i % c_.channels);
+                     } else if (vectors && !c_.is_adaptive) {
+                       run_rows(i / c_.channels, i % c_.channels, room);
+                     } else {
+                       run_plane(i / c_.channels, i % c_.channels);
+                     }
+                   }
+                 });
+  }
+
+ private:
+  Window window(std::int64_t od, std::int64_t oh, std::int64_t ow) const {
+    return {c_.axes[0], c_.axes[1], c_.axes[2], od, oh, ow};
+  }
+  const char* image(std::int64_t n, std::int64_t c) const {
+    return c_.image.data + (n * c_.image.batch + c * c_.image.channel) * kSize;
+  }
+  static std::int64_t offset(const Image& i, std::int64_t d, std::int64_t h, std::int64_t w) {
+    return d * i.axis[0] + h * i.axis[1] + w * i.axis[2];
+  }
+  std::int64_t flat(std::int64_t d, std::int64_t h, std::int64_t w) const {
+    return (d * c_.axes[1].in + h) * c_.axes[2].in + w;
+  }
+  // Also of a window that sees nothing.
+  std::int64_t first_place(const Window& w) const {
+    return flat(w.d.first[static_cast<std::size_t>(w.od)], w.h.first[static_cast<std::size_t>(w.oh)],
+                w.w.first[static_cast<std::size_t>(w.ow)]);
+  }
+  char* result(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h, std::int64_t w) const {
+    return c_.pooled.data +
+           (n * c_.pooled.batch + c * c_.pooled.channel + offset(c_.pooled, d, h, w)) * kSize;
+  }
+  char* index(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h, std::int64_t w) const {
+    return indices_.data +
+           (n * indices_.batch + c * indices_.channel + offset(indices_, d, h, w)) * std::int64_t{8};
+  }
+
+  template <class F>
+  void for_positions(F&& f) const {
+    for (std::int64_t d = 0; d < c_.axes[0].out; ++d) {
+      for (std::int64_t h = 0; h < c_.axes[1].out; ++h) {
+        for (std::int64_t w = 0; w < c_.axes[2].out; ++w) f(d, h, w);
+      }
+    }
+  }
+
+  // How many elements of an adaptive window lie side by side, where all of them do; else 0.
+  std::int64_t joined_run(const Window& w) const {
+    if (!c_.is_adaptive || w.w.out != 1) return 0;
+    const std::int64_t rows = w.h.count[static_cast<std::size_t>(w.oh)],
+                       planes = w.d.count[static_cast<std::size_t>(w.od)];
+    const bool in_row = c_.image.axis[2] == 1 || w.w.in == 1,
+               in_plane = rows == 1 || c_.image.axis[1] == w.w.in,
+               in_all = planes == 1 || (rows == w.h.in && c_.image.axis[0] == w.h.in * w.w.in);
+    return in_row && in_plane && in_all ? planes * rows * w.w.in : 0;
+  }
+  // Eight sums in the lanes, element i in sum i % 8; lanes beyond the end add nothing.
+  __attribute__((target("avx2"))) static float sum_run(const float* x, std::int64_t count) {
+    __m256 sum = _mm256_setzero_ps();
+    std::int64_t i = 0;
+    for (; i + kSums <= count; i += kSums) sum = _mm256_add_ps(sum, _mm256_loadu_ps(x + i));
+    float sums[kSums];
+    _mm256_storeu_ps(sums, sum);
+    for (int lane = 0; i < count; ++i, ++lane) sums[lane] += x[i];
+    return folded(sums);
+  }
+
+  void mean_of_plane(std::int64_t n, std::int64_t c) const {
+    const std::int64_t count = c_.image_places();
+    const float sum = sum_run(reinterpret_cast<const float*>(image(n, c)), count);
+    store_as(result(n, c, 0, 0, 0), sum / static_cast<float>(count));
+  }
+
+  // Any layout and dtype: element by element.
+  void run_plane(std::int64_t n, std::int64_t c) const {
+    const char* const plane = image(n, c);
+    const auto element = [&](std::int64_t z, std::int64_t y, std::int64_t x) {
+      return load_value<T>(plane + offset(c_.image, z, y, x) * kSize);
+    };
+    for_positions([&](std::int64_t od, std::int64_t oh, std::int64_t ow) {
+      const Window w = window(od, oh, ow);
+      if (is_max_) {
+        V best = least<V>();
+        std::int64_t at = first_place(w);
+        w.for_each([&](std::int64_t z, std::int64_t y, std::int64_t x) {
+          const V value = element(z, y, x);
+          if (value > best || value != value) {
+            best = value;
+            at = flat(z, y, x);
+          }
+        });
+        store_value<T>(result(n, c, od, oh, ow), best);
+        store_as(index(n, c, od, oh, ow), at);
+      } else {
+        V sums[kSums] = {};
+        std::int64_t i = 0;
+        w.for_each([&](std::int64_t z, std::int64_t y, std::int64_t x) {
+          sums[c_.is_adaptive ? i++ % kSums : 0] += element(z, y, x);
+        });
+        const V sum = c_.is_adaptive ? folded(sums) : sums[0];
+        store_value<T>(result(n, c, od, oh, ow), sum / static_cast<V>(average_.of(w)));
+      }
+    });
+  }
+
+  // f32, channels side by side: eight of them at a time, the last ones once more where they are fewer.
+  void run_channels() const {
+    const std::int64_t rows = c_.axes[0].out * c_.axes[1].out;
+    const std::int64_t work =
+        std::max<std::int64_t>(1, c_.channels * c_.image_places() / std::max<std::int64_t>(rows, 1));
+    parallel_for(c_.batch * rows, std::max<std::int64_t>(1, kPoolGrain / work),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const DefaultFloatMode mode;
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const std::int64_t n = i / rows, d = i % rows / c_.axes[1].out, h = i % c_.axes[1].out;
+                     for (std::int64_t w = 0; w < c_.axes[2].out; ++w) pool_channels(n, d, h, w);
+                   }
+                 });
+  }
+  void pool_channels(std::int64_t n, std::int64_t od, std::int64_t oh, std::int64_t ow) const {
+    const Window w = window(od, oh, ow);
+    static thread_local Taps taps;
+    taps.clear();
+    w.for_each([&](std::int64_t z, std::int64_t y, std::int64_t x) {
+      taps.push_back({offset(c_.image, z, y, x), flat(z, y, x)});
+    });
+    const auto* const pixels = reinterpret_cast<const float*>(image(n, 0));
+    auto* const to = reinterpret_cast<float*>(result(n, 0, od, oh, ow));
+    auto* const places = reinterpret_cast<long long*>(is_max_ ? index(n, 0, od, oh, ow) : nullptr);
+    const float divisor = is_max_ ? 1 : static_cast<float>(average_.of(w));
+    const auto pool_lanes = [&](std::int64_t c, bool four) {
+      if (is_max_) {
+        (four ? max_of_four : max_of_one)(pixels + c, taps, first_place(w), to + c, places + c);
+      } else if (c_.is_adaptive) {
+        for (std::int64_t l = 0; l < (four ? 4 * kPoolLanes : kPoolLanes); l += kPoolLanes)
+          mean_of_many(pixels + c + l, taps, divisor, to + c + l);
+      } else {
+        (four ? mean_of_four : mean_of_one)(pixels + c, taps, divisor, to + c);
+      }
+    };
+    std::int64_t c = 0;
+    for (; c + 4 * kPoolLanes <= c_.channels; c += 4 * kPoolLanes) pool_lanes(c, true);
+    for (; c + kPoolLanes <= c_.channels; c += kPoolLanes) pool_lanes(c, false);
+    if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // some of them once more
+  }
+
+  // f32: eight positions of a row at a time, over a padded copy of the plane.
+  __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c,
+                                                std::vector<float>& room) const {
+    const PoolAxis &ad = c_.axes[0], &ah = c_.axes[1], &aw = c_.axes[2];
+    const std::int64_t positions = (aw.out + kPoolLanes - 1) / kPoolLanes * kPoolLanes;
+    const std::int64_t part = positions + (aw.kernel - 1) * aw.dilation / aw.stride, row = part * aw.stride;
+    const std::int64_t sums = ad.in * ah.in * row;
+    room.resize(static_cast<std::size_t>(sums + positions));
+    const float outside = is_max_ ? least<float>() : 0;
+    // Element x of the input is at place x + before, of which the remainder says the part.
+    const char* const plane = image(n, c);
+    for (std::int64_t z = 0; z < ad.in; ++z) {
+      for (std::int64_t y = 0; y < ah.in; ++y) {
+        float* to = room.data() + (z * ah.in + y) * row;
+        const char* from = plane + offset(c_.image, z, y, 0) * kSize;
+        for (std::int64_t p = 0; p < aw.stride; ++p, to += part) {
+          const auto first_at_least = [&](std::int64_t x) {
+            return std::min(part, std::max<std::int64_t>(0, x + aw.before - p + aw.stride - 1) / aw.stride);
+          };
+          const std::int64_t first = first_at_least(0), end = std::max(first, first_at_least(aw.in));
+          std::fill_n(to, first, outside);
+          if (end > first)
+            copy_tile(
+                {reinterpret_cast<char*>(to + first), 0, kSize},
+                {const_cast<char*>(from) + (first * aw.stride + p - aw.before) * c_.image.axis[2] * kSize, 0,
+                 aw.stride * c_.image.axis[2] * kSize},
+                1, end - first, kSize);
+          std::fill_n(to + end, part - end, outside);
+        }
+      }
+    }
+    alignas(32) float values[kPoolLanes];
+    alignas(32) std::int32_t starts[kPoolLanes];
+    long long wide[kPoolLanes];
+    const bool dense = c_.pooled.axis[2] == 1, dense_index = indices_.axis[2] == 1;
+    for (std::int64_t od = 0; od < ad.out; ++od) {
+      for (std::int64_t oh = 0; oh < ah.out; ++oh) {
+        const auto d = static_cast<std::size_t>(od), h = static_cast<std::size_t>(oh);
+        for (std::int64_t w = 0; w < aw.out; w += kPoolLanes) {
+          const std::int64_t lanes = std::min(kPoolLanes, aw.out - w);
+          __m256 best = _mm256_set1_ps(is_max_ ? outside : 0);
+          __m256i at = _mm256_setzero_si256();
+          const __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                                   _mm256_set1_epi32(static_cast<int>(aw.stride)));
+          if (is_max_) {
+            for (std::int64_t l = 0; l < kPoolLanes; ++l)
+              starts[l] = static_cast<std::int32_t>(
+                  flat(ad.first[d], ah.first[h], l < lanes ? aw.first[static_cast<std::size_t>(w + l)] : 0));
+            at = _mm256_load_si256(reinterpret_cast<const __m256i*>(starts));
+          }
+          for (std::int64_t i = 0; i < ad.count[d]; ++i) {
+            const std::int64_t z = ad.first[d] + i * ad.dilation;
+            for (std::int64_t j = 0; j < ah.count[h]; ++j) {
+              const std::int64_t y = ah.first[h] + j * ah.dilation;
+              const float* const line = room.data() + (z * ah.in + y) * row + w;
+              for (std::int64_t k = 0; k < aw.kernel; ++k) {
+                const std::int64_t place = k * aw.dilation;
+                const __m256 x = _mm256_loadu_ps(line + place % aw.stride * part + place / aw.stride);
+                if (is_max_) {
+                  const __m256 takes = greater_or_nan(x, best);
+                  best = _mm256_blendv_ps(best, x, takes);
+                  const std::int64_t here = flat(z, y, w * aw.stride + place - aw.before);
+                  at = _mm256_blendv_epi8(at,
+                                          _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(here)), steps),
+                                          _mm256_castps_si256(takes));
+                } else {
+                  best = _mm256_add_ps(best, x);
+                }
+              }
+            }
+          }
+          if (!is_max_) {
+            for (std::int64_t l = 0; l < kPoolLanes; ++l)
+              values[l] = l < lanes ? static_cast<float>(average_.of(window(od, oh, w + l))) : 1;
+            best = _mm256_div_ps(best, _mm256_load_ps(values));
+          }
+          if (lanes == kPoolLanes && dense) {
+            _mm256_storeu_ps(reinterpret_cast<float*>(result(n, c, od, oh, w)), best);
+          } else {
+            _mm256_store_ps(values, best);
+            for (std::int64_t l = 0; l < lanes; ++l) store_as(result(n, c, od, oh, w + l), values[l]);
+          }
+          if (!is_max_) continue;
+          if (lanes == kPoolLanes && dense_index) {
+            store_places(reinterpret_cast<long long*>(index(n, c, od, oh, w)), at);
+          } else {
+            store_places(wide, at);
+            for (std::int64_t l = 0; l < lanes; ++l) store_as(index(n, c, od, oh, w + l), wide[l]);
+          }
+        }
+      }
+    }
+  }
+
+  const PoolCall& c_;
+  bool is_max_;
+  Averaging average_;
+  Image indices_;
+};
+
+void run_max(Stream&, const KernelArgs& args) {
+  const PoolCall c(input(args, 0), output(args, 0), args.scalar_count == 0 ? nullptr : args.scalars);
+  with_type(static_cast<DType>(output(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
+    if constexpr (!std::is_same_v<T, bool>) Pool<T>(c, true, {}, &output(args, 1)).run();
+  });
+}
+
+void run_average(Stream&, const KernelArgs& args) {
+  const PoolCall c(input(args, 0), output(args, 0), args.scalar_count == 0 ? nullptr : args.scalars);
+  with_type(static_cast<DType>(output(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
+    if constexpr (!std::is_same_v<T, bool>) Pool<T>(c, false, averaging_of(args), nullptr).run();
+  });
+}
+
+}  // namespace
+
+KernelLists pool_kernels() {
+  static const auto kMax = std::to_array<Kernel>({{"cpu_max_pool", supports_any, run_max}});
+  static const auto kAverage = std::to_array<Kernel>({{"cpu_avg_pool", supports_any, run_average}});
+  static const auto kMaxBackward =
+      std::to_array<Kernel>({{"cpu_max_pool_backward", supports_any, run_max_pool_backward}});
+  static const auto kAverageBackward =
+      std::to_array<Kernel>({{"cpu_avg_pool_backward", supports_any, run_avg_pool_backward}});
+  static const auto kLists =
+      std::to_array<BackendKernels>({{"max_pool2d_with_indices", kMax},
+                                     {"max_pool3d_with_indices", kMax},
+                                     {"adaptive_max_pool2d", kMax},
+                                     {"avg_pool2d", kAverage},
+                                     {"avg_pool3d", kAverage},
+                                     {"adaptive_avg_pool2d", kAverage},
+                                     {"adaptive_avg_pool3d", kAverage},
+                                     {"max_pool2d_with_indices_backward", kMaxBackward},
+                                     {"avg_pool2d_backward", kAverageBackward},
+                                     {"adaptive_avg_pool2d_backward", kAverageBackward}});
+  return kLists;
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,251 @@
+// Copies: one run of bytes, strided elements of one width, or elements that change their dtype.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <immintrin.h>
+
+#include "backends/cpu/elementwise/strided_loop.h"
+#include "backends/cpu/kernels.h"
+#include "base/thread_pool.h"
+#include "tensor/convert.h"
+
+namespace pel::cpu {
+namespace {
+
+Support same_dtype(const KernelArgs& args) {
+  return output(args, 0).dtype == input(args, 0).dtype ? Support::yes() : Support::no("dtypes differ");
+}
+
+Support supports_dense(const KernelArgs& args) {
+  if (Support s = same_dtype(args); !s) return s;
+  const bool both = is_row_major(output(args, 0)) && is_row_major(input(args, 0));
+  return both ? Support::yes() : Support::no("not both row-major");
+}
+
+void run_dense(Stream&, const KernelArgs& args) {
+  const Operand &dst = output(args, 0), &src = input(args, 0);
+  std::int64_t bytes = width_of(dst);
+  for (int i = 0; i < dst.rank; ++i) bytes *= dst.sizes[i];
+  const auto copy = [&](std::int64_t begin, std::int64_t end) {
+    std::memmove(static_cast<char*>(dst.data) + begin, static_cast<const char*>(src.data) + begin,
+                 static_cast<std::size_t>(end - begin));  // dst may be src itself
+  };
+  if (bytes < 2 * kCopyGrainBytes) return copy(0, bytes);
+  parallel_for(bytes, kCopyGrainBytes, copy);
+}
+
+template <std::size_t Width>
+void copy_run(char* to, const char* from, const LoopAxis& axis) {
+  const std::int64_t size = axis.size, dst_step = axis.dst_step, src_step = axis.src_step;
+  if (dst_step == Width && src_step == Width) {
+    std::memmove(to, from, static_cast<std::size_t>(size) * Width);
+    return;
+  }
+  if (dst_step == Width && src_step == 0) {
+    std::array<char, Width> element;
+    std::memcpy(element.data(), from, Width);
+    if (std::count(element.begin(), element.end(), element[0]) == Width) {
+      std::memset(to, element[0], static_cast<std::size_t>(size) * Width);
+      return;
+    }
+    for (std::int64_t i = 0; i < size; ++i) std::memcpy(to + i * std::int64_t{Width}, element.data(), Width);
+    return;
+  }
+  for (std::int64_t i = 0; i < size; ++i) std::memcpy(to + i * dst_step, from + i * src_step, Width);
+}
+
+// The halves of two vectors, element by element in turn.
+template <std::size_t Width>
+__m128i low_halves(__m128i a, __m128i b) {
+  if constexpr (Width == 1) return _mm_unpacklo_epi8(a, b);
+  if constexpr (Width == 2) return _mm_unpacklo_epi16(a, b);
+  if constexpr (Width == 4) return _mm_unpacklo_epi32(a, b);
+  return _mm_unpacklo_epi64(a, b);
+}
+template <std::size_t Width>
+__m128i high_halves(__m128i a, __m128i b) {
+  if constexpr (Width == 1) return _mm_unpackhi_epi8(a, b);
+  if constexpr (Width == 2) return _mm_unpackhi_epi16(a, b);
+  if constexpr (Width == 4) return _mm_unpackhi_epi32(a, b);
+  return _mm_unpackhi_epi64(a, b);
+}
+
+constexpr std::size_t kLine = 64, kVector = sizeof(__m128i);
+// As many lines as a line has elements: a square of them.
+template <std::size_t Width>
+using Tile = std::array<std::array<char, kLine>, kLine / Width>;
+
+// A square of a vector's elements: each round puts rows i and i + half side by side, element by element.
+template <std::size_t Width>
+void transpose_square(const Tile<Width>& from, std::size_t row, std::size_t column, Tile<Width>& to) {
+  constexpr std::size_t kSide = kVector / Width;
+  __m128i rows[kSide], next[kSide];
+  for (std::size_t i = 0; i < kSide; ++i)
+    rows[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from[row + i].data() + column * Width));
+  for (std::size_t round = 1; round < kSide; round *= 2) {
+    for (std::size_t i = 0; i < kSide / 2; ++i) {
+      next[2 * i] = low_halves<Width>(rows[i], rows[i + kSide / 2]);
+      next[2 * i + 1] = high_halves<Width>(rows[i], rows[i + kSide / 2]);
+    }
+    std::copy(next, next + kSide, rows);
+  }
+  for (std::size_t i = 0; i < kSide; ++i)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to[column + i].data() + row * Width), rows[i]);
+}
+
+// A matrix whose columns lie dense, into one whose rows do. Tiles go through rooms of their own, whole lines
+// at a time: rows that are 4 KB apart would all fall into one set of the cache.
+template <std::size_t Width>
+void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis& columns) {
+  constexpr std::size_t kSide = kVector / Width, kTile = kLine / Width;
+  constexpr auto kStep = static_cast<std::int64_t>(kTile), kWidth = static_cast<std::int64_t>(Width);
+  const auto copy_line = [](char* dst, const char* src, std::size_t bytes) {
+    bytes == kLine ? std::memcpy(dst, src, kLine) : std::memcpy(dst, src, bytes);  // NOLINT: of known length
+  };
+  Tile<Width> tile{}, turned;
+  for (std::int64_t j = 0; j < columns.size; j += kStep) {
+    const auto n = static_cast<std::size_t>(std::min(kStep, columns.size - j));
+    for (std::int64_t i = 0; i < rows.size; i += kStep) {
+      const auto m = static_cast<std::size_t>(std::min(kStep, rows.size - i));
+      const char* corner = from + i * rows.src_step + j * kWidth;
+      for (std::size_t r = 0; r < m; ++r, corner += rows.src_step)
+        copy_line(tile[r].data(), corner, n * Width);
+      for (std::size_t r = 0; r < kTile; r += kSide) {
+        for (std::size_t c = 0; c < kTile; c += kSide) transpose_square<Width>(tile, r, c, turned);
+      }
+      char* line = to + j * columns.dst_step + i * kWidth;
+      for (std::size_t c = 0; c < n; ++c, line += columns.dst_step)
+        copy_line(line, turned[c].data(), m * Width);
+    }
+  }
+}
+
+template <std::size_t Width>
+void copy_axes(const Operand& dst, const Operand& src) {
+  LoopAxes axes = loop_axes(dst, src);
+  constexpr std::int64_t kFewest = 8;  // rows and columns: fewer are not worth a tile
+  std::size_t dense = 1;
+  while (dense < axes.size() && axes[dense].src_step != Width) ++dense;
+  if (dense >= axes.size() || axes[0].dst_step != Width || axes[0].src_step == Width ||
+      axes[0].src_step == 0 || axes[0].size < kFewest || axes[dense].size < kFewest)
+    return for_each_run(dst, src, axes, copy_run<Width>);
+  const LoopAxis columns = axes[dense];
+  axes.erase(dense);
+  for_each_run(dst, src, axes, [&](char* to, const char* from, const LoopAxis& rows) {
+    transpose<Width>(to, from, rows, columns);
+  });
+}
+
+void run_strided(Stream&, const KernelArgs& args) { copy_on_threads(output(args, 0), input(args, 0)); }
+
+// As BFloat16(float) does, in the upper halves of 32 bits moved down with their sign.
+__m128i rounded_to_bf16(__m128i bits) {
+  const __m128i odd = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(1));
+  const __m128i rounded = _mm_add_epi32(bits, _mm_add_epi32(odd, _mm_set1_epi32(0x7fff)));
+  const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7fffffff));
+  const __m128i is_nan = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7f800000));
+  const __m128i quiet = _mm_or_si128(bits, _mm_set1_epi32(0x400000));
+  return _mm_srai_epi32(_mm_or_si128(_mm_and_si128(is_nan, quiet), _mm_andnot_si128(is_nan, rounded)), 16);
+}
+
+// Of a run that lies dense, as many elements as whole vectors hold; how many.
+template <class To, class From>
+std::int64_t cast_vectors(char* to, const char* from, std::int64_t size) {
+  constexpr std::int64_t kEach = kVector / sizeof(BFloat16), kHalf = kVector;  // bytes of four f32
+  const auto load = [](const char* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); };
+  const auto store = [](char* at, __m128i v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(at), v); };
+  const std::int64_t count = size / kEach * kEach;
+  for (std::int64_t i = 0; i < count; i += kEach) {
+    if constexpr (std::is_same_v<To, BFloat16>) {
+      const char* four = from + i * std::int64_t{sizeof(float)};
+      store(to + i * std::int64_t{sizeof(BFloat16)},
+            _mm_packs_epi32(rounded_to_bf16(load(four)), rounded_to_bf16(load(four + kHalf))));
+    } else {
+      const __m128i eight = load(from + i * std::int64_t{sizeof(BFloat16)}), zero = _mm_setzero_si128();
+      char* four = to + i * std::int64_t{sizeof(float)};
+      store(four, _mm_unpacklo_epi16(zero, eight));
+      store(four + kHalf, _mm_unpackhi_epi16(zero, eight));
+    }
+  }
+  return count;
+}
+
+template <class To, class From>
+void cast_run(char* to, const char* from, const LoopAxis& axis) {
+  constexpr bool kHasVectors = (std::is_same_v<To, BFloat16> && std::is_same_v<From, float>) ||
+                               (std::is_same_v<To, float> && std::is_same_v<From, BFloat16>);
+  std::int64_t i = 0;
+  if constexpr (kHasVectors) {
+    if (axis.dst_step == sizeof(To) && axis.src_step == sizeof(From))
+      i = cast_vectors<To, From>(to, from, axis.size);
+  }
+  for (; i < axis.size; ++i)
+    store_as(to + i * axis.dst_step, convert<To>(load_as<From>(from + i * axis.src_step)));
+}
+template <class To, class From>
+void cast_elements(const Operand& dst, const Operand& src) {
+  for_each_run(dst, src, loop_axes(dst, src), cast_run<To, From>);
+}
+
+void run_cast(Stream&, const KernelArgs& args) {
+  const Operand &dst = output(args, 0), &src = input(args, 0);
+  with_type(static_cast<DType>(dst.dtype), [&]<class To>(std::type_identity<To>) {
+    with_type(static_cast<DType>(src.dtype), [&]<class From>(std::type_identity<From>) {
+      copy_on_threads(dst, src, cast_elements<To, From>);
+    });
+  });
+}
+
+}  // namespace
+
+void copy_elements(const Operand& dst, const Operand& src) {
+  switch (width_of(dst)) {
+    case 1:
+      return copy_axes<1>(dst, src);
+    case 2:
+      return copy_axes<2>(dst, src);
+    case 4:
+      return copy_axes<4>(dst, src);
+    default:
+      return copy_axes<8>(dst, src);
+  }
+}
+
+void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy) {
+  const std::int64_t dst_width = width_of(dst), src_width = width_of(src);
+  std::int64_t bytes = std::max(dst_width, src_width);
+  int longest = 0;
+  for (int i = 0; i < dst.rank; ++i) {
+    bytes *= dst.sizes[i];
+    longest = dst.sizes[i] > dst.sizes[longest] ? i : longest;
+  }
+  if (bytes == 0) return;
+  if (dst.rank == 0) return copy(dst, src);
+  // An axis outside of the longest is as good where it is long enough, and leaves longer runs.
+  int divided = 0;
+  while (divided < longest && dst.sizes[divided] < 64) ++divided;
+  const std::int64_t size = dst.sizes[divided], each = bytes / size;
+  parallel_for(size, std::max<std::int64_t>(1, kCopyGrainBytes / each),
+               [&](std::int64_t begin, std::int64_t end) {
+                 SmallVector<std::int64_t, 8> sizes(
+                     ArrayView<std::int64_t>(dst.sizes, static_cast<std::size_t>(dst.rank)));
+                 sizes[static_cast<std::size_t>(divided)] = end - begin;
+                 Operand to = dst, from = src;
+                 to.data = static_cast<char*>(dst.data) + begin * dst.strides[divided] * dst_width;
+                 from.data = static_cast<char*>(src.data) + begin * src.strides[divided] * src_width;
+                 to.sizes = from.sizes = sizes.data();
+                 to.is_row_major = from.is_row_major = 0;
+                 copy(to, from);
+               });
+}
+
+KernelLists copy_kernels() {
+  static const auto kCopy = std::to_array<Kernel>({{"cpu_copy_dense", supports_dense, run_dense},
+                                                   {"cpu_copy_strided", same_dtype, run_strided},
+                                                   {"cpu_copy_cast", supports_any, run_cast}});
+  static const auto kLists = std::to_array<BackendKernels>({{"copy_", kCopy}});
+  return kLists;
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,304 @@
+// The kernels of products of matrices: element by element for tiny ones, tiles of our own, and the engine.
+#include "backends/cpu/gemm/gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/gemm/gemm_loops.h"
+#include "backends/cpu/gemm/gemm_tiles.h"
+#include "backends/cpu/isa.h"
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/onednn/gemm.h"
+#include "dispatch/packing.h"
+#include "dispatch/pointwise.h"
+#include "tensor/convert.h"
+#include "tensor/make.h"
+
+namespace pel::cpu {
+
+GemmCall::GemmCall(const KernelArgs& args)
+    : adds(args.input_count == 3),
+      dtype(static_cast<DType>(args.operands[0].dtype)),
+      beta(args.scalars[0]),
+      alpha(args.scalars[1]) {
+  const auto matrix = [](const Operand& o) {
+    const int rows = o.rank - 2;
+    return Matrix{static_cast<char*>(o.data), rows > 0 ? o.strides[0] : 0, o.strides[rows],
+                  o.strides[rows + 1]};
+  };
+  const Operand& first = output(args, 0);
+  const int rows = first.rank - 2;
+  if (rows > 0) batch = first.sizes[0];
+  m = first.sizes[rows];
+  n = first.sizes[rows + 1];
+  k = input(args, 0).sizes[rows + 1];
+  out = matrix(first);
+  a = matrix(input(args, 0));
+  b = matrix(input(args, 1));
+  if (adds) added = matrix(input(args, 2));
+}
+
+double GemmCall::bytes() const {
+  return static_cast<double>(batch) * static_cast<double>(m * k + k * n + m * n) *
+         static_cast<double>(size_bytes(dtype));
+}
+
+std::string GemmCall::epilogue() const {
+  std::string text;
+  if (adds) text = added.row == 0 && m > 1 ? "_bias" : "_add";
+  if (alpha.as_float != 1) text += "_alpha";
+  if (adds && beta.as_float != 1) text += "_beta";
+  return text;
+}
+
+std::string GemmCall::layout() const { return {b.order(k, n), a.order(m, k)}; }
+
+std::string gemm_class(const KernelArgs& args) {
+  const GemmCall c(args);
+  const auto up = [](std::int64_t size) { return std::bit_ceil(static_cast<std::uint64_t>(size)); };
+  return fmt::format("gemm_{}_{}_{}x{}x{}x{}{}", name(c.dtype), c.layout(), up(c.batch), up(c.m), up(c.n),
+                     up(c.k), c.epilogue());
+}
+
+namespace {
+
+constexpr double kTinyFlops = 4096;
+constexpr std::int64_t kTinyElements = 512;
+
+// One fused multiply-add after the other, as the tiles do.
+template <class T>
+struct Arithmetic {
+  using Value = std::conditional_t<kIsHalf<T>, float, T>;
+  __attribute__((target("fma"), always_inline)) static Value step(Value total, Value x, Value y) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return total || (x && y);
+    } else if constexpr (std::is_integral_v<T>) {
+      using Bits = std::uint64_t;
+      return static_cast<Value>(static_cast<Bits>(total) + static_cast<Bits>(x) * static_cast<Bits>(y));
+    } else if constexpr (std::is_same_v<Value, float>) {
+      return __builtin_fmaf(x, y, total);
+    } else {
+      return __builtin_fma(x, y, total);
+    }
+  }
+  __attribute__((target("fma"), always_inline)) static Value finish(Value total, Value added,
+                                                                    const GemmCall& c) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return (total && c.alpha.as_int != 0) || (c.adds && added && c.beta.as_int != 0);
+    } else if constexpr (std::is_integral_v<T>) {
+      using Bits = std::uint64_t;
+      const Bits scaled = static_cast<Bits>(total) * static_cast<Bits>(c.alpha.as_int);
+      return static_cast<Value>(scaled + static_cast<Bits>(added) * static_cast<Bits>(c.beta.as_int));
+    } else {
+      const auto alpha = static_cast<Value>(c.alpha.as_float), beta = static_cast<Value>(c.beta.as_float);
+      if constexpr (std::is_same_v<Value, float>) {
+        return __builtin_fmaf(alpha, total, beta * added);
+      } else {
+        return __builtin_fma(alpha, total, beta * added);
+      }
+    }
+  }
+};
+
+template <class T>
+using TinyValue = typename Arithmetic<T>::Value;
+
+// Products are added in the order of the tiles (gemm_tiles.h).
+template <class T>
+__attribute__((target("fma"), noinline)) void sum_tiny(const GemmCall& c, TinyValue<T>* totals) {
+  using Value = TinyValue<T>;
+  constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    for (std::int64_t i = 0; i < c.m; ++i) {
+      for (std::int64_t j = 0; j < c.n; ++j) {
+        const char* x = c.a.data + (b * c.a.batch + i * c.a.row) * kWidth;
+        const char* y = c.b.data + (b * c.b.batch + j * c.b.column) * kWidth;
+        const auto next = [&](Value sum) __attribute__((target("fma"))) {
+          sum =
+              Arithmetic<T>::step(sum, static_cast<Value>(load_as<T>(x)), static_cast<Value>(load_as<T>(y)));
+          x += c.a.column * kWidth;
+          y += c.b.row * kWidth;
+          return sum;
+        };
+        Value total = 0;
+        if constexpr (std::is_same_v<T, BFloat16>) {
+          for (std::int64_t l = 0; l < c.k; l += codegen::kPairDepth) {
+            const std::int64_t end = std::min(c.k - l, codegen::kPairDepth);
+            Value chains[2] = {};
+            for (std::int64_t k = 0; k < end; ++k) chains[k % 2] = next(chains[k % 2]);
+            // Depth is filled up with zeros: a sum that was flushed to -0 becomes 0.
+            for (std::int64_t k = end; k < codegen::kPairDepth; ++k) chains[k % 2] += Value(0);
+            total += chains[0] + chains[1];
+          }
+        } else {
+          for (std::int64_t l = 0; l < c.k; l += kChainDepth) {
+            Value chain = 0;
+            for (std::int64_t k = l; k < std::min(c.k, l + kChainDepth); ++k) chain = next(chain);
+            if constexpr (std::is_same_v<T, bool>) {
+              total = total || chain;
+            } else {
+              total = l == 0 ? chain : static_cast<Value>(total + chain);
+            }
+          }
+        }
+        *totals++ = total;
+      }
+    }
+  }
+}
+
+template <class T>
+__attribute__((target("fma"))) void multiply_tiny(const GemmCall& c) {
+  constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
+  TinyValue<T> totals[kTinyElements];
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    const FlushingFloatMode mode;
+    sum_tiny<T>(c, totals);
+  } else {
+    sum_tiny<T>(c, totals);
+  }
+  const bool scales = c.adds || c.alpha.as_float != 1;
+  const TinyValue<T>* total = totals;
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    for (std::int64_t i = 0; i < c.m; ++i) {
+      for (std::int64_t j = 0; j < c.n; ++j, ++total) {
+        TinyValue<T> value = *total;
+        if (scales) {
+          const char* added =
+              c.added.data + (b * c.added.batch + i * c.added.row + j * c.added.column) * kWidth;
+          value = Arithmetic<T>::finish(
+              value, c.adds ? static_cast<TinyValue<T>>(load_as<T>(added)) : TinyValue<T>(0), c);
+        }
+        store_as(c.out.data + (b * c.out.batch + i * c.out.row + j * c.out.column) * kWidth,
+                 static_cast<T>(value));
+      }
+    }
+  }
+}
+
+Support supports_tiny(const KernelArgs& args) {
+  const GemmCall c(args);
+  return c.flops() <= kTinyFlops && c.batch * c.m * c.n <= kTinyElements
+             ? Support::yes()
+             : Support::no("too large to go element by element");
+}
+double predict_tiny(const KernelArgs& args) {
+  const GemmCall c(args);
+  return 20 + 0.7 * c.flops() + 2.0 * static_cast<double>(c.batch * c.m * c.n);
+}
+void run_tiny(Stream&, const KernelArgs& args) {
+  const GemmCall call(args);
+  const DefaultFloatMode mode;
+  with_type(call.dtype, [&]<class T>(std::type_identity<T>) { multiply_tiny<T>(call); });
+}
+
+Support supports_tiles(const KernelArgs&) { return Support::yes(); }
+
+double predict_tiles(const KernelArgs& args) {
+  // A call, then the slower of arithmetic and memory. Floating-point operations a nanosecond are those of
+  // large products on a server core of 2023.
+  const GemmCall c(args);
+  const TileFamily& family = tiles_for(c.dtype);
+  const bool wide = active_isa() == codegen::Isa::Avx512;
+  const double rate = (family.is_amx() ? 1000
+                       : wide          ? 160
+                                       : 80) *
+                      4.0 / static_cast<double>(size_bytes(family.type));
+  constexpr double kCallNs = 400, kBytesPerNs = 20;
+  return kCallNs + std::max(c.flops() / rate, c.bytes() / kBytesPerNs);
+}
+
+PackedForm pack_for_tiles(const Tensor& matrix) {
+  const TileFamily& family = tiles_for(matrix.dtype());
+  const std::int64_t k = matrix.sizes()[0].value(), n = matrix.sizes()[1].value();
+  const Tensor panels = make_dense({panels_bytes(family, k, n)}, kU8, kCpu);
+  const PackSource source{matrix_of(matrix), matrix.dtype()};
+  pack_matrices(family, {&source, 1}, k, n, static_cast<char*>(panels.raw_data()));
+  return {matrix, matrix.version(), panels};
+}
+
+// The panels of the matrix on the right, where it is packed.
+std::shared_ptr<const PackedForm> packed_form(const GemmCall& c) {
+  if (c.batch > 1 && c.b.batch != 0) return nullptr;
+  return find_packed({c.b.data, c.k, c.n, c.b.row, c.b.column}, c.dtype);
+}
+
+std::uint64_t scratch_of_tiles(const KernelArgs& args) {
+  const GemmCall c(args);
+  if (packed_form(c)) return 0;
+  const TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  return static_cast<std::uint64_t>(scratch_bytes(product, tiles_for(c.dtype)));
+}
+
+void run_gemm_tiles(Stream&, const KernelArgs& args) {
+  const GemmCall c(args);
+  TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  product.scratch = static_cast<char*>(args.scratch);
+  const PelScalar numbers[2] = {c.beta, c.alpha};
+  // Where only a factor is given, a zero is added.
+  std::uint64_t zero = 0;
+  if (c.adds || c.alpha.as_float != 1) {
+    product.epilogue.loop = gemm_finish_loop(c.dtype);
+    product.epilogue.inputs.push_back(
+        {c.adds ? c.added : Matrix{reinterpret_cast<char*>(&zero), 0, 0, 0}, c.dtype});
+    product.epilogue.numbers = numbers;
+  }
+  const std::shared_ptr<const PackedForm> form = packed_form(c);
+  if (form) product.packed.data = static_cast<const char*>(form->panels.raw_data());
+  run_tiles(product);
+}
+
+std::string full_name(const GemmCall& c, std::string_view isa, const std::string& layout,
+                      const std::string& tile) {
+  return fmt::format("pellucid_{}_{}_{}_{}{}", isa, name(c.dtype), layout, tile, c.epilogue());
+}
+std::string describe_tiny(const KernelArgs& args) {
+  const GemmCall c(args);
+  return full_name(c, codegen::name(*active_isa()), c.layout(), "tiny");
+}
+std::string describe_tiles(const KernelArgs& args) {
+  const GemmCall c(args);
+  const TileFamily& family = tiles_for(c.dtype);
+  std::string layout = c.layout();
+  if (packed_form(c)) layout[0] = 'p';
+  return full_name(c, isa_name(family), layout, fmt::format("{}x{}", family.rows, family.columns));
+}
+
+}  // namespace
+
+void register_packing() { set_packer(pack_for_tiles); }
+
+KernelLists gemm_kernels() {
+  static const std::vector<Kernel> kList = [] {
+    std::vector<Kernel> list;
+    Kernel tiny{"cpu_gemm_tiny", supports_tiny, run_tiny};
+    tiny.predict = predict_tiny;
+    tiny.describe = describe_tiny;
+    Kernel tiles{"cpu_gemm_tiles", supports_tiles, run_gemm_tiles};
+    tiles.predict = predict_tiles;
+    tiles.describe = describe_tiles;
+    tiles.scratch_bytes = scratch_of_tiles;
+    list.push_back(tiny);
+    list.push_back(tiles);
+    if (const std::optional<Kernel> engine = onednn::gemm_kernel()) list.push_back(*engine);
+    for (Kernel& kernel : list) {
+      kernel.shape_class = gemm_class;
+      kernel.flops = [](const KernelArgs& args) {
+        return static_cast<std::uint64_t>(GemmCall(args).flops());
+      };
+    }
+    return list;
+  }();
+  static const auto kLists = std::to_array<BackendKernels>(
+      {{"mm", kList}, {"bmm", kList}, {"addmm", kList}, {"baddbmm", kList}, {"mv", kList}});
+  return kLists;
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,283 @@
+// cat, flip, roll, tril and triu: runs of elements moved to another place.
+#include <array>
+#include <cstring>
+
+#include <immintrin.h>
+
+#include "backends/cpu/elementwise/stream_store.h"
+#include "backends/cpu/elementwise/strided_loop.h"
+#include "backends/cpu/kernels.h"
+#include "base/thread_pool.h"
+
+namespace pel::cpu {
+namespace {
+
+// Shorter runs are copied one input at a time, with strides.
+constexpr std::int64_t kShortRunBytes = 64;
+
+std::int64_t product(const std::int64_t* sizes, int from, int to) {
+  std::int64_t count = 1;
+  for (int i = from; i < to; ++i) count *= sizes[i];
+  return count;
+}
+
+using Sizes = SmallVector<std::int64_t, 8>;
+Sizes copy_of(const std::int64_t* values, int rank) {
+  return Sizes(ArrayView<std::int64_t>(values, static_cast<std::size_t>(rank)));
+}
+
+// cat: dst; the pieces; the axis.
+struct Pieces {
+  std::int64_t outer;                     // times that a run of each piece follows
+  SmallVector<std::int64_t, 8> run_ends;  // in bytes, in one run of the result
+};
+
+Pieces pieces_of(const KernelArgs& args) {
+  const Operand& dst = output(args, 0);
+  const auto axis = static_cast<int>(args.scalars[0].as_int);
+  const std::int64_t inner_bytes = product(dst.sizes, axis + 1, dst.rank) * width_of(dst);
+  Pieces pieces{product(dst.sizes, 0, axis), {}};
+  std::int64_t end = 0;
+  for (int i = 0; i < args.input_count; ++i)
+    pieces.run_ends.push_back(end += input(args, i).sizes[axis] * inner_bytes);
+  return pieces;
+}
+
+Support cat_in_runs(const KernelArgs& args) {
+  std::int64_t before = 0;
+  for (int i = 0; i < args.input_count; ++i) {
+    if (!is_row_major(input(args, i))) return Support::no("a piece is not row-major");
+  }
+  const Pieces pieces = pieces_of(args);
+  for (const std::int64_t end : pieces.run_ends) {
+    if (end - before < kShortRunBytes && end != before) return Support::no("a piece has short runs");
+    before = end;
+  }
+  return Support::yes();
+}
+
+void run_cat_runs(Stream&, const KernelArgs& args) {
+  const Pieces pieces = pieces_of(args);
+  const std::int64_t run = pieces.run_ends.back(), bytes = pieces.outer * run;
+  const bool streams = bytes >= kStreamBytes;
+  auto* to = static_cast<char*>(output(args, 0).data);
+  parallel_for(bytes, kCopyGrainBytes, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t outer = begin / run, at = begin % run;  // of the byte to write next
+    int piece = 0;
+    while (at >= pieces.run_ends[static_cast<std::size_t>(piece)]) ++piece;
+    while (begin < end) {
+      const auto p = static_cast<std::size_t>(piece);
+      const std::int64_t first = p == 0 ? 0 : pieces.run_ends[p - 1];
+      const std::int64_t length = pieces.run_ends[p] - first;
+      const std::int64_t count = std::min(end - begin, pieces.run_ends[p] - at);
+      const char* from = static_cast<const char*>(input(args, piece).data) + outer * length + (at - first);
+      if (streams) {
+        stream_copy(to + begin, from, count);
+      } else {
+        std::memcpy(to + begin, from, static_cast<std::size_t>(count));
+      }
+      begin += count;
+      at += count;
+      while (piece < args.input_count && at >= pieces.run_ends[static_cast<std::size_t>(piece)]) ++piece;
+      if (piece == args.input_count) {
+        piece = 0;
+        at = 0;
+        ++outer;
+        while (pieces.run_ends[static_cast<std::size_t>(piece)] == 0) ++piece;
+      }
+    }
+    if (streams) stream_fence();
+  });
+}
+
+void run_cat_pieces(Stream&, const KernelArgs& args) {
+  const Operand& dst = output(args, 0);
+  const auto axis = static_cast<int>(args.scalars[0].as_int);
+  auto* to = static_cast<char*>(dst.data);
+  for (int i = 0; i < args.input_count; ++i) {
+    const Operand& src = input(args, i);
+    Operand part = dst;
+    part.data = to;
+    part.sizes = src.sizes;
+    part.is_row_major = 0;
+    copy_on_threads(part, src);
+    to += src.sizes[axis] * dst.strides[axis] * width_of(dst);
+  }
+}
+
+// A dense run backwards: `from` is its last element. 32 bytes are turned at once, first inside their halves,
+// then the halves; one element at a time takes twice as long from L2.
+template <std::int64_t Width>
+__attribute__((target("avx2"))) void copy_backwards(char* to, const char* from, std::int64_t count) {
+  alignas(32) char order[32];
+  for (int i = 0; i < 32; ++i) {
+    const int at = i % 16, element = 16 / int{Width} - 1 - at / int{Width};
+    order[i] = static_cast<char>(element * int{Width} + at % int{Width});
+  }
+  const __m256i inside = _mm256_load_si256(reinterpret_cast<const __m256i*>(order));
+  constexpr std::int64_t kLanes = 32 / Width;
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const char* block = from - (i + kLanes - 1) * Width;
+    const __m256i turned =
+        _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block)), inside);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * Width),
+                        _mm256_permute2x128_si256(turned, turned, 1));
+  }
+  for (; i < count; ++i) std::memcpy(to + i * Width, from - i * Width, static_cast<std::size_t>(Width));
+}
+
+// The same through a block in L1, from where it is streamed.
+template <std::int64_t Width>
+void stream_backwards(char* to, const char* from, std::int64_t count) {
+  constexpr std::int64_t kBlockBytes = 4096, kBlock = kBlockBytes / Width;
+  alignas(64) char block[kBlockBytes];
+  for (std::int64_t i = 0; i < count; i += kBlock) {
+    const std::int64_t part = std::min(kBlock, count - i);
+    copy_backwards<Width>(block, from - i * Width, part);
+    stream_copy(to + i * Width, block, part * Width);
+  }
+}
+
+template <std::int64_t Width, bool Streams>
+void flip_run(char* to, const char* from, const LoopAxis& axis) {
+  if (axis.dst_step == Width && axis.src_step == -Width) {
+    return Streams ? stream_backwards<Width>(to, from, axis.size)
+                   : copy_backwards<Width>(to, from, axis.size);
+  }
+  if (axis.dst_step == Width && axis.src_step == Width) {
+    if (Streams) return stream_copy(to, from, axis.size * Width);
+    std::memcpy(to, from, static_cast<std::size_t>(axis.size * Width));
+    return;
+  }
+  for (std::int64_t i = 0; i < axis.size; ++i)
+    std::memcpy(to + i * axis.dst_step, from + i * axis.src_step, static_cast<std::size_t>(Width));
+}
+template <bool Streams>
+void flip_elements(const Operand& dst, const Operand& src) {
+  switch (width_of(dst)) {
+    case 1:
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<1, Streams>);
+      break;
+    case 2:
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<2, Streams>);
+      break;
+    case 4:
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<4, Streams>);
+      break;
+    default:
+      for_each_run(dst, src, loop_axes(dst, src), flip_run<8, Streams>);
+  }
+  if constexpr (Streams) stream_fence();
+}
+
+// flip: dst; src; 1 for each axis that is reversed, 0 for the others.
+void run_flip(Stream&, const KernelArgs& args) {
+  Operand src = input(args, 0);
+  Sizes strides = copy_of(src.strides, src.rank);
+  auto* from = static_cast<char*>(src.data);
+  for (int i = 0; i < src.rank; ++i) {
+    if (args.scalars[i].as_int == 0) continue;
+    from += (src.sizes[i] - 1) * src.strides[i] * width_of(src);
+    strides[static_cast<std::size_t>(i)] = -src.strides[i];
+  }
+  src.data = from;
+  src.strides = strides.data();
+  src.is_row_major = 0;
+  const bool streams = product(src.sizes, 0, src.rank) * width_of(src) >= kStreamBytes;
+  copy_on_threads(output(args, 0), src, streams ? flip_elements<true> : flip_elements<false>);
+}
+
+// roll: dst; src; for each axis how far it moves, from 0 to below its size. An axis that moves falls into two
+// parts.
+void roll_from_axis(const Operand& dst, const Operand& src, const PelScalar* shifts, int axis) {
+  while (axis < dst.rank && shifts[axis].as_int == 0) ++axis;
+  if (axis >= dst.rank) return copy_on_threads(dst, src);
+  const std::int64_t shift = shifts[axis].as_int, size = dst.sizes[axis];
+  const auto part = [&](std::int64_t to, std::int64_t from, std::int64_t length) {
+    Sizes sizes = copy_of(dst.sizes, dst.rank);
+    sizes[static_cast<std::size_t>(axis)] = length;
+    Operand part_dst = dst, part_src = src;
+    part_dst.data = static_cast<char*>(dst.data) + to * dst.strides[axis] * width_of(dst);
+    part_src.data = static_cast<char*>(src.data) + from * src.strides[axis] * width_of(src);
+    part_dst.sizes = part_src.sizes = sizes.data();
+    part_dst.is_row_major = part_src.is_row_major = 0;
+    roll_from_axis(part_dst, part_src, shifts, axis + 1);
+  };
+  part(shift, 0, size - shift);
+  part(0, size - shift, shift);
+}
+void run_roll(Stream&, const KernelArgs& args) {
+  roll_from_axis(output(args, 0), input(args, 0), args.scalars, 0);
+}
+
+// tril, triu: dst; src; the diagonal, whether the part above it stays. dst may be src.
+template <std::size_t Width>
+void keep_columns(char* to, const char* from, std::int64_t begin, std::int64_t end, std::int64_t size,
+                  std::int64_t to_step, std::int64_t from_step) {
+  constexpr char kZero[Width] = {};
+  const auto clear = [&](std::int64_t first, std::int64_t last) {
+    if (to_step == Width) {
+      std::memset(to + first * to_step, 0, static_cast<std::size_t>(last - first) * Width);
+    } else {
+      for (std::int64_t i = first; i < last; ++i) std::memcpy(to + i * to_step, kZero, Width);
+    }
+  };
+  clear(0, begin);
+  if (to != from) {
+    if (to_step == Width && from_step == Width) {
+      std::memcpy(to + begin * to_step, from + begin * from_step,
+                  static_cast<std::size_t>(end - begin) * Width);
+    } else {
+      for (std::int64_t i = begin; i < end; ++i) std::memcpy(to + i * to_step, from + i * from_step, Width);
+    }
+  }
+  clear(end, size);
+}
+
+void run_triangle(Stream&, const KernelArgs& args) {
+  const Operand &dst = output(args, 0), &src = input(args, 0);
+  const std::int64_t diagonal = args.scalars[0].as_int;
+  const bool upper = args.scalars[1].as_int != 0;
+  const int rank = dst.rank;
+  const std::int64_t rows = dst.sizes[rank - 2], columns = dst.sizes[rank - 1], width = width_of(dst);
+  const auto keep = width == 1   ? keep_columns<1>
+                    : width == 2 ? keep_columns<2>
+                    : width == 4 ? keep_columns<4>
+                                 : keep_columns<8>;
+  const std::int64_t all_rows = product(dst.sizes, 0, rank - 1);
+  parallel_for(all_rows, std::max<std::int64_t>(1, kCopyGrainBytes / (columns * width)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t r = begin; r < end; ++r) {
+                   std::int64_t to = 0, from = 0, left = r;
+                   for (int i = rank - 1; i-- > 0;) {
+                     to += left % dst.sizes[i] * dst.strides[i];
+                     from += left % dst.sizes[i] * src.strides[i];
+                     left /= dst.sizes[i];
+                   }
+                   // The first column above the diagonal of this row; the difference cannot overflow.
+                   const std::int64_t row = r % rows + (upper ? 0 : 1);
+                   const std::int64_t border = std::clamp<std::int64_t>(
+                       std::clamp<std::int64_t>(diagonal, -rows - 1, columns + 1) + row, 0, columns);
+                   keep(static_cast<char*>(dst.data) + to * width,
+                        static_cast<const char*>(src.data) + from * width, upper ? border : 0,
+                        upper ? columns : border, columns, dst.strides[rank - 1] * width,
+                        src.strides[rank - 1] * width);
+                 }
+               });
+}
+
+}  // namespace
+
+KernelLists move_kernels() {
+  static const auto kCat = std::to_array<Kernel>(
+      {{"cpu_cat_runs", cat_in_runs, run_cat_runs}, {"cpu_cat_strided", supports_any, run_cat_pieces}});
+  static const auto kFlip = std::to_array<Kernel>({{"cpu_flip", supports_any, run_flip}});
+  static const auto kRoll = std::to_array<Kernel>({{"cpu_roll", supports_any, run_roll}});
+  static const auto kTriangle = std::to_array<Kernel>({{"cpu_triangle", supports_any, run_triangle}});
+  static const auto kLists = std::to_array<BackendKernels>(
+      {{"cat", kCat}, {"flip", kFlip}, {"roll", kRoll}, {"tril", kTriangle}, {"triu", kTriangle}});
+  return kLists;
+}
+
+}  // namespace pel::cpu

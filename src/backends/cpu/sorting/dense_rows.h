@@ -1,0 +1,60 @@
+// Rows of two outputs and one input, handed over as dense arrays. Strided ones are packed, a few neighbours
+// at a time, because they share cache lines.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/elementwise/tile.h"
+#include "backends/cpu/sorting/axis_rows.h"
+#include "base/thread_pool.h"
+
+namespace pel::cpu {
+
+// For each row calls work(dst0, dst1, src), where work = make_work() once a thread's piece. `grain`: rows
+// that are worth a thread.
+template <class MakeWork>
+void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeWork&& make_work) {
+  constexpr int kInput = 2;
+  bool is_dense[3], any_packed = false;
+  std::int64_t most_bytes = 1;
+  for (int o = 0; o < 3; ++o) {
+    is_dense[o] = rows.step(o) == rows.width(o) || rows.length(o) == 1;
+    any_packed = any_packed || !is_dense[o];
+    most_bytes = std::max(most_bytes, rows.length(o) * rows.width(o));
+  }
+  // A line's worth of f32, and no more than half of L2.
+  constexpr std::int64_t kGroup = 16, kGroupBytes = 1 << 20;
+  const std::int64_t most = any_packed ? std::clamp<std::int64_t>(kGroupBytes / most_bytes, 1, kGroup) : 1;
+  parallel_for(
+      rows.group_count(most), std::max<std::int64_t>(1, grain / most),
+      [&](std::int64_t begin, std::int64_t end) {
+        auto work = make_work();
+        std::vector<char> packed[3];
+        const auto row_bytes = [&](int o) { return rows.length(o) * rows.width(o); };
+        for (int o = 0; o < 3; ++o) {
+          if (!is_dense[o]) packed[o].resize(static_cast<std::size_t>(most * row_bytes(o)));
+        }
+        for (std::int64_t g = begin; g < end; ++g) {
+          const AxisRows::Group group = rows.group(g, most);
+          const auto in_memory = [&](int o) {
+            return Tile{rows.row(o, group.first), rows.to_next_row(o), rows.step(o)};
+          };
+          const auto in_block = [&](int o) { return Tile{packed[o].data(), row_bytes(o), rows.width(o)}; };
+          if (!is_dense[kInput])
+            copy_tile(in_block(kInput), in_memory(kInput), group.count, rows.length(kInput),
+                      rows.width(kInput));
+          for (std::int64_t r = 0; r < group.count; ++r) {
+            char* at[3];
+            for (int o = 0; o < 3; ++o)
+              at[o] = is_dense[o] ? rows.row(o, group.first + r) : packed[o].data() + r * row_bytes(o);
+            work(at[0], at[1], at[2]);
+          }
+          for (int o = 0; o < kInput; ++o) {
+            if (!is_dense[o])
+              copy_tile(in_memory(o), in_block(o), group.count, rows.length(o), rows.width(o));
+          }
+        }
+      });
+}
+
+}  // namespace pel::cpu

@@ -1,0 +1,20 @@
+// 1 / (1 + e^-x).
+#include "ops/shared/pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_sigmoid() {
+  return unary("sigmoid")
+      .floating()
+      .formula([](Term x) { return sigmoid(x); })
+      .reference([](auto x) { return 1 / (1 + std::exp(-x)); })
+      .max_ulp(2)
+      .domain(-100, 40)
+      .vjp("self", "result", [](const Vjp& v) { return sigmoid_backward(v.grad(), v["result"]); });
+}
+}  // namespace ops
+
+PEL_DEFINE_UNARY(sigmoid)
+
+}  // namespace pel

@@ -1,0 +1,18 @@
+// self == other, as bool. NaN equals nothing.
+#include "ops/shared/pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_eq() {
+  return binary("eq")
+      .gives_bool()
+      .formula([](Term a, Term b) { return a == b; })
+      .reference([](auto a, auto b) { return a == b; })
+      .reference_int([](WideInt a, WideInt b) { return a == b; });
+}
+}  // namespace ops
+
+PEL_DEFINE_BINARY(eq)
+
+}  // namespace pel

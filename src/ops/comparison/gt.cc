@@ -1,0 +1,18 @@
+// self > other, as bool. False beside NaN.
+#include "ops/shared/pointwise.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_gt() {
+  return binary("gt")
+      .gives_bool()
+      .formula([](Term a, Term b) { return a > b; })
+      .reference([](auto a, auto b) { return a > b; })
+      .reference_int([](WideInt a, WideInt b) { return a > b; });
+}
+}  // namespace ops
+
+PEL_DEFINE_BINARY(gt)
+
+}  // namespace pel

@@ -1,0 +1,19 @@
+// Index of the first least element along one axis, or of the flattened tensor.
+#include "ops/shared/extremes.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_argmin() {
+  return extreme(
+             rows_op<extreme_index_body>("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
+             FoldKind::Min, ExtremeGives::Index)
+      .not_differentiable();
+}
+}  // namespace ops
+
+Tensor argmin(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keep, Site site) {
+  return call<"argmin", extreme_index_body>(site, self, axis, keep);
+}
+
+}  // namespace pel

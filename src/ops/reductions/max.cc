@@ -1,0 +1,20 @@
+// Greatest element along an axis, and its first index.
+#include "ops/shared/extremes.h"
+
+namespace pel {
+
+namespace ops {
+OpDef define_max() {
+  return extreme(rows_op<extreme_and_index_body>(
+                     "max(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)"),
+                 FoldKind::Max, ExtremeGives::ValueAndIndex)
+      .vjp("self", "result1 dim keepdim", picked_gradient)
+      .samples(indexed_extreme_samples);
+}
+}  // namespace ops
+
+std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t axis, KeepDims keep, Site site) {
+  return call<"max", extreme_and_index_body>(site, self, axis, keep);
+}
+
+}  // namespace pel

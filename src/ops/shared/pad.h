@@ -1,0 +1,19 @@
+// What constant_pad_nd and pad share.
+#pragma once
+
+#include <vector>
+
+#include "pellucid/extend/op.h"
+
+namespace pel {
+
+// The number is the kernels'.
+enum class PadMode : std::uint8_t { Constant = 0, Reflect = 1, Replicate = 2, Circular = 3 };
+// Checks sizes, makes the result and launches. `padding` goes from the last axis to the front, two numbers an
+// axis.
+Tensor make_padded(const Op& op, const Tensor& self, Dims padding, PadMode mode, const Scalar& value);
+
+// What takes a border of these sizes away.
+std::vector<Dim> opposite(Dims padding);
+
+}  // namespace pel

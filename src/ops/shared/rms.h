@@ -1,0 +1,27 @@
+// What rms_norm and its backward op share.
+#pragma once
+
+#include <limits>
+
+#include "ops/shared/norm.h"
+
+namespace pel {
+
+// As in PyTorch: the distance from 1 to the next number of the dtype, where none is given.
+inline double rms_eps(std::optional<double> eps, DType dtype) {
+  return eps.value_or(dtype == kF64    ? std::numeric_limits<double>::epsilon()
+                      : dtype == kF32  ? std::numeric_limits<float>::epsilon()
+                      : dtype == kBF16 ? 0x1p-7
+                                       : 0x1p-10);
+}
+// Folds 1 / sqrt(mean(x^2) + eps) of an input; the first number is eps.
+inline RowsDef rms_fold(RowsDef def, std::size_t input) {
+  return std::move(def).fold(
+      FoldKind::Sum, [input](const RowTerms& t) { return t.in[input] * t.in[input]; },
+      [](const RowTerms& t) { return 1 / sqrt(t.values[0] / t.count + t.numbers[0]); });
+}
+inline long double rstd_of(const std::vector<long double>& row, double eps) {
+  return 1 / std::sqrt(mean_of_squares(row) + static_cast<long double>(eps));
+}
+
+}  // namespace pel

@@ -1,4 +1,4 @@
-// The traces that the doctor's benchmarks read, in build/bench_traces: made by tests/doctor/made_trace.h,
+// The traces that the doctor's benchmarks read, in build/bench_traces: made by doctor/tests/made_trace.h,
 // once.
 #pragma once
 

@@ -10,7 +10,7 @@ std::span<const Analysis> all_analyses() {
       {"dispatch", analyse_dispatch},
       {"syncs", analyse_syncs},
       {"copies", analyse_copies},
-      {"products", analyse_products},
+      {"matmuls", analyse_matmuls},
       {"occupancy", analyse_occupancy},
       {"recompiles", analyse_recompiles},
       {"chains", analyse_chains},

@@ -33,7 +33,7 @@ std::optional<Finding> analyse_kernels(const Examined& examined);
 std::optional<Finding> analyse_dispatch(const Examined& examined);
 std::optional<Finding> analyse_syncs(const Examined& examined);
 std::optional<Finding> analyse_occupancy(const Examined& examined);
-std::optional<Finding> analyse_products(const Examined& examined);
+std::optional<Finding> analyse_matmuls(const Examined& examined);
 std::optional<Finding> analyse_copies(const Examined& examined);
 std::optional<Finding> analyse_recompiles(const Examined& examined);
 std::optional<Finding> analyse_chains(const Examined& examined);

@@ -1,5 +1,5 @@
-// Kernels in a row that only pass memory on to each other, and could be one; of a run without a device, ops
-// of the host.
+// Consecutive kernels that only pass memory to each other and could be fused; for a run without a device,
+// host ops.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMostOps = 15;
+constexpr std::size_t kMaxOps = 15;
 
 bool is_norm(KernelFamily family) { return family == KernelFamily::Norm || family == KernelFamily::Softmax; }
 bool can_fuse(KernelFamily family) {
@@ -33,7 +33,7 @@ struct Link {
 
 struct OpenChain {
   std::vector<Link> links;
-  bool is_over_product = false;  // since the last link, a product ran that does not read its result
+  bool is_over_matmul = false;  // since the last link, a matmul ran that does not read its result
 };
 
 struct ChainKind {
@@ -56,21 +56,21 @@ struct ChainSum {
 
 class Chains {
  public:
-  // `gap_ns` is what one kernel less saves beside its bytes.
+  // `gap_ns` is what one kernel less saves in addition to its bytes.
   Chains(const Examined& examined, std::int64_t gap_ns)
       : examined_(examined), model_(examined.model), gap_ns_(gap_ns) {}
 
   void find_on_device() {
     std::map<std::pair<std::int32_t, std::int32_t>, OpenChain> open;
-    for (const Work& work : model_.work()) {
-      OpenChain& chain = open[{work.device, work.stream}];
-      const EventId op = model_.op_of_work(work);
-      const KernelFamily family = examined_.kernels.family(work.event);
-      if (model_.events().category(work.event) != Category::Kernel || op == kNoEvent || !is_single(work) ||
-          !can_fuse(family)) {
+    for (const Activity& activity : model_.activities()) {
+      OpenChain& chain = open[{activity.device, activity.stream}];
+      const EventId op = model_.op_of_activity(activity);
+      const KernelFamily family = examined_.kernels.family(activity.event);
+      if (model_.events().category(activity.event) != Category::Kernel || op == kNoEvent ||
+          !is_single(activity) || !can_fuse(family)) {
         pass(chain, op);
       } else {
-        add(chain, {model_.events().name_id(op), work.end_ns - work.begin_ns, family, work.step,
+        add(chain, {model_.events().name_id(op), activity.end_ns - activity.begin_ns, family, activity.step,
                     traffic_of(model_, op, family)});
       }
     }
@@ -91,7 +91,7 @@ class Chains {
     });
     OpenChain chain;
     RowId row = model_.host_rows().empty() ? 0 : model_.host_rows().front();
-    std::int64_t covered_ns = std::numeric_limits<std::int64_t>::min();  // to there an op works itself
+    std::int64_t covered_ns = std::numeric_limits<std::int64_t>::min();  // until here an op computes itself
     for_each_op([&](EventId op, EventId) {
       if (events.row(op) != row) {
         take(chain);
@@ -107,7 +107,7 @@ class Chains {
       if (events.begin_ns(op) < covered_ns || is_of_numbers[op] ||
           (family == KernelFamily::Copy && !copies(name)) || makes_view(name))
         return;
-      if (inner[op] >= events.duration_ns(op) - inner[op]) return;  // those inside do the work
+      if (inner[op] >= events.duration_ns(op) - inner[op]) return;  // those inside compute
       covered_ns = events.end_ns(op);
       if (can_fuse(family)) {
         add(chain, {events.name_id(op), events.duration_ns(op), family, model_.step_at(events.begin_ns(op)),
@@ -148,16 +148,16 @@ class Chains {
     return std::ranges::find(kViews, op) != std::end(kViews);
   }
   // Of code that is not compiled yet, and not part of a graph.
-  bool is_single(const Work& work) const {
-    return examined_.kernels.of(work.event).fused->empty() &&
-           (work.launch == kNoEvent || model_.launched_by(work.launch).size() == 1);
+  bool is_single(const Activity& activity) const {
+    return examined_.kernels.of(activity.event).fused->empty() &&
+           (activity.launch == kNoEvent || model_.launched_by(activity.launch).size() == 1);
   }
-  // What cannot be fused ends a chain. A product does not, if it reads something else: gelu(x a) * (x b).
+  // What cannot be fused ends a chain. A matmul does not, if it reads something else: gelu(x a) * (x b).
   void pass(OpenChain& chain, EventId op) {
     if (!chain.links.empty() && chain.links.back().traffic) {
-      const auto product = product_of(model_, op);
-      if (product && !may_read(*product, chain.links.back().traffic->result)) {
-        chain.is_over_product = true;
+      const auto matmul = matmul_of(model_, op);
+      if (matmul && !may_read(*matmul, chain.links.back().traffic->result)) {
+        chain.is_over_matmul = true;
         return;
       }
     }
@@ -167,13 +167,13 @@ class Chains {
     const Link& last = chain.links.back();
     if (last.step != next.step) return false;
     if (!last.traffic || !next.traffic) return last.traffic.has_value() == next.traffic.has_value();
-    // Over a product: what the product left is one more input of those sizes.
-    return times_taken(*last.traffic, *next.traffic) >= (chain.is_over_product ? 2 : 1);
+    // Over a matmul: what the matmul left is one more input of those sizes.
+    return times_taken(*last.traffic, *next.traffic) >= (chain.is_over_matmul ? 2 : 1);
   }
   void add(OpenChain& chain, Link link) {
     if (!chain.links.empty() && !follows(chain, link)) take(chain);
     chain.links.push_back(std::move(link));
-    chain.is_over_product = false;
+    chain.is_over_matmul = false;
   }
   // What repeats is taken for calls of one function, which need not take each other's results: gelu, mul,
   // gelu, mul.
@@ -200,7 +200,7 @@ class Chains {
   }
   // Of links that begin with some that come again at once, how many; else 0. One op must come twice again.
   static std::size_t period_of(std::span<const Link> links) {
-    for (std::size_t period = 1; period <= kMostOps && 2 * period <= links.size(); ++period) {
+    for (std::size_t period = 1; period <= kMaxOps && 2 * period <= links.size(); ++period) {
       const auto repeats = [&](std::size_t times) {
         return (times + 1) * period <= links.size() &&
                is_same(links.first(times * period), links.subspan(period, times * period));
@@ -227,7 +227,7 @@ class Chains {
     return least;
   }
   void count(std::span<const Link> links) {
-    for (; links.size() > kMostOps; links = links.subspan(kMostOps)) count(links.first(kMostOps));
+    for (; links.size() > kMaxOps; links = links.subspan(kMaxOps)) count(links.first(kMaxOps));
     if (links.size() < 2) return;
     ChainKind kind;
     for (const Link& link : links) {
@@ -281,10 +281,12 @@ std::string chain_text(const Model& model, const ChainKind& kind) {
 std::int64_t steps_that_differ(const Model& model) {
   if (!model.has_marked_steps()) return 0;
   std::vector<std::vector<std::pair<NameId, NameId>>> steps(model.steps().size());
-  for (const Work& work : model.work()) {
-    if (work.step >= steps.size() || model.events().category(work.event) != Category::Kernel) continue;
-    const DeviceArgs* args = model.events().device_args(work.event);
-    steps[work.step].emplace_back(model.events().name_id(work.event), args == nullptr ? 0 : args->shape);
+  for (const Activity& activity : model.activities()) {
+    if (activity.step >= steps.size() || model.events().category(activity.event) != Category::Kernel)
+      continue;
+    const DeviceArgs* args = model.events().device_args(activity.event);
+    steps[activity.step].emplace_back(model.events().name_id(activity.event),
+                                      args == nullptr ? 0 : args->shape);
   }
   std::int64_t differ = 0;
   const std::vector<std::pair<NameId, NameId>>* last = nullptr;
@@ -297,7 +299,7 @@ std::int64_t steps_that_differ(const Model& model) {
   return differ;
 }
 
-// What blocks the capture of a graph.
+// What prevents the capture of a CUDA graph.
 std::vector<std::string> blockers(const Examined& examined) {
   const EventTable& events = examined.model.events();
   std::int64_t waits = 0, items = 0, nonzeros = 0;
@@ -312,14 +314,14 @@ std::vector<std::string> blockers(const Examined& examined) {
   if (items != 0) texts.push_back(fmt::format("values read by the host ({})", items));
   if (nonzeros != 0) texts.push_back(fmt::format("sizes that depend on values ({})", nonzeros));
   if (const std::int64_t differ = steps_that_differ(examined.model); differ != 0)
-    texts.push_back(fmt::format("steps with other kernels or sizes than the step before ({})", differ));
+    texts.push_back(fmt::format("steps whose kernels or sizes differ from the step before ({})", differ));
   return texts;
 }
 
 }  // namespace
 
 std::optional<Finding> analyse_chains(const Examined& examined) {
-  const bool is_on_host = examined.model.work().empty();
+  const bool is_on_host = examined.model.activities().empty();
   const Losses losses(examined.time.all());
   // Then the device does not wait for its queue, and gaps in it cost nothing.
   const bool is_starved = percent_of(losses.overhead_ns, losses.total_ns) >= kLossThatCounts;
@@ -345,20 +347,20 @@ std::optional<Finding> analyse_chains(const Examined& examined) {
   Finding finding{.key = "chains", .title = "Chains that could be fused"};
   finding.facts = {
       {"kernels", is_on_host ? "ops in chains" : "kernels in chains", kernels, Unit::Count},
-      {"time_ns", "their time", ns, Unit::Nanoseconds},
-      {"share", is_on_host ? "of the time of ops" : "of busy time", percent_of(ns, busy), Unit::Percent},
-      {"saved_bytes", "trips to memory saved", saturating_cast(saved_bytes), Unit::Bytes},
+      {"time_ns", "time", ns, Unit::Nanoseconds},
+      {"share", is_on_host ? "of op time" : "of busy time", percent_of(ns, busy), Unit::Percent},
+      {"saved_bytes", "memory traffic saved", saturating_cast(saved_bytes), Unit::Bytes},
       {"saved_ns", "time saved (estimate)", saturating_cast(saved_ns), Unit::Nanoseconds},
-      {"saved", is_on_host ? "of the time of ops" : "of busy time",
-       percent_of(saturating_cast(saved_ns), busy), Unit::Percent},
+      {"saved", is_on_host ? "of op time" : "of busy time", percent_of(saturating_cast(saved_ns), busy),
+       Unit::Percent},
   };
   if (!has_shapes)
     finding.sentences.emplace_back(
-        "Some ops have no shapes, so that links are guessed and bytes are not known: "
+        "Some ops have no shapes, so links are guessed and bytes are not known: record with "
         "profile(record_shapes=True).");
   if (const auto blocking = blockers(examined); !is_on_host && !blocking.empty())
-    finding.sentences.push_back(
-        fmt::format("What keeps a graph of the step from being captured: {}.", fmt::join(blocking, ", ")));
+    finding.sentences.push_back(fmt::format("A CUDA graph of the step cannot be captured because of: {}.",
+                                            fmt::join(blocking, ", ")));
   Table table{.key = "chains",
               .title = "by time saved",
               .columns = {{"saved_ns", "saved", Unit::Nanoseconds},
@@ -368,10 +370,10 @@ std::optional<Finding> analyse_chains(const Examined& examined) {
                           {"kernels", is_on_host ? "length" : "kernels", Unit::Count},
                           {"ops", "ops", Unit::None, true},
                           {"sizes", "sizes"},
-                          {"answer", "answer"}},
+                          {"answer", "remedy"}},
               .rows = {}};
   const std::int64_t pace_ns =
-      is_on_host ? 0 : losses.total_ns / static_cast<std::int64_t>(examined.model.work().size());
+      is_on_host ? 0 : losses.total_ns / static_cast<std::int64_t>(examined.model.activities().size());
   for (const auto& [kind, sum] : by_largest(chains.kinds(), [](const ChainSum& s) { return s.saved_ns(); })) {
     // Where the host cannot launch kernels as fast as they run, a graph helps more than fusion does.
     const bool is_tiny = is_starved && sum->ns / (sum->count * sum->kernels) < pace_ns;

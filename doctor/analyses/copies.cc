@@ -22,22 +22,22 @@ std::optional<Finding> analyse_copies(const Examined& examined) {
   std::map<NameId, CopySum> moving;
   std::map<NameId, EventId> examples;
   CopySum all, pageable, moved;
-  for (const Work& work : model.work()) {
-    const std::int64_t ns = work.end_ns - work.begin_ns;
+  for (const Activity& activity : model.activities()) {
+    const std::int64_t ns = activity.end_ns - activity.begin_ns;
     const auto add = [&](CopySum& sum, std::int64_t bytes) {
       ++sum.count;
       sum.ns += ns;
       sum.bytes += std::max<std::int64_t>(0, bytes);
     };
-    if (events.category(work.event) == Category::Memcpy) {
-      const std::int64_t bytes = events.device_args(work.event)->bytes;
-      add(directions[events.name(work.event)], bytes);
+    if (events.category(activity.event) == Category::Memcpy) {
+      const std::int64_t bytes = events.device_args(activity.event)->bytes;
+      add(directions[events.name(activity.event)], bytes);
       add(all, bytes);
-      if (is_pageable(events.name(work.event))) add(pageable, bytes);
-    } else if (events.category(work.event) == Category::Kernel &&
-               examined.kernels.family(work.event) == KernelFamily::Copy) {
-      const NameId id = events.name_id(work.event);
-      examples.try_emplace(id, work.event);
+      if (is_pageable(events.name(activity.event))) add(pageable, bytes);
+    } else if (events.category(activity.event) == Category::Kernel &&
+               examined.kernels.family(activity.event) == KernelFamily::Copy) {
+      const NameId id = events.name_id(activity.event);
+      examples.try_emplace(id, activity.event);
       add(moving[id], 0);
       add(moved, 0);
     }
@@ -48,13 +48,14 @@ std::optional<Finding> analyse_copies(const Examined& examined) {
   finding.facts = {
       {"copies", "copies", all.count, Unit::Count},
       {"bytes", "bytes", all.bytes, Unit::Bytes},
-      {"time_ns", "their time", all.ns, Unit::Nanoseconds},
+      {"time_ns", "time", all.ns, Unit::Nanoseconds},
       {"moving_kernels", "kernels that only move data", moved.count, Unit::Count},
       {"moving_share", "of busy time", percent_of(moved.ns, busy), Unit::Percent},
   };
   if (pageable.count != 0)
     finding.sentences.emplace_back(
-        "Copies of pageable memory go through a buffer of the driver, and hold up the host: pin_memory(), "
+        "Copies of pageable memory go through a staging buffer of the driver and block the host: use "
+        "pin_memory() and "
         "non_blocking=True.");
   if (!directions.empty()) {
     Table table{.key = "directions",

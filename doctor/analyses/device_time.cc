@@ -32,7 +32,7 @@ Table causes_table(const Examined& examined) {
                           {"time_ns", "time", Unit::Nanoseconds},
                           {"share", "of all", Unit::Percent},
                           {"gaps", "gaps", Unit::Count},
-                          {"mostly", "most of it at", Unit::None, true}},
+                          {"mostly", "mostly at", Unit::None, true}},
               .rows = {}};
   for (const auto& [cause, sum] : by_largest(causes, [](const CauseSum& s) { return s.ns; })) {
     const auto worst = by_largest(sum->blamed, [](std::int64_t ns) { return ns; });
@@ -49,14 +49,14 @@ Table gaps_table(const Examined& examined) {
               .columns = {{"duration_ns", "gap", Unit::Nanoseconds},
                           {"cause", "cause"},
                           {"at_ns", "after", Unit::Nanoseconds},
-                          {"blame", "blamed on", Unit::None, true},
-                          {"next", "then ran"}},
+                          {"blame", "attributed to", Unit::None, true},
+                          {"next", "next kernel"}},
               .rows = {},
               .shown = 5};
-  constexpr std::size_t kMostGaps = 100;
+  constexpr std::size_t kMaxGaps = 100;
   std::vector<const Gap*> longest;
   for (const Gap& gap : examined.time.gaps()) longest.push_back(&gap);
-  const std::size_t count = std::min(kMostGaps, longest.size());
+  const std::size_t count = std::min(kMaxGaps, longest.size());
   std::partial_sort(longest.begin(), longest.begin() + static_cast<std::ptrdiff_t>(count), longest.end(),
                     [](const Gap* a, const Gap* b) {
                       return a->duration_ns() != b->duration_ns() ? a->duration_ns() > b->duration_ns()
@@ -65,9 +65,9 @@ Table gaps_table(const Examined& examined) {
   const EventTable& events = examined.model.events();
   for (std::size_t i = 0; i < count; ++i) {
     const Gap& gap = *longest[i];
-    const EventId next = examined.model.work()[gap.next].event;
+    const EventId next = examined.model.activities()[gap.next].event;
     table.rows.push_back({gap.duration_ns(), std::string(name(gap.cause)),
-                          gap.begin_ns - examined.model.work()[0].begin_ns,
+                          gap.begin_ns - examined.model.activities()[0].begin_ns,
                           gap.blame == kNoEvent ? Value() : Value(std::string(events.name(gap.blame))),
                           events.category(next) == Category::Kernel ? examined.kernels.of(next).title
                                                                     : std::string(events.name(next))});
@@ -95,7 +95,7 @@ Table steps_table(const Examined& examined, const Verdicts& verdicts) {
                           of_step(examined.time.of_steps()[i].busy_ns), of_step(step.overhead_ns),
                           of_step(step.sync_ns), of_step(step.input_ns), of_step(step.communication_ns),
                           of_step(step.unexplained_ns),
-                          step.total_ns == 0 ? std::string("no work") : std::string(name(step.bound()))});
+                          step.total_ns == 0 ? std::string("no activity") : std::string(name(step.bound()))});
   }
   return table;
 }
@@ -103,23 +103,22 @@ Table steps_table(const Examined& examined, const Verdicts& verdicts) {
 }  // namespace
 
 std::optional<Finding> analyse_device_time(const Examined& examined) {
-  if (examined.model.work().empty()) return std::nullopt;
+  if (examined.model.activities().empty()) return std::nullopt;
   const TimeShares& all = examined.time.all();
-  Finding finding{.key = "device_time", .title = "Where the time of the device went"};
+  Finding finding{.key = "device_time", .title = "Device time"};
   finding.facts = {
-      {"span_ns", "first to last work", all.total(), Unit::Nanoseconds},
+      {"span_ns", "first to last activity", all.total(), Unit::Nanoseconds},
       {"busy_ns", "busy", all.busy_ns, Unit::Nanoseconds},
       {"idle", "idle", percent_of(all.idle(), all.total()), Unit::Percent},
-      {"communication_alone", "collectives alone", percent_of(all.communication_ns, all.total()),
+      {"communication_alone", "exposed collectives", percent_of(all.communication_ns, all.total()),
        Unit::Percent},
-      {"launch_latency_ns", "from a launch to its work", examined.time.launch_latency_ns(),
-       Unit::Nanoseconds},
-      {"usual_gap_ns", "between works in a queue", examined.time.usual_gap_ns(), Unit::Nanoseconds},
-      {"devices", "devices", static_cast<std::int64_t>(examined.model.work_devices().size()), Unit::Count},
+      {"launch_latency_ns", "launch latency", examined.time.launch_latency_ns(), Unit::Nanoseconds},
+      {"usual_gap_ns", "usual gap in the queue", examined.time.usual_gap_ns(), Unit::Nanoseconds},
+      {"devices", "devices", static_cast<std::int64_t>(examined.model.active_devices().size()), Unit::Count},
   };
   if (all.collective_ns != 0) {
     finding.facts.push_back({"collectives_ns", "collectives", all.collective_ns, Unit::Nanoseconds});
-    finding.facts.push_back({"collectives_hidden", "of that beside other work",
+    finding.facts.push_back({"collectives_hidden", "of that overlapped",
                              percent_of(all.collective_ns - all.communication_ns, all.collective_ns),
                              Unit::Percent});
   }

@@ -1,4 +1,4 @@
-// What the host spends for one launch, which ops the device waits for, and how full its queue is.
+// Host time per launch, the ops that the device waits for, and the length of its queue.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ struct OpHost {
   SaturatingSum host_ns, idle_ns;
 };
 
-// The time of waits inside an op is not spent on dispatch.
+// Time that an op spends in waits is not dispatch time.
 class WaitSums {
  public:
   explicit WaitSums(const Examined& examined) {
@@ -43,18 +43,18 @@ struct Queue {
   std::int64_t most = 0;
 };
 
-// When works were asked for, and when they began.
+// When activities were launched and when they began.
 struct QueueTimes {
   std::vector<std::int64_t> asked, begun;
 
-  void add(const Model& model, const Work& work) {  // by begin
-    if (work.launch == kNoEvent) return;
-    asked.push_back(std::min(model.events().begin_ns(work.launch), work.begin_ns));
-    begun.push_back(work.begin_ns);
+  void add(const Model& model, const Activity& activity) {  // by begin
+    if (activity.launch == kNoEvent) return;
+    asked.push_back(std::min(model.events().begin_ns(activity.launch), activity.begin_ns));
+    begun.push_back(activity.begin_ns);
   }
 };
 
-// Asked for, and not yet begun.
+// The queue: launched and not yet begun.
 Queue queue_of(QueueTimes times) {
   Queue queue;
   if (times.asked.empty()) return queue;
@@ -81,7 +81,7 @@ Queue queue_of(QueueTimes times) {
 }
 
 struct StreamSum {
-  std::int64_t works = 0, covered_ns = 0;
+  std::int64_t activities = 0, covered_ns = 0;
   SaturatingSum busy_ns, idle_ns, late_ns;
   QueueTimes times;
 };
@@ -89,33 +89,34 @@ struct StreamSum {
 // A stream may idle while another one runs: these gaps are more than those of the device.
 Table streams_table(const Model& model) {
   std::map<std::pair<std::int32_t, std::int32_t>, StreamSum> streams;
-  for (const Work& work : model.work()) {
-    StreamSum& sum = streams[{work.device, work.stream}];
-    if (sum.works++ != 0 && work.begin_ns > sum.covered_ns) {
-      const std::int64_t gap = work.begin_ns - sum.covered_ns;
+  for (const Activity& activity : model.activities()) {
+    StreamSum& sum = streams[{activity.device, activity.stream}];
+    if (sum.activities++ != 0 && activity.begin_ns > sum.covered_ns) {
+      const std::int64_t gap = activity.begin_ns - sum.covered_ns;
       sum.idle_ns += gap;
-      if (work.launch != kNoEvent && model.events().begin_ns(work.launch) > sum.covered_ns)
+      if (activity.launch != kNoEvent && model.events().begin_ns(activity.launch) > sum.covered_ns)
         sum.late_ns += gap;
     }
-    const std::int64_t from = sum.works == 1 ? work.begin_ns : std::max(sum.covered_ns, work.begin_ns);
-    sum.busy_ns += std::max<std::int64_t>(0, work.end_ns - from);
-    sum.covered_ns = sum.works == 1 ? work.end_ns : std::max(sum.covered_ns, work.end_ns);
-    sum.times.add(model, work);
+    const std::int64_t from =
+        sum.activities == 1 ? activity.begin_ns : std::max(sum.covered_ns, activity.begin_ns);
+    sum.busy_ns += std::max<std::int64_t>(0, activity.end_ns - from);
+    sum.covered_ns = sum.activities == 1 ? activity.end_ns : std::max(sum.covered_ns, activity.end_ns);
+    sum.times.add(model, activity);
   }
   Table table{.key = "streams",
               .title = "streams, by busy time",
               .columns = {{"device", "device", Unit::Count},
                           {"stream", "stream", Unit::Count},
-                          {"works", "works", Unit::Count},
+                          {"activities", "activities", Unit::Count},
                           {"busy_ns", "busy", Unit::Nanoseconds},
-                          {"idle_ns", "idle between", Unit::Nanoseconds},
-                          {"late_ns", "not yet asked", Unit::Nanoseconds},
+                          {"idle_ns", "idle", Unit::Nanoseconds},
+                          {"late_ns", "not yet launched", Unit::Nanoseconds},
                           {"queue_mean", "queue", Unit::Count},
-                          {"queue_most", "at most", Unit::Count}},
+                          {"queue_max", "max", Unit::Count}},
               .rows = {}};
   for (const auto& [key, sum] : by_largest(streams, [](const StreamSum& s) { return s.busy_ns; })) {
     const Queue queue = queue_of(sum->times);
-    table.rows.push_back({std::int64_t{key->first}, std::int64_t{key->second}, sum->works, sum->busy_ns,
+    table.rows.push_back({std::int64_t{key->first}, std::int64_t{key->second}, sum->activities, sum->busy_ns,
                           sum->idle_ns, sum->late_ns, queue.mean, queue.most});
   }
   return table;
@@ -138,13 +139,13 @@ std::optional<Finding> analyse_dispatch(const Examined& examined) {
     return true;
   };
   std::vector<std::int64_t> delays;
-  for (const Work& work : model.work()) {
-    if (work.launch == kNoEvent) continue;
-    delays.push_back(std::max<std::int64_t>(0, work.begin_ns - events.end_ns(work.launch)));
-    if (!is_new(work.launch)) continue;
+  for (const Activity& activity : model.activities()) {
+    if (activity.launch == kNoEvent) continue;
+    delays.push_back(std::max<std::int64_t>(0, activity.begin_ns - events.end_ns(activity.launch)));
+    if (!is_new(activity.launch)) continue;
     ++launches;
-    calls_ns += events.duration_ns(work.launch);
-    const EventId op = model.outermost_op_of(work.launch);
+    calls_ns += events.duration_ns(activity.launch);
+    const EventId op = model.outermost_op_of(activity.launch);
     if (op == kNoEvent) continue;
     OpHost& host = ops[events.name(op)];
     ++host.launches;
@@ -159,29 +160,29 @@ std::optional<Finding> analyse_dispatch(const Examined& examined) {
   for (const Gap& gap : examined.time.gaps()) {
     if (gap.cause != IdleCause::Dispatch) continue;
     idle_ns += gap.duration_ns();
-    const EventId op = model.outermost_op_of(model.work()[gap.next].launch);
+    const EventId op = model.outermost_op_of(model.activities()[gap.next].launch);
     if (op != kNoEvent) ops[events.name(op)].idle_ns += gap.duration_ns();
   }
   std::sort(delays.begin(), delays.end());
   QueueTimes times;
-  for (const Work& work : model.work()) times.add(model, work);
+  for (const Activity& activity : model.activities()) times.add(model, activity);
   const Queue queue = queue_of(std::move(times));
 
   Finding finding{.key = "dispatch", .title = "Dispatch"};
   finding.facts = {
       {"launches", "launches", launches, Unit::Count},
-      {"call_ns", "of one launch call, on average", calls_ns / launches, Unit::Nanoseconds},
-      {"delay_p50_ns", "from call to work, median", delays[delays.size() / 2], Unit::Nanoseconds},
-      {"delay_p90_ns", "and in nine of ten below", delays[delays.size() * 9 / 10], Unit::Nanoseconds},
-      {"queue_mean", "works in the queue, on average", queue.mean, Unit::Count},
-      {"queue_most", "and at most", queue.most, Unit::Count},
-      {"queue_empty", "of the time it is empty", queue.empty_share, Unit::Percent},
-      {"idle_ns", "the device waited for dispatch", idle_ns, Unit::Nanoseconds},
+      {"call_ns", "launch call, mean", calls_ns / launches, Unit::Nanoseconds},
+      {"delay_p50_ns", "launch delay, median", delays[delays.size() / 2], Unit::Nanoseconds},
+      {"delay_p90_ns", "launch delay, 90th percentile", delays[delays.size() * 9 / 10], Unit::Nanoseconds},
+      {"queue_mean", "queue length, mean", queue.mean, Unit::Count},
+      {"queue_max", "queue length, max", queue.most, Unit::Count},
+      {"queue_empty", "queue is empty", queue.empty_share, Unit::Percent},
+      {"idle_ns", "device idle for dispatch", idle_ns, Unit::Nanoseconds},
   };
   Table table{.key = "ops",
-              .title = "outermost ops, by how long the device waited for them",
+              .title = "outermost ops, by device idle time",
               .columns = {{"op", "op", Unit::None, true},
-                          {"idle_ns", "device waited", Unit::Nanoseconds},
+                          {"idle_ns", "device idle", Unit::Nanoseconds},
                           {"calls", "calls", Unit::Count},
                           {"launches", "launches", Unit::Count},
                           {"host_ns", "host time", Unit::Nanoseconds},

@@ -1,4 +1,4 @@
-// What the host computed itself: of a run without a device, this is all there is.
+// Ops that ran on the host, for runs without a device.
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/model/saturating.h"
@@ -16,7 +16,7 @@ struct OpTime {
 std::optional<Finding> analyse_host_ops(const Examined& examined) {
   const Model& model = examined.model;
   const EventTable& events = model.events();
-  if (!model.work().empty()) return std::nullopt;
+  if (!model.activities().empty()) return std::nullopt;
   // What an op spent in other ops is theirs.
   std::vector<SaturatingSum> inner(events.size());
   std::map<std::string_view, OpTime> ops;
@@ -42,16 +42,15 @@ std::optional<Finding> analyse_host_ops(const Examined& examined) {
     }
   }
   if (calls == 0) return std::nullopt;
-  Finding finding{.key = "host_ops", .title = "Ops of the host"};
-  finding.facts = {{"calls", "calls", calls, Unit::Count},
-                   {"time_ns", "their time", all_ns, Unit::Nanoseconds}};
+  Finding finding{.key = "host_ops", .title = "Host ops"};
+  finding.facts = {{"calls", "calls", calls, Unit::Count}, {"time_ns", "time", all_ns, Unit::Nanoseconds}};
   Table table{.key = "ops",
-              .title = "by time, without that of the ops they call",
+              .title = "by self time",
               .columns = {{"op", "op", Unit::None, true},
                           {"calls", "calls", Unit::Count},
-                          {"self_ns", "time", Unit::Nanoseconds},
+                          {"self_ns", "self time", Unit::Nanoseconds},
                           {"share", "of all", Unit::Percent},
-                          {"total_ns", "with ops inside", Unit::Nanoseconds}},
+                          {"total_ns", "total time", Unit::Nanoseconds}},
               .rows = {}};
   for (const auto& [op, time] : by_largest(ops, [](const OpTime& t) { return t.self_ns; }))
     table.rows.push_back(

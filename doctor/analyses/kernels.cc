@@ -1,4 +1,4 @@
-// Which kernels ran, how often in a step, and which ops asked for them.
+// Which kernels ran, how often per step, and which ops launched them.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMostInOrder = 10'000;  // works of a step that are listed one by one
+constexpr std::size_t kMaxInOrder = 10'000;  // activities of a step that are listed one by one
 
 struct Runs {
   std::int64_t count = 0;
@@ -24,35 +24,35 @@ struct StepCounts {
   EventId last_launch = kNoEvent;
 };
 
-bool is_kernel(const EventTable& events, const Work& work) {
-  return events.category(work.event) == Category::Kernel;
+bool is_kernel(const EventTable& events, const Activity& activity) {
+  return events.category(activity.event) == Category::Kernel;
 }
 
-std::string title_of(const Examined& examined, EventId work) {
+std::string title_of(const Examined& examined, EventId activity) {
   const EventTable& events = examined.model.events();
-  return events.category(work) == Category::Kernel ? examined.kernels.of(work).title
-                                                   : std::string(events.name(work));
+  return events.category(activity) == Category::Kernel ? examined.kernels.of(activity).title
+                                                       : std::string(events.name(activity));
 }
 
-std::string chain_of(const Model& model, const Work& work) {
-  if (work.launch == kNoEvent) {
-    const EventId op = model.op_of_work(work);
+std::string chain_of(const Model& model, const Activity& activity) {
+  if (activity.launch == kNoEvent) {
+    const EventId op = model.op_of_activity(activity);
     return op == kNoEvent ? std::string("(launched before the trace)") : model.op_chain(op);
   }
-  std::string chain = model.op_chain(work.launch);
-  return chain.empty() ? fmt::format("({})", model.events().name(work.launch)) : chain;
+  std::string chain = model.op_chain(activity.launch);
+  return chain.empty() ? fmt::format("({})", model.events().name(activity.launch)) : chain;
 }
 
 Table steps_of(const Examined& examined) {
   const Model& model = examined.model;
   std::vector<StepCounts> counts(model.steps().size());
-  for (const Work& work : model.work()) {
-    if (work.step >= counts.size()) continue;
-    StepCounts& step = counts[work.step];
-    switch (model.events().category(work.event)) {
+  for (const Activity& activity : model.activities()) {
+    if (activity.step >= counts.size()) continue;
+    StepCounts& step = counts[activity.step];
+    switch (model.events().category(activity.event)) {
       case Category::Kernel:
         ++step.kernels;
-        step.kernel_ns += work.end_ns - work.begin_ns;
+        step.kernel_ns += activity.end_ns - activity.begin_ns;
         break;
       case Category::Memcpy:
         ++step.copies;
@@ -61,16 +61,16 @@ Table steps_of(const Examined& examined) {
         ++step.fills;
         break;
     }
-    if (work.launch != step.last_launch) ++step.launches;
-    step.last_launch = work.launch;
+    if (activity.launch != step.last_launch) ++step.launches;
+    step.last_launch = activity.launch;
   }
   Table table{.key = "steps",
               .title = "in each step, by the time of the launch",
               .columns = {{"step", "step", Unit::None, true},
-                          {"host_ns", "on the host", Unit::Nanoseconds},
+                          {"host_ns", "host time", Unit::Nanoseconds},
                           {"kernels", "kernels", Unit::Count},
-                          {"memcpy", "copies", Unit::Count},
-                          {"memset", "fills", Unit::Count},
+                          {"memcpy", "memcpys", Unit::Count},
+                          {"memset", "memsets", Unit::Count},
                           {"launches", "launches", Unit::Count},
                           {"kernel_ns", "kernel time", Unit::Nanoseconds}},
               .rows = {}};
@@ -84,11 +84,11 @@ Table steps_of(const Examined& examined) {
 
 Table by_family(const Examined& examined, std::int64_t total_ns) {
   std::map<KernelFamily, Runs> families;
-  for (const Work& work : examined.model.work()) {
-    if (!is_kernel(examined.model.events(), work)) continue;
-    Runs& runs = families[examined.kernels.family(work.event)];
+  for (const Activity& activity : examined.model.activities()) {
+    if (!is_kernel(examined.model.events(), activity)) continue;
+    Runs& runs = families[examined.kernels.family(activity.event)];
     ++runs.count;
-    runs.ns += work.end_ns - work.begin_ns;
+    runs.ns += activity.end_ns - activity.begin_ns;
   }
   Table table{.key = "families",
               .title = "by family",
@@ -102,26 +102,26 @@ Table by_family(const Examined& examined, std::int64_t total_ns) {
   return table;
 }
 
-// By name and the ops that asked for it.
+// By name and the ops that launched it.
 Table by_origin(const Examined& examined, std::int64_t total_ns) {
   const Model& model = examined.model;
   std::map<std::pair<NameId, std::string>, Runs> origins;
   std::map<std::pair<NameId, std::string>, EventId> examples;
-  for (const Work& work : model.work()) {
-    if (!is_kernel(model.events(), work)) continue;
-    auto key = std::pair(model.events().name_id(work.event), chain_of(model, work));
-    examples.try_emplace(key, work.event);
+  for (const Activity& activity : model.activities()) {
+    if (!is_kernel(model.events(), activity)) continue;
+    auto key = std::pair(model.events().name_id(activity.event), chain_of(model, activity));
+    examples.try_emplace(key, activity.event);
     Runs& runs = origins[std::move(key)];
     ++runs.count;
-    runs.ns += work.end_ns - work.begin_ns;
+    runs.ns += activity.end_ns - activity.begin_ns;
   }
   Table table{.key = "kernels",
-              .title = "by time, with the ops that asked for them",
+              .title = "by time, with the ops that launched them",
               .columns = {{"time_ns", "time", Unit::Nanoseconds},
                           {"share", "share", Unit::Percent},
                           {"count", "runs", Unit::Count},
                           {"title", "kernel"},
-                          {"chain", "asked for by", Unit::None, true},
+                          {"chain", "launched by", Unit::None, true},
                           {"name", "", Unit::None}},
               .rows = {}};
   for (const auto& [key, runs] : by_largest(origins, [](const Runs& r) { return r.ns; }))
@@ -131,21 +131,22 @@ Table by_origin(const Examined& examined, std::int64_t total_ns) {
   return table;
 }
 
-// The works of one step in the order of their launches: the last but one, since the last may be cut off.
+// The activities of one step in the order of their launches: the last but one, since the last may be cut off.
 std::optional<Table> in_order(const Examined& examined) {
   const Model& model = examined.model;
   if (model.steps().empty()) return std::nullopt;
   const std::size_t steps = model.steps().size();
   const std::size_t chosen = steps >= 2 ? steps - 2 : 0;
-  std::vector<const Work*> works;
-  for (const Work& work : model.work()) {
-    if (work.step == chosen) works.push_back(&work);
+  std::vector<const Activity*> activities;
+  for (const Activity& activity : model.activities()) {
+    if (activity.step == chosen) activities.push_back(&activity);
   }
-  if (works.empty() || works.size() > kMostInOrder) return std::nullopt;
-  const auto asked_at = [&](const Work& work) {
-    return work.launch == kNoEvent ? work.begin_ns : model.events().begin_ns(work.launch);
+  if (activities.empty() || activities.size() > kMaxInOrder) return std::nullopt;
+  const auto launched_at = [&](const Activity& activity) {
+    return activity.launch == kNoEvent ? activity.begin_ns : model.events().begin_ns(activity.launch);
   };
-  sort_stably(works, [&](const Work* a, const Work* b) { return asked_at(*a) < asked_at(*b); });
+  sort_stably(activities,
+              [&](const Activity* a, const Activity* b) { return launched_at(*a) < launched_at(*b); });
   Table table{.key = "in_order",
               .title = fmt::format("in order: {}", model.steps()[chosen].name),
               .columns = {{"number", "#", Unit::Count},
@@ -153,16 +154,16 @@ std::optional<Table> in_order(const Examined& examined) {
                           {"delay_ns", "in queue", Unit::Nanoseconds},
                           {"stream", "stream", Unit::Count},
                           {"title", "kernel"},
-                          {"chain", "asked for by", Unit::None, true}},
+                          {"chain", "launched by", Unit::None, true}},
               .rows = {},
               .shown = 12};
-  for (const Work* work : works) {
+  for (const Activity* activity : activities) {
     Value delay;  // not known without a launch
-    if (work->launch != kNoEvent)
-      delay = std::max<std::int64_t>(0, work->begin_ns - model.events().end_ns(work->launch));
-    table.rows.push_back({static_cast<std::int64_t>(table.rows.size() + 1), work->end_ns - work->begin_ns,
-                          delay, std::int64_t{work->stream}, title_of(examined, work->event),
-                          chain_of(model, *work)});
+    if (activity->launch != kNoEvent)
+      delay = std::max<std::int64_t>(0, activity->begin_ns - model.events().end_ns(activity->launch));
+    table.rows.push_back({static_cast<std::int64_t>(table.rows.size() + 1),
+                          activity->end_ns - activity->begin_ns, delay, std::int64_t{activity->stream},
+                          title_of(examined, activity->event), chain_of(model, *activity)});
   }
   return table;
 }
@@ -175,21 +176,21 @@ std::optional<Finding> analyse_kernels(const Examined& examined) {
   SaturatingSum total_ns;
   std::map<NameId, std::int64_t> names;
   constexpr std::int64_t kShortNs = 10'000;
-  for (const Work& work : model.work()) {
-    if (!is_kernel(model.events(), work)) continue;
+  for (const Activity& activity : model.activities()) {
+    if (!is_kernel(model.events(), activity)) continue;
     ++kernels;
-    total_ns += work.end_ns - work.begin_ns;
-    short_ones += work.end_ns - work.begin_ns < kShortNs ? 1 : 0;
-    attributed += model.op_of_work(work) != kNoEvent ? 1 : 0;
-    ++names[model.events().name_id(work.event)];
+    total_ns += activity.end_ns - activity.begin_ns;
+    short_ones += activity.end_ns - activity.begin_ns < kShortNs ? 1 : 0;
+    attributed += model.op_of_activity(activity) != kNoEvent ? 1 : 0;
+    ++names[model.events().name_id(activity.event)];
   }
   if (kernels == 0) return std::nullopt;
   Finding finding{.key = "kernels", .title = "Kernels"};
   finding.facts = {
       {"kernels", "kernels", kernels, Unit::Count},
-      {"names", "different names", static_cast<std::int64_t>(names.size()), Unit::Count},
-      {"time_ns", "their time", total_ns, Unit::Nanoseconds},
-      {"mean_ns", "of one, on average", total_ns / kernels, Unit::Nanoseconds},
+      {"names", "distinct names", static_cast<std::int64_t>(names.size()), Unit::Count},
+      {"time_ns", "time", total_ns, Unit::Nanoseconds},
+      {"mean_ns", "mean duration", total_ns / kernels, Unit::Nanoseconds},
       {"short", "below 10 µs", percent_of(short_ones, kernels), Unit::Percent},
       {"attributed", "with a known op", percent_of(attributed, kernels), Unit::Percent},
   };

@@ -14,7 +14,7 @@
 namespace pel::doctor {
 namespace {
 
-// A call with the kernels that it asked for.
+// A call with the kernels that it launched.
 struct Launch {
   EventId call;
   std::int64_t begin_ns, end_ns;  // of its kernels
@@ -27,12 +27,13 @@ constexpr double kPause = 100;
 
 std::vector<Launch> launches_of(const Model& model) {
   std::unordered_map<EventId, Launch> by_call;
-  for (const Work& work : model.work()) {
-    if (work.launch == kNoEvent || model.events().category(work.event) != Category::Kernel) continue;
+  for (const Activity& activity : model.activities()) {
+    if (activity.launch == kNoEvent || model.events().category(activity.event) != Category::Kernel) continue;
     Launch& launch =
-        by_call.try_emplace(work.launch, Launch{work.launch, work.begin_ns, work.end_ns}).first->second;
-    launch.end_ns = std::max(launch.end_ns, work.end_ns);
-    launch.busy_ns += work.end_ns - work.begin_ns;
+        by_call.try_emplace(activity.launch, Launch{activity.launch, activity.begin_ns, activity.end_ns})
+            .first->second;
+    launch.end_ns = std::max(launch.end_ns, activity.end_ns);
+    launch.busy_ns += activity.end_ns - activity.begin_ns;
     ++launch.kernels;
   }
   std::vector<Launch> launches;
@@ -74,8 +75,9 @@ LaunchPace pace_of(const Model& model, const std::string& path) {
   const std::vector<Launch> launches = launches_of(model);
   if (launches.empty())
     throw FileError(
-        fmt::format("{}: no kernel with its launch is in this trace; of a run on the CPU alone PyTorch "
-                    "records none, Pellucid does",
+        fmt::format("{}: the trace has no kernel whose launch is recorded; PyTorch records none for a run on "
+                    "the CPU alone, "
+                    "Pellucid does",
                     path));
   LaunchPace pace;
   pace.launches = launches.size();

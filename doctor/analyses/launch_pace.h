@@ -1,4 +1,4 @@
-// How fast a trace's kernels were issued, and how long they ran: what a budget of its step begins with.
+// The rate at which kernels were launched, and how long they ran: the input of a step's budget.
 #pragma once
 
 #include <cstdint>

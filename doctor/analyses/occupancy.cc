@@ -39,20 +39,20 @@ std::optional<Finding> analyse_occupancy(const Examined& examined) {
   std::map<NameId, EventId> examples;
   std::int64_t known = 0, small_count = 0, low_count = 0;
   SaturatingSum kernels_ns, small_ns, low_ns;
-  for (const Work& work : model.work()) {
-    if (events.category(work.event) != Category::Kernel || examined.kernels.is_collective(work.event))
+  for (const Activity& activity : model.activities()) {
+    if (events.category(activity.event) != Category::Kernel || examined.kernels.is_collective(activity.event))
       continue;
-    const std::int64_t ns = work.end_ns - work.begin_ns;
+    const std::int64_t ns = activity.end_ns - activity.begin_ns;
     kernels_ns += ns;
-    const LaunchShape shape = events.launch_shape(*events.device_args(work.event));
-    const auto [at, is_new] = multiprocessors.try_emplace(work.device, 0);
-    if (is_new) at->second = multiprocessors_of(model, work.device);
+    const LaunchShape shape = events.launch_shape(*events.device_args(activity.event));
+    const auto [at, is_new] = multiprocessors.try_emplace(activity.device, 0);
+    if (is_new) at->second = multiprocessors_of(model, activity.device);
     if (shape.blocks() <= 0) continue;
     ++known;
     const bool is_small = at->second > 0 && shape.blocks() < at->second;
     // An estimate of 0 is what the profiler writes for tiny grids.
-    // Products hold their tiles in registers, and are at their best with few threads.
-    const bool is_low = !is_small && !is_product(examined.kernels.family(work.event)) &&
+    // Matmuls hold their tiles in registers, and are at their best with few threads.
+    const bool is_low = !is_small && !uses_tensor_cores(examined.kernels.family(activity.event)) &&
                         shape.occupancy_percent > 0 && shape.occupancy_percent < kLowOccupancyPercent;
     if (is_small) {
       ++small_count;
@@ -63,8 +63,8 @@ std::optional<Finding> analyse_occupancy(const Examined& examined) {
       low_ns += ns;
     }
     if (!is_small && !is_low) continue;
-    const NameId id = events.name_id(work.event);
-    examples.try_emplace(id, work.event);
+    const NameId id = events.name_id(activity.event);
+    examples.try_emplace(id, activity.event);
     GridSum& sum = small[{id, shape.blocks(), shape.threads(), shape.occupancy_percent, at->second}];
     ++sum.count;
     sum.ns += ns;
@@ -74,7 +74,7 @@ std::optional<Finding> analyse_occupancy(const Examined& examined) {
   finding.facts = {
       {"small_grids", "fewer blocks than multiprocessors", small_count, Unit::Count},
       {"small_grids_share", "of kernel time", percent_of(small_ns, kernels_ns), Unit::Percent},
-      {"low_occupancy", "others below 25 % occupancy (estimate)", low_count, Unit::Count},
+      {"low_occupancy", "others below 25 % estimated occupancy", low_count, Unit::Count},
       {"low_occupancy_share", "of kernel time", percent_of(low_ns, kernels_ns), Unit::Percent},
   };
   Table table{.key = "kernels",

@@ -1,4 +1,4 @@
-// Code that torch.compile made more than once, and the time that its guards take.
+// Functions that torch.compile compiled more than once, and the time of guard lookups.
 #include <charconv>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ constexpr std::string_view kRegion = "Torch-Compiled Region: ";
 constexpr std::string_view kLookup = "TorchDynamo Cache Lookup";
 
 struct RegionSum {
-  std::int64_t calls = 0, most_compile = 0;
+  std::int64_t calls = 0, max_compile = 0;
   SaturatingSum ns;
   std::map<std::int64_t, std::int64_t> compiles;  // by number, how often each ran
 };
@@ -55,7 +55,7 @@ std::optional<Finding> analyse_recompiles(const Examined& examined) {
         RegionSum& frame = frames[region->first];
         ++frame.calls;
         frame.ns += events.duration_ns(e);
-        frame.most_compile = std::max(frame.most_compile, region->second);
+        frame.max_compile = std::max(frame.max_compile, region->second);
         ++frame.compiles[region->second];
       } else if (name == "Torch-Compiled Region") {
         ++unnumbered;
@@ -68,22 +68,21 @@ std::optional<Finding> analyse_recompiles(const Examined& examined) {
   if (lookups == 0 && frames.empty() && unnumbered == 0 && compiling_ns == 0) return std::nullopt;
   std::int64_t recompiled = 0, regions = unnumbered;
   for (const auto& [number, frame] : frames) {
-    recompiled += frame.most_compile > 0 ? 1 : 0;
+    recompiled += frame.max_compile > 0 ? 1 : 0;
     regions += frame.calls;
   }
   Finding finding{.key = "recompiles", .title = "Compiled code"};
   finding.facts = {
       {"regions", "calls of compiled code", regions, Unit::Count},
-      {"lookups", "lookups of guards", lookups, Unit::Count},
-      {"lookup_ns", "their time", lookup_ns, Unit::Nanoseconds},
-      {"recompiled_frames", "functions compiled again", recompiled, Unit::Count},
-      {"compiling_ns", "compiling in this trace", compiling_ns, Unit::Nanoseconds},
+      {"lookups", "guard lookups", lookups, Unit::Count},
+      {"lookup_ns", "lookup time", lookup_ns, Unit::Nanoseconds},
+      {"recompiled_frames", "recompiled functions", recompiled, Unit::Count},
+      {"compiling_ns", "compile time in this trace", compiling_ns, Unit::Nanoseconds},
   };
   if (recompiled != 0)
     finding.sentences.emplace_back(
-        "A function was compiled again for other inputs: mark what changes with torch._dynamo.mark_dynamic; "
-        "TORCH_LOGS=recompiles "
-        "has the reasons, which a trace has not.");
+        "A function was recompiled for other inputs: mark the dimensions that change with "
+        "torch._dynamo.mark_dynamic. TORCH_LOGS=recompiles prints the reasons, which a trace does not have.");
   if (frames.empty()) return finding;
   Table table{.key = "functions",
               .title = "functions",
@@ -94,7 +93,7 @@ std::optional<Finding> analyse_recompiles(const Examined& examined) {
                           {"time_ns", "host time", Unit::Nanoseconds}},
               .rows = {}};
   for (const auto& [number, frame] : by_largest(frames, [](const RegionSum& f) { return f.ns; }))
-    table.rows.push_back({*number, static_cast<std::int64_t>(frame->compiles.size()), frame->most_compile,
+    table.rows.push_back({*number, static_cast<std::int64_t>(frame->compiles.size()), frame->max_compile,
                           frame->calls, frame->ns});
   finding.tables.push_back(std::move(table));
   return finding;

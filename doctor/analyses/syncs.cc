@@ -1,4 +1,4 @@
-// Where the host waited for the device: which op, which line, what it cost.
+// Sync points: the op, the source line and the cost of each wait for the device.
 #include <fmt/format.h>
 
 #include "base/readable.h"
@@ -15,10 +15,10 @@ struct SyncSum {
   std::int64_t count = 0;
   SaturatingSum waited_ns, idle_ns;
 };
-struct SyncPlace {
+struct SyncLocation {
   std::string_view call;
   std::string chain, stack;
-  auto operator<=>(const SyncPlace&) const = default;
+  auto operator<=>(const SyncLocation&) const = default;
 };
 
 std::string joined_stack(const std::vector<std::string>& frames) {
@@ -32,18 +32,18 @@ std::string joined_stack(const std::vector<std::string>& frames) {
 std::optional<Finding> analyse_syncs(const Examined& examined) {
   const Model& model = examined.model;
   const EventTable& events = model.events();
-  std::unordered_map<EventId, SaturatingSum> idle;  // that a wait left behind
+  std::unordered_map<EventId, SaturatingSum> idle;  // after a wait
   for (const Gap& gap : examined.time.gaps()) {
     if (gap.cause == IdleCause::Sync && gap.blame != kNoEvent) idle[gap.blame] += gap.duration_ns();
   }
-  std::map<SyncPlace, SyncSum> places;
+  std::map<SyncLocation, SyncSum> places;
   std::int64_t calls = 0, copies = 0;
   SaturatingSum waited_ns, idle_ns;
   for (EventId e = 0; e < events.size(); ++e) {
     if (!events.is_call(e) || !examined.time.is_wait(e)) continue;
     const bool is_copy = !events.is_sync_call(e);
     (is_copy ? copies : calls) += 1;
-    const SyncPlace place{events.name(e), model.op_chain(e), joined_stack(model.stack_of(e, kFrames))};
+    const SyncLocation place{events.name(e), model.op_chain(e), joined_stack(model.stack_of(e, kFrames))};
     SyncSum& sum = places[place];
     ++sum.count;
     sum.waited_ns += events.duration_ns(e);
@@ -57,19 +57,19 @@ std::optional<Finding> analyse_syncs(const Examined& examined) {
   if (places.empty()) return std::nullopt;
   Finding finding{.key = "syncs", .title = "Sync points"};
   finding.facts = {
-      {"syncs", "calls that wait", calls, Unit::Count},
-      {"copies", "copies that are waited for", copies, Unit::Count},
-      {"waited_ns", "the host waited", waited_ns, Unit::Nanoseconds},
-      {"idle_ns", "the device then idled", idle_ns, Unit::Nanoseconds},
-      {"idle", "of its time", percent_of(idle_ns, examined.time.all().total()), Unit::Percent},
+      {"syncs", "sync calls", calls, Unit::Count},
+      {"copies", "blocking copies", copies, Unit::Count},
+      {"waited_ns", "host wait", waited_ns, Unit::Nanoseconds},
+      {"idle_ns", "device idle after", idle_ns, Unit::Nanoseconds},
+      {"idle", "of device time", percent_of(idle_ns, examined.time.all().total()), Unit::Percent},
   };
-  Table table{.key = "places",
-              .title = "by how long the device idled after them",
-              .columns = {{"idle_ns", "device idled", Unit::Nanoseconds},
-                          {"waited_ns", "host waited", Unit::Nanoseconds},
+  Table table{.key = "locations",
+              .title = "by device idle time after them",
+              .columns = {{"idle_ns", "device idle", Unit::Nanoseconds},
+                          {"waited_ns", "host wait", Unit::Nanoseconds},
                           {"count", "times", Unit::Count},
                           {"call", "call"},
-                          {"place", "in", Unit::None, true},
+                          {"location", "in", Unit::None, true},
                           {"stack", ""}},
               .rows = {}};
   for (const auto& [place, sum] : by_largest(places, [](const SyncSum& s) {

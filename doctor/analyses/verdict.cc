@@ -8,8 +8,8 @@
 
 #include "base/readable.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/activity_roofs.h"
 #include "doctor/model/median.h"
-#include "doctor/model/work_roofs.h"
 
 namespace pel::doctor {
 namespace {
@@ -20,20 +20,21 @@ std::string share(std::int64_t part, std::int64_t whole) {
 
 std::int64_t count_launches(const Model& model) {
   std::vector<EventId> launches;
-  for (const Work& work : model.work()) {
-    if (work.launch != kNoEvent) launches.push_back(work.launch);
+  for (const Activity& activity : model.activities()) {
+    if (activity.launch != kNoEvent) launches.push_back(activity.launch);
   }
   std::sort(launches.begin(), launches.end());
   return std::unique(launches.begin(), launches.end()) - launches.begin();
 }
 
-std::int64_t median_work_ns(const Model& model) {
+std::int64_t median_activity_ns(const Model& model) {
   std::vector<std::int64_t> durations;
-  for (const Work& work : model.work()) durations.push_back(work.end_ns - work.begin_ns);
+  for (const Activity& activity : model.activities())
+    durations.push_back(activity.end_ns - activity.begin_ns);
   return median_of(std::move(durations));
 }
 
-// The thing that most of the idle time of one cause is blamed on.
+// The event that accounts for most of the idle time of one cause.
 std::string worst(const Examined& examined, IdleCause cause) {
   std::map<std::string, SaturatingSum> sums;
   for (const Gap& gap : examined.time.gaps()) {
@@ -85,17 +86,17 @@ Bound Losses::bound() const {
 Verdicts judge(const Examined& examined) {
   Verdicts verdicts{.all = Losses(examined.time.all()), .steps = {}};
   for (const TimeShares& step : examined.time.of_steps()) verdicts.steps.emplace_back(step);
-  WorkRoofs roofs(examined.model, examined.kernels);
-  for (const Work& work : examined.model.work()) {
-    if (examined.kernels.is_collective(work.event)) continue;
-    const std::int64_t ns = work.end_ns - work.begin_ns;
-    const Roof roof = roofs.of(work).roof;
+  ActivityRoofs roofs(examined.model, examined.kernels);
+  for (const Activity& activity : examined.model.activities()) {
+    if (examined.kernels.is_collective(activity.event)) continue;
+    const std::int64_t ns = activity.end_ns - activity.begin_ns;
+    const Roof roof = roofs.of(activity).roof;
     const auto add = [&](Losses& losses) {
       (roof == Roof::Memory ? losses.memory_ns : losses.compute_ns) += ns;
       if (roof == Roof::Unknown) losses.unsized_ns += ns;
     };
     add(verdicts.all);
-    if (work.step < verdicts.steps.size()) add(verdicts.steps[work.step]);
+    if (activity.step < verdicts.steps.size()) add(verdicts.steps[activity.step]);
   }
   return verdicts;
 }
@@ -107,8 +108,8 @@ Verdict verdict_of(const Examined& examined, const Verdicts& verdicts) {
   Verdict verdict{.bound = all.bound(), .sentence = {}};
   const auto say = [&](std::string reason) { verdict.reasons.push_back(std::move(reason)); };
   if (verdict.bound == Bound::CpuOnly) {
-    verdict.sentence = "No work of a device is in this trace: it shows the CPU alone.";
-    say("Where a device was used, record it too: profile(activities=[ProfilerActivity.CPU, "
+    verdict.sentence = "This trace has no device activity: it shows the CPU alone.";
+    say("If the run used a device, record its activity, too: profile(activities=[ProfilerActivity.CPU, "
         "ProfilerActivity.CUDA]).");
     return verdict;
   }
@@ -119,35 +120,38 @@ Verdict verdict_of(const Examined& examined, const Verdicts& verdicts) {
     case Bound::Overhead: {
       if (model.is_synchronous()) {
         verdict.sentence =
-            fmt::format("Kernels run for {} of {}; {} is the way of the host from one to the next.",
+            fmt::format("Kernels run for {} of {}; the host spends {} between one kernel and the next.",
                         share(time.busy_ns, time.total()), span, share(all.overhead_ns, all.total_ns));
-        say("Larger tensors help, or a compiled function: it has fewer kernels, and no dispatch between "
+        say("Larger tensors help, or a compiled function, which has fewer kernels and no dispatch between "
             "them.");
         break;
       }
-      verdict.sentence =
-          fmt::format("The device idles {} of {}: {} because its next work had not been asked for in time.",
-                      idle, span, share(all.overhead_ns, all.total_ns));
+      verdict.sentence = fmt::format(
+          "The device is idle for {} of {}: for {} because the next kernel was launched too late.", idle,
+          span, share(all.overhead_ns, all.total_ns));
       if (launches != 0)
-        say(fmt::format("{} launches in {}: one every {}, for works that take {} (median).", launches, span,
-                        readable_ns(time.total() / launches), readable_ns(median_work_ns(model))));
+        say(fmt::format("{} launches in {}: one every {}, for kernels and copies that take {} (median).",
+                        launches, span, readable_ns(time.total() / launches),
+                        readable_ns(median_activity_ns(model))));
       if (const std::string op = worst(examined, IdleCause::Dispatch); !op.empty())
         say(fmt::format("The device waited longest for {}.", op));
-      say("Fewer and larger works help: a larger batch, torch.compile, or a graph of the step that is "
-          "replayed.");
+      say("Fewer and larger kernels help: a larger batch, torch.compile, or a CUDA graph of the "
+          "step.");
       break;
     }
     case Bound::Sync:
-      verdict.sentence = fmt::format("The device idles {} of {}: {} after the host had waited for it.", idle,
-                                     span, share(all.sync_ns, all.total_ns));
+      verdict.sentence =
+          fmt::format("The device is idle for {} of {}: for {} after the host had waited for it.", idle, span,
+                      share(all.sync_ns, all.total_ns));
       if (const std::string sync = worst(examined, IdleCause::Sync); !sync.empty())
-        say(fmt::format("It idled longest after {}; the sync points are listed by what they cost.", sync));
-      say("Leave values on the device: .item(), nonzero(), copies to the host and boolean masks all wait for "
+        say(fmt::format("It was idle longest after {}; the sync points are listed by their cost.", sync));
+      say("Keep values on the device: .item(), nonzero(), copies to the host and boolean masks all wait for "
           "it.");
       break;
     case Bound::Input:
-      verdict.sentence = fmt::format("The device idles {} of {}: {} while the host was loading data.", idle,
-                                     span, share(all.input_ns, all.total_ns));
+      verdict.sentence =
+          fmt::format("The device is idle for {} of {}: for {} while the host was loading data.", idle, span,
+                      share(all.input_ns, all.total_ns));
       if (const std::string loader = worst(examined, IdleCause::Input); !loader.empty())
         say(fmt::format("The device waited longest in {}.", loader));
       say("Load ahead: DataLoader(num_workers=..., pin_memory=True, prefetch_factor=...), or decode on the "
@@ -155,61 +159,61 @@ Verdict verdict_of(const Examined& examined, const Verdicts& verdicts) {
       break;
     case Bound::Communication:
       verdict.sentence =
-          fmt::format("Collectives ran with nothing beside them for {} of {}; {} more is idle.",
+          fmt::format("Collectives ran with nothing else for {} of {}; the device was idle for another {}.",
                       share(all.communication_ns, all.total_ns), span, share(time.idle(), time.total()));
-      say("Their time holds the wait for late ranks, too: one rank alone does not tell a slow link from a "
+      say("Their time includes the wait for late ranks: one rank alone cannot tell a slow link from a "
           "late rank.");
-      say("Overlap them with the backward pass (buckets of DDP, prefetch of FSDP), or send less.");
+      say("Overlap them with the backward pass (DDP buckets, FSDP prefetch), or send less.");
       break;
     case Bound::Unexplained:
       verdict.sentence =
-          fmt::format("{} of {} cannot be explained from this trace; the device idles {} in all.",
+          fmt::format("{} of {} cannot be explained from this trace; the device is idle for {} in total.",
                       share(all.unexplained_ns, all.total_ns), span, idle);
       if (time.idle(IdleCause::Unexplained) != 0)
         say(fmt::format(
-            "For {} the next work had been asked for long before, and nothing in the trace held it back: "
-            "waits between streams, works that were not recorded, or other ranks.",
+            "For {} the next kernel had been launched long before, and nothing in the trace delayed it: "
+            "waits between streams, activity that was not recorded, or other ranks.",
             readable_ns(time.idle(IdleCause::Unexplained))));
       if (time.idle(IdleCause::NoLaunch) != 0)
-        say(fmt::format("For {} the launch of the next work is not in the trace.",
+        say(fmt::format("For {} the launch of the next kernel is not in the trace.",
                         readable_ns(time.idle(IdleCause::NoLaunch))));
       if (all.communication_ns != 0)
-        say(fmt::format("Collectives ran with nothing beside them for {}.",
+        say(fmt::format("Collectives ran with nothing else for {}.",
                         share(all.communication_ns, all.total_ns)));
-      say("Record with enable_cuda_sync_events, and the other ranks, to see what was waited for.");
+      say("Record with enable_cuda_sync_events, and record the other ranks, to see what was waited for.");
       break;
     case Bound::Compute:
     case Bound::Memory: {
       const bool is_compute = verdict.bound == Bound::Compute;
       const std::int64_t kernels = all.compute_ns + all.memory_ns;
       verdict.sentence = fmt::format(
-          "The device is busy {} of {}; of the time of its works, {} goes to {}.",
+          "The device is busy for {} of {}; {} of its kernel and copy time goes to {}.",
           share(time.busy_ns, time.total()), span,
           share(is_compute ? all.compute_ns : all.memory_ns, kernels),
-          is_compute ? "products and attention, which arithmetic bounds" : "works that memory bounds");
+          is_compute ? "compute-bound kernels: matmuls and attention" : "memory-bound kernels and copies");
       if (model.is_synchronous()) {
-        say(is_compute ? "Fewer bits (bf16), more threads or a faster CPU help."
-                       : "Fusing pointwise works and norms saves trips to memory: a compiled function.");
+        say(is_compute ? "A narrower dtype (bf16), more threads or a faster CPU help."
+                       : "Fusing elementwise ops and norms saves memory traffic: a compiled function.");
         break;
       }
       if (is_compute && all.unsized_ns > all.compute_ns - all.unsized_ns)
-        say(
-            fmt::format("The sizes of products that take {} are not in the trace: small ones, such as those "
-                        "of decoding, are "
-                        "bound by memory.",
-                        share(all.unsized_ns, kernels)));
+        say(fmt::format(
+            "The sizes of matmuls that take {} are not in the trace; small ones, such as those of "
+            "decoding, are memory-bound.",
+            share(all.unsized_ns, kernels)));
       say(is_compute
-              ? "Fewer bits (bf16, fp8), products that use tensor cores with aligned sizes, or a faster "
+              ? "A narrower dtype (bf16, fp8), matmuls on tensor cores with aligned sizes, or a faster "
                 "device help."
-              : "Fusing pointwise works and norms saves trips to memory: torch.compile, or a fused kernel.");
+              : "Fusing elementwise ops and norms saves memory traffic: torch.compile, or a fused kernel.");
       break;
     }
     case Bound::CpuOnly:
       break;
   }
-  if (model.works_without_launch() != 0)
-    say(fmt::format("{} of {} works were launched before the trace began: what held them back is not known.",
-                    model.works_without_launch(), model.work().size()));
+  if (model.activities_without_launch() != 0)
+    say(fmt::format(
+        "{} of {} device activities were launched before the trace began: what delayed them is not known.",
+        model.activities_without_launch(), model.activities().size()));
   return verdict;
 }
 

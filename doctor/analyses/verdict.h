@@ -1,4 +1,4 @@
-// What holds a run back: the largest loss of device time, or what the kernels themselves are bound by.
+// The verdict: the largest loss of device time, or what bounds the kernels themselves.
 #pragma once
 
 #include "doctor/analyses/analysis.h"
@@ -7,14 +7,14 @@
 
 namespace pel::doctor {
 
-// Below so many percent of lost time, it is the kernels that take it.
+// Percent of lost device time below which the kernels decide the verdict.
 inline constexpr double kLossThatCounts = 15;
 
 struct Losses {
   std::int64_t total_ns = 0;
   SaturatingSum overhead_ns, sync_ns, input_ns, communication_ns, unexplained_ns;
   SaturatingSum compute_ns, memory_ns;  // of kernels, by what bounds each of them
-  SaturatingSum unsized_ns;             // of compute: products of sizes that are not known, and may be small
+  SaturatingSum unsized_ns;             // of compute: matmuls of sizes that are not known, and may be small
 
   explicit Losses(const TimeShares& shares);
   std::int64_t lost_ns() const {

@@ -1,4 +1,4 @@
-// What the run would take if some of its costs were others.
+// The predicted duration of the run with other costs.
 #include "doctor/replay/what_if.h"
 
 #include <fmt/format.h>
@@ -11,31 +11,32 @@
 
 namespace pel::doctor {
 
-static constexpr std::size_t kMostSpansUnasked = 8'000'000;
+static constexpr std::size_t kMaxSpansUnasked = 8'000'000;
 
 std::optional<Finding> analyse_what_if(const Examined& examined) { return answer_questions(examined, {}); }
 
 std::optional<Finding> answer_questions(const Examined& examined, const std::vector<std::string>& questions) {
   std::vector<Question> asked;
   for (const std::string& question : questions) asked.push_back(parse_question(examined, question));
-  if (examined.model.work().empty() || examined.model.work().size() == examined.model.works_without_launch())
+  if (examined.model.activities().empty() ||
+      examined.model.activities().size() == examined.model.activities_without_launch())
     return std::nullopt;
-  if (questions.empty() && examined.model.events().size() > kMostSpansUnasked)
+  if (questions.empty() && examined.model.events().size() > kMaxSpansUnasked)
     return Finding{
         .key = "what_if",
         .title = "What if",
-        .sentences = {fmt::format("The trace has {} spans. To run it again takes as much memory as to hold "
-                                  "it: it is done only where --what-if asks.",
+        .sentences = {fmt::format("The trace has {} spans. Replaying it takes as much memory as holding it, "
+                                  "so it is replayed only with --what-if.",
                                   examined.model.events().size())}};
   const WhatIf what_if(examined);
   const Answer measured = what_if.measured(), unchanged = what_if.unchanged();
   Finding finding{.key = "what_if", .title = "What if"};
   finding.facts = {
       {"measured_ns", "measured", measured.span_ns, Unit::Nanoseconds},
-      {"replayed_ns", "run again, nothing changed", unchanged.span_ns, Unit::Nanoseconds},
-      {"unexplained", "idle that nothing explains",
-       percent_of(what_if.graph().unexplained_ns(), measured.span_ns), Unit::Percent},
-      {"inferred_edges", "waits that were guessed",
+      {"replayed_ns", "replayed, nothing changed", unchanged.span_ns, Unit::Nanoseconds},
+      {"unexplained", "unexplained idle time", percent_of(what_if.graph().unexplained_ns(), measured.span_ns),
+       Unit::Percent},
+      {"inferred_edges", "inferred waits",
        static_cast<std::int64_t>(what_if.graph().edges_of(EdgeKind::Inferred)), Unit::Count},
   };
   if (std::string why = what_if.refusal(); !why.empty()) {
@@ -43,7 +44,7 @@ std::optional<Finding> answer_questions(const Examined& examined, const std::vec
     return finding;
   }
   Table table{.key = "answers",
-              .title = "from the first work to the end of the last",
+              .title = "from the first activity to the end of the last",
               .columns = {{"question", ""},
                           {"text", "if", Unit::None, true},
                           {"span_ns", "it takes", Unit::Nanoseconds},
@@ -60,8 +61,9 @@ std::optional<Finding> answer_questions(const Examined& examined, const std::vec
   }
   if (!finding.sentences.empty())
     finding.sentences.push_back(
-        fmt::format("That is a guess by roofline, without collectives: products by the peaks of data sheets, "
-                    "other works by bandwidth; what takes at most {} keeps its time.",
+        fmt::format("This is a roofline estimate without collectives: matmuls scale with the peaks of the "
+                    "data sheets, other "
+                    "kernels and copies with memory bandwidth; activities of at most {} keep their time.",
                     readable_ns(kTooShortNs)));
   finding.tables.push_back(std::move(table));
   return finding;

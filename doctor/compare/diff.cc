@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kSameStep = 0.005;   // so close are steps that take the same time
 constexpr double kWorthSaying = 5;    // percent of the difference
-constexpr double kOtherProgram = 30;  // percent of works in ops of both; below, the programs may be two
+constexpr double kOtherProgram = 30;  // percent of activities in ops of both; below, the programs may be two
 
 struct Side {
   const Examined& examined;
@@ -30,27 +30,27 @@ struct Side {
 
   Side(const Examined& of, const std::string& name) : examined(of), label(name), step(typical_step(of)) {
     std::vector<EventId> calls;
-    for (const std::uint32_t w : step.works) {
-      const Work& work = of.model.work()[w];
-      if (work.launch != kNoEvent) calls.push_back(work.launch);
-      if (of.model.events().category(work.event) != Category::Kernel) continue;
+    for (const std::uint32_t w : step.activities) {
+      const Activity& activity = of.model.activities()[w];
+      if (activity.launch != kNoEvent) calls.push_back(activity.launch);
+      if (of.model.events().category(activity.event) != Category::Kernel) continue;
       ++kernels;
-      kernel_ns += work.end_ns - work.begin_ns;
+      kernel_ns += activity.end_ns - activity.begin_ns;
     }
     std::sort(calls.begin(), calls.end());
     launches = std::unique(calls.begin(), calls.end()) - calls.begin();
   }
   std::string device() const {
-    const std::span<const std::int32_t> devices = examined.model.work_devices();
+    const std::span<const std::int32_t> devices = examined.model.active_devices();
     if (devices.empty() || examined.model.devices().empty()) return "";
     const DeviceProperties* properties = examined.model.device(devices[0]);
     return properties == nullptr ? examined.model.devices()[0].name
                                  : properties->name;  // some number them anew
   }
-  std::string title_of(EventId work) const {
+  std::string title_of(EventId activity) const {
     const EventTable& events = examined.model.events();
-    return events.category(work) == Category::Kernel ? examined.kernels.of(work).title
-                                                     : std::string(events.name(work));
+    return events.category(activity) == Category::Kernel ? examined.kernels.of(activity).title
+                                                         : std::string(events.name(activity));
   }
 };
 
@@ -88,7 +88,7 @@ std::string sentence_of_step(const Side& before, const Side& after) {
              : fmt::format("{} is {} slower: {}.", after.label, times_text(new_ns / old_ns), times);
 }
 
-// What the difference comes from, and what works against it.
+// What the difference comes from, and what counteracts it.
 std::string sentence_of_parts(const std::vector<TimePart>& parts, const Side& before, const Side& after) {
   const std::int64_t total = after.step.time.total() - before.step.time.total();
   std::vector<const TimePart*> order;
@@ -107,13 +107,13 @@ std::string sentence_of_parts(const std::vector<TimePart>& parts, const Side& be
   }
   std::string sentence =
       fmt::format("It {1} {0}: {2}.", readable_ns(std::abs(total)), total < 0 ? "saves" : "costs", from);
-  if (!against.empty()) sentence += fmt::format(" The other way: {}.", against);
+  if (!against.empty()) sentence += fmt::format(" In the other direction: {}.", against);
   return sentence;
 }
 
 Table parts_table(const std::vector<TimePart>& parts, const Side& before, const Side& after) {
   Table table{.key = "parts",
-              .title = "what the difference is made of",
+              .title = "parts of the difference",
               .columns = {{"part", "part", Unit::None, true},
                           {"before_ns", before.label, Unit::Nanoseconds},
                           {"after_ns", after.label, Unit::Nanoseconds},
@@ -133,11 +133,11 @@ Table parts_table(const std::vector<TimePart>& parts, const Side& before, const 
 }
 
 struct OpSum {
-  std::int64_t runs_before = 0, runs_after = 0, works_before = 0, works_after = 0;
+  std::int64_t runs_before = 0, runs_after = 0, activities_before = 0, activities_after = 0;
   SaturatingSum ns_before, ns_after;
   std::int64_t difference_ns() const { return ns_after - ns_before; }
   bool is_same() const {
-    return runs_before == runs_after && works_before == works_after && difference_ns() == 0;
+    return runs_before == runs_after && activities_before == activities_after && difference_ns() == 0;
   }
 };
 
@@ -145,58 +145,60 @@ std::map<std::string_view, OpSum> op_sums(const Side& before, const OpTree& tree
                                           const OpTree& tree_after, const CommonNames& names) {
   std::map<std::string_view, OpSum> sums;
   const auto add = [&](const Side& side, const OpTree& tree, std::int64_t OpSum::* runs,
-                       std::int64_t OpSum::* works, SaturatingSum OpSum::* ns) {
+                       std::int64_t OpSum::* activities, SaturatingSum OpSum::* ns) {
     for (const std::uint32_t thread : tree.threads) {
       for (const std::uint32_t op : tree.nodes[thread].children) {
         OpSum& sum = sums[names[tree.nodes[op].name]];
         ++(sum.*runs);
         std::vector<std::uint32_t> of_op;
-        tree.add_works_of(op, of_op);
-        sum.*works += static_cast<std::int64_t>(of_op.size());
+        tree.add_activities_of(op, of_op);
+        sum.*activities += static_cast<std::int64_t>(of_op.size());
         for (const std::uint32_t w : of_op)
-          sum.*ns += side.examined.model.work()[w].end_ns - side.examined.model.work()[w].begin_ns;
+          sum.*ns +=
+              side.examined.model.activities()[w].end_ns - side.examined.model.activities()[w].begin_ns;
       }
     }
   };
-  add(before, tree_before, &OpSum::runs_before, &OpSum::works_before, &OpSum::ns_before);
-  add(after, tree_after, &OpSum::runs_after, &OpSum::works_after, &OpSum::ns_after);
+  add(before, tree_before, &OpSum::runs_before, &OpSum::activities_before, &OpSum::ns_before);
+  add(after, tree_after, &OpSum::runs_after, &OpSum::activities_after, &OpSum::ns_after);
   return sums;
 }
 
 Finding ops_finding(const Side& before, const OpTree& tree_before, const Side& after,
                     const OpTree& tree_after, const CommonNames& names, const Alignment& alignment) {
-  std::int64_t aligned = 0, works = 0;
+  std::int64_t aligned = 0, activities = 0;
   for (const Counterpart& part : alignment.parts) {
     const auto count = static_cast<std::int64_t>(part.before.size() + part.after.size());
-    works += count;
+    activities += count;
     if (part.is_aligned) aligned += count;
   }
   const auto sums = op_sums(before, tree_before, after, tree_after, names);
   Finding finding{.key = "diff_ops", .title = "Ops that changed"};
-  finding.facts = {{"aligned", "works in ops of both", percent_of(aligned, works), Unit::Percent},
+  finding.facts = {{"aligned", "activities in ops of both", percent_of(aligned, activities), Unit::Percent},
                    {"is_in_order", "aligned by order", !alignment.is_by_count}};
-  if (works != 0 && percent_of(aligned, works) < kOtherProgram)
-    finding.sentences.push_back(fmt::format(
-        "Only {:.0f} % of the works belong to ops that both have: eager and compiled, or two programs.",
-        percent_of(aligned, works)));
+  if (activities != 0 && percent_of(aligned, activities) < kOtherProgram)
+    finding.sentences.push_back(
+        fmt::format("Only {:.0f} % of the activities belong to ops that both traces have: eager and "
+                    "compiled, or two programs.",
+                    percent_of(aligned, activities)));
   if (alignment.is_by_count)
     finding.sentences.emplace_back(
-        "The ops run in orders too different to align: those of a name are compared one by one.");
+        "The order of the ops differs too much to align them: ops of the same name are compared in order.");
   Table table{.key = "ops",
-              .title = "outermost ops, by the change of their kernels' time",
+              .title = "outermost ops, by change of kernel time",
               .columns = {{"difference_ns", "difference", Unit::Nanoseconds},
                           {"before_ns", before.label, Unit::Nanoseconds},
                           {"after_ns", after.label, Unit::Nanoseconds},
                           {"runs_before", "runs", Unit::Count},
                           {"runs_after", "now", Unit::Count},
-                          {"works_before", "works", Unit::Count},
-                          {"works_after", "now", Unit::Count},
+                          {"activities_before", "activities", Unit::Count},
+                          {"activities_after", "now", Unit::Count},
                           {"op", "op", Unit::None, true}},
               .rows = {}};
   for (const auto& [op, sum] : by_largest(sums, [](const OpSum& s) { return std::abs(s.difference_ns()); })) {
     if (sum->is_same()) continue;
     table.rows.push_back({sum->difference_ns(), sum->ns_before, sum->ns_after, sum->runs_before,
-                          sum->runs_after, sum->works_before, sum->works_after, std::string(*op)});
+                          sum->runs_after, sum->activities_before, sum->activities_after, std::string(*op)});
   }
   if (table.rows.empty()) finding.sentences.emplace_back("No op changed.");
   finding.tables.push_back(std::move(table));
@@ -207,7 +209,7 @@ Finding kernels_finding(const Side& before, const Side& after, const std::vector
   Finding finding{.key = "diff_kernels", .title = "Kernels that changed"};
   std::array<OpSum, 6> kinds{};
   Table table{.key = "kernels",
-              .title = "by the change of their time; = is the same name",
+              .title = "by change of time; = is the same name",
               .columns = {{"change", "change"},
                           {"difference_ns", "difference", Unit::Nanoseconds},
                           {"before_ns", before.label, Unit::Nanoseconds},
@@ -216,7 +218,7 @@ Finding kernels_finding(const Side& before, const Side& after, const std::vector
                           {"count_after", "now", Unit::Count},
                           {"before", "kernel"},
                           {"after", "now"},
-                          {"chain", "asked for by", Unit::None, true},
+                          {"chain", "launched by", Unit::None, true},
                           {"is_same_name", ""},
                           {"name_before", ""},
                           {"name_after", ""}},
@@ -226,8 +228,8 @@ Finding kernels_finding(const Side& before, const Side& after, const std::vector
   };
   for (const KernelChange& change : changes) {
     OpSum& sum = kinds[static_cast<std::size_t>(change.kind)];
-    sum.works_before += change.count_before;
-    sum.works_after += change.count_after;
+    sum.activities_before += change.count_before;
+    sum.activities_after += change.count_after;
     sum.ns_before += change.ns_before;
     sum.ns_after += change.ns_after;
     if (change.kind == ChangeKind::Same) continue;
@@ -253,9 +255,9 @@ Finding kernels_finding(const Side& before, const Side& after, const std::vector
                 .rows = {}};
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const OpSum& sum = kinds[i];
-    if (sum.works_before + sum.works_after == 0) continue;
-    summary.rows.push_back({std::string(name(static_cast<ChangeKind>(i))), sum.works_before, sum.works_after,
-                            sum.ns_before, sum.ns_after, sum.difference_ns()});
+    if (sum.activities_before + sum.activities_after == 0) continue;
+    summary.rows.push_back({std::string(name(static_cast<ChangeKind>(i))), sum.activities_before,
+                            sum.activities_after, sum.ns_before, sum.ns_after, sum.difference_ns()});
   }
   if (table.rows.empty()) finding.sentences.emplace_back("No kernel changed.");
   finding.tables.push_back(std::move(summary));
@@ -269,7 +271,7 @@ std::vector<TimePart> time_parts(const TimeShares& before, const TimeShares& aft
   std::vector<TimePart> parts{
       {"kernels", "kernels and copies", before.busy_ns - before.communication_ns,
        after.busy_ns - after.communication_ns},
-      {"communication", "collectives alone", before.communication_ns, after.communication_ns}};
+      {"communication", "exposed collectives", before.communication_ns, after.communication_ns}};
   const auto add_idle = [&](std::string_view key, std::string_view label, IdleCause cause) {
     parts.push_back({key, label, before.idle(cause), after.idle(cause)});
   };
@@ -288,10 +290,10 @@ std::vector<TimePart> time_parts(const TimeShares& before, const TimeShares& aft
 std::vector<Finding> compare(const Examined& before, const Examined& after, const CompareLabels& labels) {
   const Side old_side(before, labels.before), new_side(after, labels.after);
   Finding finding{.key = "diff", .title = fmt::format("From {} to {}", labels.before, labels.after)};
-  if (old_side.step.works.empty() || new_side.step.works.empty()) {
-    const bool is_old = old_side.step.works.empty();
+  if (old_side.step.activities.empty() || new_side.step.activities.empty()) {
+    const bool is_old = old_side.step.activities.empty();
     finding.sentences.push_back(
-        fmt::format("{} has no work of a device: record it with activities=[ProfilerActivity.CPU, "
+        fmt::format("{} has no device activity: record it with activities=[ProfilerActivity.CPU, "
                     "ProfilerActivity.CUDA].",
                     is_old ? labels.before : labels.after));
     return {std::move(finding)};
@@ -307,7 +309,8 @@ std::vector<Finding> compare(const Examined& before, const Examined& after, cons
       std::all_of(parts.begin(), parts.end(), [](const TimePart& p) { return p.difference_ns() == 0; }) &&
       std::all_of(changes.begin(), changes.end(),
                   [](const KernelChange& c) { return c.kind == ChangeKind::Same; });
-  if (is_unchanged) finding.sentences.emplace_back("Nothing changed: the same kernels, and the same time.");
+  if (is_unchanged)
+    finding.sentences.emplace_back("Nothing changed: the kernels and their times are the same.");
   finding.sentences.push_back(sentence_of_step(old_side, new_side));
   const auto difference = static_cast<double>(new_time.total() - old_time.total());
   if (std::abs(difference) > kSameStep * static_cast<double>(old_time.total()))
@@ -317,7 +320,7 @@ std::vector<Finding> compare(const Examined& before, const Examined& after, cons
                                             labels.after, new_side.device()));
 
   Table table{.key = "steps",
-              .title = "the steps that are compared, those of median device time",
+              .title = "the compared steps, of median device time",
               .columns = {{"trace", "trace"},
                           {"step", "step", Unit::None, true},
                           {"steps", "of steps", Unit::Count},

@@ -1,5 +1,5 @@
-// Two traces of one program, eager and compiled, on one device and on another, before a change and after:
-// what changed, and what the difference of a step is made of.
+// Compares two traces of one program: eager and compiled, on two devices, or before and after a change.
+// Reports what changed, and the parts of the difference of a step.
 #pragma once
 
 #include <string>

@@ -37,10 +37,10 @@ class ChangeSums {
   void add(const Counterpart& part) {
     std::vector<std::uint32_t> before = part.before, after = part.after;  // what has no counterpart yet
     pair_by(part, before, after, [&](const Examined& of, std::uint32_t w) { return name_of(of, w); });
-    // Between ops that differ, an elementwise kernel has nothing to do with the next one; a product has.
+    // Between ops that differ, an elementwise kernel has nothing to do with the next one; a matmul has.
     pair_by(part, before, after, [&](const Examined& of, std::uint32_t w) {
-      const KernelFamily family = of.kernels.family(of.model.work()[w].event);
-      const bool is_told = family != KernelFamily::Unknown && (part.is_aligned || is_product(family));
+      const KernelFamily family = of.kernels.family(of.model.activities()[w].event);
+      const bool is_told = family != KernelFamily::Unknown && (part.is_aligned || uses_tensor_cores(family));
       return is_told ? static_cast<std::uint32_t>(family) : kNoName;
     });
     for (const std::uint32_t w : before) add_pair(part, &w, nullptr);
@@ -62,7 +62,7 @@ class ChangeSums {
 
  private:
   std::uint32_t name_of(const Examined& of, std::uint32_t w) {
-    return names_.add(of.model.events().name(of.model.work()[w].event));
+    return names_.add(of.model.events().name(of.model.activities()[w].event));
   }
 
   // The k-th of a key with the k-th of that key; kNoName is paired with nothing.
@@ -78,30 +78,30 @@ class ChangeSums {
       has_before[i] = has_after[j] = true;
       add_pair(part, &before[i], &after[j]);
     }
-    const auto drop = [](std::vector<std::uint32_t>& works, const std::vector<bool>& has) {
+    const auto drop = [](std::vector<std::uint32_t>& activities, const std::vector<bool>& has) {
       std::size_t kept = 0;
-      for (std::size_t i = 0; i < works.size(); ++i) {
-        if (!has[i]) works[kept++] = works[i];
+      for (std::size_t i = 0; i < activities.size(); ++i) {
+        if (!has[i]) activities[kept++] = activities[i];
       }
-      works.resize(kept);
+      activities.resize(kept);
     };
     drop(before, has_before);
     drop(after, has_after);
   }
 
-  static std::string asked_for_by(const Examined& of, std::uint32_t w) {
-    const Work& work = of.model.work()[w];
-    std::string chain = of.model.op_chain(work.launch);
+  static std::string launch_chain(const Examined& of, std::uint32_t w) {
+    const Activity& activity = of.model.activities()[w];
+    std::string chain = of.model.op_chain(activity.launch);
     if (!chain.empty()) return chain;
-    return work.launch == kNoEvent ? "(launched before the trace)"
-                                   : fmt::format("({})", of.model.events().name(work.launch));
+    return activity.launch == kNoEvent ? "(launched before the trace)"
+                                       : fmt::format("({})", of.model.events().name(activity.launch));
   }
   std::string chain_of_pair(const Counterpart& part, const std::uint32_t* before,
                             const std::uint32_t* after) const {
     if (part.is_aligned) return part.chain;
-    if (after == nullptr) return asked_for_by(before_, *before);
-    if (before == nullptr) return asked_for_by(after_, *after);
-    std::string chain = asked_for_by(before_, *before), now = asked_for_by(after_, *after);
+    if (after == nullptr) return launch_chain(before_, *before);
+    if (before == nullptr) return launch_chain(after_, *after);
+    std::string chain = launch_chain(before_, *before), now = launch_chain(after_, *after);
     return chain == now ? chain : chain + " → " + now;
   }
 
@@ -111,16 +111,16 @@ class ChangeSums {
                    after == nullptr ? kNoName : name_of(after_, *after), chain_of_pair(part, before, after));
     KernelChange& change = sums_[key];
     if (before != nullptr) {
-      const Work& work = before_.model.work()[*before];
-      change.before = work.event;
+      const Activity& activity = before_.model.activities()[*before];
+      change.before = activity.event;
       ++change.count_before;
-      change.ns_before += work.end_ns - work.begin_ns;
+      change.ns_before += activity.end_ns - activity.begin_ns;
     }
     if (after != nullptr) {
-      const Work& work = after_.model.work()[*after];
-      change.after = work.event;
+      const Activity& activity = after_.model.activities()[*after];
+      change.after = activity.event;
       ++change.count_after;
-      change.ns_after += work.end_ns - work.begin_ns;
+      change.ns_after += activity.end_ns - activity.begin_ns;
     }
   }
 

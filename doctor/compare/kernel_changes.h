@@ -1,4 +1,4 @@
-// Which kernels of two steps stand for each other, and what became of them.
+// Pairs the kernels of two steps and classifies their changes.
 #pragma once
 
 #include <string>

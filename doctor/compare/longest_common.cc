@@ -8,9 +8,9 @@ namespace pel::doctor {
 // Myers 1986, "An O(ND) difference algorithm": how far each diagonal reaches with so many edits.
 std::optional<std::vector<IndexPair>> longest_common(std::span<const std::uint32_t> a,
                                                      std::span<const std::uint32_t> b,
-                                                     std::size_t most_edits) {
+                                                     std::size_t max_edits) {
   const auto size_a = static_cast<std::int64_t>(a.size()), size_b = static_cast<std::int64_t>(b.size());
-  const auto most = std::min(static_cast<std::int64_t>(most_edits), size_a + size_b);
+  const auto most = std::min(static_cast<std::int64_t>(max_edits), size_a + size_b);
   std::vector<std::int32_t> reach(static_cast<std::size_t>(2 * most + 3),
                                   0);             // of diagonal k at k + most + 1
   std::vector<std::vector<std::int32_t>> rounds;  // reach of -d to d, after d edits

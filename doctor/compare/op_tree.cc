@@ -9,8 +9,8 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMostDepth = 48;    // of ops that are told apart
-constexpr std::size_t kMostEdits = 2000;  // between two lists of ops; 16 MB of memory
+constexpr std::size_t kMaxDepth = 48;    // of ops that are told apart
+constexpr std::size_t kMaxEdits = 2000;  // between two lists of ops; 16 MB of memory
 
 // "(GraphLaunch)" of cudaGraphLaunch and hipGraphLaunch.
 std::string_view call_without_vendor(std::string_view name) {
@@ -94,7 +94,7 @@ class Aligner {
   void walk(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, Matched&& matched,
             Unmatched&& unmatched) {
     const std::vector<std::uint32_t> names_a = names_of(before_, a), names_b = names_of(after_, b);
-    if (const auto pairs = longest_common(names_a, names_b, kMostEdits)) {
+    if (const auto pairs = longest_common(names_a, names_b, kMaxEdits)) {
       std::uint32_t next_a = 0, next_b = 0;
       const auto between = [&](std::uint32_t end_a, std::uint32_t end_b) {
         if (next_a != end_a || next_b != end_b)
@@ -129,8 +129,8 @@ class Aligner {
         [&](std::uint32_t x, std::uint32_t y) { align_op(x, y, ""); },
         [&](std::span<const std::uint32_t> xs, std::span<const std::uint32_t> ys) {
           Counterpart part{.is_aligned = false, .chain = {}, .before = {}, .after = {}};
-          for (const std::uint32_t x : xs) before_.add_works_of(x, part.before);
-          for (const std::uint32_t y : ys) after_.add_works_of(y, part.after);
+          for (const std::uint32_t x : xs) before_.add_activities_of(x, part.before);
+          for (const std::uint32_t y : ys) after_.add_activities_of(y, part.after);
           alignment_.parts.push_back(std::move(part));
         });
   }
@@ -139,14 +139,16 @@ class Aligner {
     std::string chain = around;
     if (!chain.empty()) chain += " > ";
     chain += names_[before_.nodes[a].name];
-    Counterpart part{
-        .is_aligned = true, .chain = chain, .before = before_.nodes[a].works, .after = after_.nodes[b].works};
+    Counterpart part{.is_aligned = true,
+                     .chain = chain,
+                     .before = before_.nodes[a].activities,
+                     .after = after_.nodes[b].activities};
     walk(
         children_of(before_, a), children_of(after_, b),
         [&](std::uint32_t x, std::uint32_t y) { align_op(x, y, chain); },
         [&](std::span<const std::uint32_t> xs, std::span<const std::uint32_t> ys) {
-          for (const std::uint32_t x : xs) before_.add_works_of(x, part.before);
-          for (const std::uint32_t y : ys) after_.add_works_of(y, part.after);
+          for (const std::uint32_t x : xs) before_.add_activities_of(x, part.before);
+          for (const std::uint32_t y : ys) after_.add_activities_of(y, part.after);
         });
     if (!part.before.empty() || !part.after.empty()) alignment_.parts.push_back(std::move(part));
   }
@@ -166,20 +168,21 @@ OpTree::OpTree(const Examined& examined, const TypicalStep& step, CommonNames& n
   std::unordered_map<EventId, std::uint32_t> ids;
   constexpr RowId kNoRow = ~RowId{0};
   std::vector<EventId> chain;
-  for (const std::uint32_t w : step.works) {
-    const Work& work = model.work()[w];
+  for (const std::uint32_t w : step.activities) {
+    const Activity& activity = model.activities()[w];
     chain.clear();
-    for (EventId e = model.op_of_work(work); e != kNoEvent && chain.size() < 1000; e = model.parent(e)) {
+    for (EventId e = model.op_of_activity(activity); e != kNoEvent && chain.size() < 1000;
+         e = model.parent(e)) {
       if (events.category(e) == Category::CpuOp && !events.name(e).starts_with("ProfilerStep"))
         chain.push_back(e);
     }
     const bool has_op = !chain.empty();
-    if (!has_op) chain.push_back(work.launch == kNoEvent ? work.event : work.launch);
-    const RowId row = !has_op && work.launch == kNoEvent ? kNoRow : events.row(chain.back());
+    if (!has_op) chain.push_back(activity.launch == kNoEvent ? activity.event : activity.launch);
+    const RowId row = !has_op && activity.launch == kNoEvent ? kNoRow : events.row(chain.back());
     const auto [thread, is_new_thread] = rows.try_emplace(row, static_cast<std::uint32_t>(nodes.size()));
     if (is_new_thread) nodes.push_back({});
     std::uint32_t node = thread->second;
-    for (std::size_t i = chain.size(), depth = 0; i-- > 0 && depth < kMostDepth; ++depth) {
+    for (std::size_t i = chain.size(), depth = 0; i-- > 0 && depth < kMaxDepth; ++depth) {
       const auto [at, is_new] = ids.try_emplace(chain[i], static_cast<std::uint32_t>(nodes.size()));
       if (is_new) {
         const std::string_view name = events.name(chain[i]);
@@ -188,7 +191,7 @@ OpTree::OpTree(const Examined& examined, const TypicalStep& step, CommonNames& n
       }
       node = at->second;
     }
-    nodes[node].works.push_back(w);
+    nodes[node].activities.push_back(w);
   }
   for (const auto& [row, node] : rows) threads.push_back(node);
   for (OpNode& node : nodes) {
@@ -198,9 +201,9 @@ OpTree::OpTree(const Examined& examined, const TypicalStep& step, CommonNames& n
   }
 }
 
-void OpTree::add_works_of(std::uint32_t node, std::vector<std::uint32_t>& works) const {
-  works.insert(works.end(), nodes[node].works.begin(), nodes[node].works.end());
-  for (const std::uint32_t child : nodes[node].children) add_works_of(child, works);
+void OpTree::add_activities_of(std::uint32_t node, std::vector<std::uint32_t>& activities) const {
+  activities.insert(activities.end(), nodes[node].activities.begin(), nodes[node].activities.end());
+  for (const std::uint32_t child : nodes[node].children) add_activities_of(child, activities);
 }
 
 Alignment align(const OpTree& before, const OpTree& after, const CommonNames& names) {

@@ -1,4 +1,4 @@
-// The ops of a step that asked for work, as they enclose each other; and two such trees side by side.
+// The tree of a step's ops that launched activities, and the alignment of two such trees.
 #pragma once
 
 #include <string>
@@ -27,18 +27,19 @@ class CommonNames {
 struct OpNode {
   EventId op = kNoEvent;  // or the call, where it was made for no op
   std::uint32_t name = 0;
-  std::vector<std::uint32_t> children{};  // by begin
-  std::vector<std::uint32_t> works{};     // its own, indices of Model::work()
+  std::vector<std::uint32_t> children{};    // by begin
+  std::vector<std::uint32_t> activities{};  // its own, indices of Model::activities()
 };
 
 struct OpTree {
   std::vector<OpNode> nodes;
   std::vector<std::uint32_t> threads;  // nodes without an op, one for each row that launched
   OpTree(const Examined& examined, const TypicalStep& step, CommonNames& names);
-  void add_works_of(std::uint32_t node, std::vector<std::uint32_t>& works) const;  // and of all below
+  void add_activities_of(std::uint32_t node,
+                         std::vector<std::uint32_t>& activities) const;  // and of all below
 };
 
-// Works that stand for each other: those of an op that both have, or those between two such ops.
+// Activities that stand for each other: those of an op that both have, or those between two such ops.
 struct Counterpart {
   bool is_aligned;    // an op of both
   std::string chain;  // of that op: "aten::linear > aten::addmm"

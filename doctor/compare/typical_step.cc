@@ -28,8 +28,8 @@ TypicalStep typical_step(const Examined& examined) {
     step.steps = order.size();
     step.time = times[chosen];
   }
-  for (std::uint32_t w = 0; w < model.work().size(); ++w) {
-    if (is_whole || model.work()[w].step == chosen) step.works.push_back(w);
+  for (std::uint32_t w = 0; w < model.activities().size(); ++w) {
+    if (is_whole || model.activities()[w].step == chosen) step.activities.push_back(w);
   }
   return step;
 }

@@ -1,4 +1,4 @@
-// The step that stands for a trace where two are compared.
+// The step that represents a trace in a comparison.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ struct TypicalStep {
   std::string name;
   std::size_t steps = 0;  // it was chosen from
   TimeShares time;
-  std::vector<std::uint32_t> works;  // indices of Model::work()
+  std::vector<std::uint32_t> activities;  // indices of Model::activities()
 };
 
-// The step of median device time; where no step is marked, or none has work, the whole trace.
+// The step of median device time; where no step is marked, or none has activity, the whole trace.
 TypicalStep typical_step(const Examined& examined);
 
 }  // namespace pel::doctor

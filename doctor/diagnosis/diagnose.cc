@@ -6,7 +6,7 @@
 #include "doctor/analyses/analysis.h"
 #include "doctor/analyses/verdict.h"
 #include "doctor/diagnosis/examination.h"
-#include "doctor/model/each_at_once.h"
+#include "doctor/model/run_in_parallel.h"
 #include "doctor/replay/what_if.h"
 
 namespace pel::doctor {
@@ -61,8 +61,8 @@ void count(const Examined& examined, Diagnosis& diagnosis) {
     const std::uint32_t step = model.step_at(events.begin_ns(e));
     if (step < steps.size()) steps[step].add(examined, e);
   }
-  for (const Work& work : model.work()) {
-    if (work.step < steps.size()) steps[work.step].add(examined, work.event);
+  for (const Activity& activity : model.activities()) {
+    if (activity.step < steps.size()) steps[activity.step].add(examined, activity.event);
   }
   diagnosis.totals = all.totals;
   diagnosis.quantities = all.of_families();
@@ -86,9 +86,9 @@ Diagnosis diagnose(const Examination& examination, const std::vector<std::string
   const std::span<const Analysis> analyses = all_analyses();
   std::vector<std::optional<Finding>> findings(analyses.size());
   const std::size_t spans = examined.model.events().size();
-  const std::size_t most_at_once = spans < kFewSpans || spans >= kManySpans ? 1 : 0;  // memory adds up
+  const std::size_t max_at_once = spans < kFewSpans || spans >= kManySpans ? 1 : 0;  // memory adds up
   // From the last one on, because it takes longest; then the counts and the verdict.
-  each_at_once(analyses.size() + 2, most_at_once, [&](std::size_t i) {
+  run_in_parallel(analyses.size() + 2, max_at_once, [&](std::size_t i) {
     if (i == analyses.size()) return count(examined, diagnosis);
     if (i == analyses.size() + 1) return void(diagnosis.verdict = verdict_of(examined, verdicts));
     const std::size_t number = analyses.size() - 1 - i;

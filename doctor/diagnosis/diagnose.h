@@ -1,4 +1,4 @@
-// Reads a trace, and says what is wrong with the run.
+// Reads a trace and diagnoses the run.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pel::doctor {
 
-// Questions beside the usual ones: "dispatch=0.5; syncs=0".
+// Questions in addition to the usual ones: "dispatch=0.5; syncs=0".
 Diagnosis diagnose(const Examination& examination, const std::vector<std::string>& what_if = {});
 Diagnosis diagnose(const std::string& path);  // leaves out what is broken
 

@@ -1,4 +1,4 @@
-// All that the doctor says of one trace.
+// The diagnosis of one trace.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@ enum class Bound : std::uint8_t {
   Input,
   Communication,
   Sync,
-  Unexplained,  // the device idles, or waits, for reasons that the trace does not show
-  CpuOnly,      // no work of a device in the trace
+  Unexplained,  // the device is idle for reasons that the trace does not show
+  CpuOnly,      // the trace has no device activity
 };
 std::string_view name(Bound bound);  // "overhead-bound"
 
 struct Verdict {
   Bound bound = Bound::CpuOnly;
   std::string sentence;                // with its numbers
-  std::vector<std::string> reasons{};  // why this one and no other; what to do first
+  std::vector<std::string> reasons{};  // why, and what to do first
 };
 
 // Counts of the whole trace.
@@ -48,7 +48,7 @@ struct Diagnosis {
   Totals totals;
   Verdict verdict;
   std::vector<Finding> findings;  // in the order of the report
-  // What --expect may ask for beside the totals: kernels of each family, such as "gemm".
+  // What --expect may name in addition to the totals: kernels of each family, such as "gemm".
   Quantities quantities;
   // The same, and the totals, of each step; all steps have the same names.
   std::vector<Quantities> steps;

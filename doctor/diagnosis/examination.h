@@ -1,4 +1,4 @@
-// A trace that was read, with all that analyses look at.
+// A trace that was read, with everything that analyses use.
 #pragma once
 
 #include <string>

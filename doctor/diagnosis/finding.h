@@ -1,4 +1,4 @@
-// What an analysis has found, as data: the report prints it for a terminal, and writes it as JSON.
+// The result of an analysis as data: the report prints it for a terminal and writes it as JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace pel::doctor {
 
 enum class Unit : std::uint8_t { None, Nanoseconds, Bytes, BytesPerSecond, Percent, Count };
 
-using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;  // nothing: not known
+using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;  // monostate: unknown
 
 struct Fact {
   std::string key;    // in JSON: idle_share

@@ -21,8 +21,8 @@ constexpr FleetColumn kMeta[] = {{"schema_version"},
                                  {"base_ns"},
                                  {"events"},
                                  {"spans"},
-                                 {"works"},
-                                 {"works_without_launch"},
+                                 {"activities"},
+                                 {"activities_without_launch"},
                                  {"device_ns"},
                                  {"busy_ns"},
                                  {"exposed_ns"},
@@ -48,21 +48,21 @@ void FleetFolder::add(std::size_t place, const doctor::Examined& examined, const
   {
     const std::scoped_lock lock(mutex_);
     const auto [at, is_new] = ranks_.try_emplace(rank);
-    PEL_CHECK(is_new, FileError, "{} and {} are both of rank {}: give one trace for each rank of one run",
+    PEL_CHECK(is_new, FileError, "{} and {} are both of rank {}: give one trace per rank of one run",
               at->second.facts.source, facts.source, rank);
     const doctor::DeviceProperties* device =
-        model.work().empty() ? nullptr : model.device(model.work().front().device);
+        model.activities().empty() ? nullptr : model.device(model.activities().front().device);
     at->second = {.place = place,
                   .base_ns = base_ns(examined),
                   .spans = static_cast<std::int64_t>(model.events().size()),
-                  .works_without_launch = static_cast<std::int64_t>(model.works_without_launch()),
+                  .activities_without_launch = static_cast<std::int64_t>(model.activities_without_launch()),
                   .device = device == nullptr ? "" : device->name,
                   .facts = facts};
   }
   const std::string folder = folder_of(rank);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  PEL_CHECK(!error, FileError, "{} cannot be made: {}", folder, error.message());
+  PEL_CHECK(!error, FileError, "{} cannot be created: {}", folder, error.message());
   write_rank_tables(folder, examined, facts);
 }
 
@@ -85,8 +85,8 @@ FleetSize FleetFolder::finish() {
     own.world == 0 ? out.none() : out.number(own.world);
     out.text(own.source);
     added.device.empty() ? out.none() : out.text(added.device);
-    out.number(added.base_ns).number(count(own.events)).number(added.spans).number(count(own.works));
-    out.number(added.works_without_launch).number(own.time.total()).number(own.time.busy_ns);
+    out.number(added.base_ns).number(count(own.events)).number(added.spans).number(count(own.activities));
+    out.number(added.activities_without_launch).number(own.time.total()).number(own.time.busy_ns);
     out.number(own.time.communication_ns);
     if (clock.is_known) {
       out.number(clock.component).number(clock.offset_ns).number(clock.origin_ns).decimal(clock.drift);

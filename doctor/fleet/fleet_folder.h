@@ -35,7 +35,7 @@ class FleetFolder {
   struct Added {
     std::size_t place = 0;
     std::int64_t base_ns = 0;  // from which its tables count
-    std::int64_t spans = 0, works_without_launch = 0;
+    std::int64_t spans = 0, activities_without_launch = 0;
     std::string device;
     doctor::RankFacts facts;
   };

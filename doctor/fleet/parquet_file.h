@@ -1,4 +1,4 @@
-// What writes Parquet: a module with Arrow in it. It is loaded when it is asked for, and not linked, because
+// What writes Parquet: a module with Arrow in it. It is loaded when it is launched, and not linked, because
 // libparquet brings a simdjson of its own under the names of ours, and takes 15 ms of each start.
 #pragma once
 

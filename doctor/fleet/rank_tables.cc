@@ -16,6 +16,7 @@
 namespace pel::fleet {
 namespace {
 
+using doctor::Activity;
 using doctor::Category;
 using doctor::Collective;
 using doctor::EventId;
@@ -25,7 +26,6 @@ using doctor::kNoEvent;
 using doctor::Model;
 using doctor::NameId;
 using doctor::RowId;
-using doctor::Work;
 
 constexpr auto kText = ColumnKind::Text;
 constexpr auto kFlag = ColumnKind::Flag;
@@ -45,12 +45,13 @@ constexpr FleetColumn kEvents[] = {{"event"},
                                    {"begin_ns"},
                                    {"duration_ns", kNumber, Packing::Plain},
                                    {"bytes", kNumber, Packing::Dictionary, Nulls::Yes}};
-constexpr FleetColumn kLaunches[] = {{"call"}, {"work"}, kOp, kStep, {"delay_ns", kNumber, Packing::Plain}};
+constexpr FleetColumn kLaunches[] = {
+    {"call"}, {"activity"}, kOp, kStep, {"delay_ns", kNumber, Packing::Plain}};
 constexpr FleetColumn kGaps[] = {{"device", kNumber, Packing::Dictionary},
                                  {"begin_ns"},
                                  {"duration_ns", kNumber, Packing::Plain},
                                  {"cause", kText},
-                                 {"next_work"},
+                                 {"next_activity"},
                                  {"blame", kNumber, Packing::Differences, Nulls::Yes},
                                  kStep};
 constexpr FleetColumn kSyncs[] = {{"event"},
@@ -67,7 +68,7 @@ constexpr FleetColumn kFacts[] = {kStep,
                                   {"category", kText},
                                   {"device", kNumber, Packing::Dictionary},
                                   {"stream", kNumber, Packing::Dictionary},
-                                  {"works", kNumber, Packing::Dictionary},
+                                  {"activities", kNumber, Packing::Dictionary},
                                   {"device_ns", kNumber, Packing::Plain},
                                   {"shortest_ns", kNumber, Packing::Plain},
                                   {"longest_ns", kNumber, Packing::Plain},
@@ -139,7 +140,7 @@ class RankTables {
     if (!model_.has_marked_steps()) return;
     steps_.resize(events_.size());
     for (EventId e = 0; e < events_.size(); ++e) steps_[e] = model_.step_at(events_.begin_ns(e));
-    for (const Work& work : model_.work()) steps_[work.event] = work.step;
+    for (const Activity& activity : model_.activities()) steps_[activity.event] = activity.step;
   }
 
   void put_step(TableWriter& table, EventId e) const {
@@ -193,7 +194,7 @@ class RankTables {
       out.text(name(events_.category(e)));
       put_name(out, e);
       out.text(rows[events_.row(e)].first).text(rows[events_.row(e)].second);
-      const doctor::DeviceArgs* const args = events_.is_device_work(e) ? events_.device_args(e) : nullptr;
+      const doctor::DeviceArgs* const args = events_.is_device_activity(e) ? events_.device_args(e) : nullptr;
       if (args == nullptr) {
         out.none().none();
       } else {
@@ -212,12 +213,12 @@ class RankTables {
     for (const EventId call : ordered_) {
       if (!events_.is_call(call)) continue;
       for (const std::uint32_t w : model_.launched_by(call)) {
-        const Work& work = model_.work()[w];
+        const Activity& activity = model_.activities()[w];
         put_event(out, call);
-        put_event(out, work.event);
-        put_name(out, model_.op_of_work(work));
-        put_step(out, work.event);
-        out.number(work.begin_ns - events_.begin_ns(call)).end_row();
+        put_event(out, activity.event);
+        put_name(out, model_.op_of_activity(activity));
+        put_step(out, activity.event);
+        out.number(activity.begin_ns - events_.begin_ns(call)).end_row();
       }
     }
     out.close();
@@ -226,7 +227,7 @@ class RankTables {
   void write_gaps() {
     TableWriter out = table("gaps", kGaps);
     for (const Gap& gap : examined_.time.gaps()) {
-      const Work& next = model_.work()[gap.next];
+      const Activity& next = model_.activities()[gap.next];
       out.number(next.device)
           .number(gap.begin_ns - first_ns_)
           .number(gap.duration_ns())
@@ -240,7 +241,7 @@ class RankTables {
   }
 
   void write_syncs() {
-    std::unordered_map<EventId, doctor::SaturatingSum> idle;  // that a wait left behind
+    std::unordered_map<EventId, doctor::SaturatingSum> idle;  // after a wait
     for (const Gap& gap : examined_.time.gaps()) {
       if (gap.cause == doctor::IdleCause::Sync && gap.blame != kNoEvent) idle[gap.blame] += gap.duration_ns();
     }
@@ -263,39 +264,40 @@ class RankTables {
 
   void write_facts() {
     struct Sum {
-      EventId work = kNoEvent, op = kNoEvent;  // the first
-      std::int64_t works = 0, shortest_ns = std::numeric_limits<std::int64_t>::max(), longest_ns = 0;
+      EventId activity = kNoEvent, op = kNoEvent;  // the first
+      std::int64_t activities = 0, shortest_ns = std::numeric_limits<std::int64_t>::max(), longest_ns = 0;
       doctor::SaturatingSum device_ns, exposed_ns, launch_ns, delay_ns, bytes;
     };
-    std::vector<std::int64_t> exposed(model_.work().size());
+    std::vector<std::int64_t> exposed(model_.activities().size());
     for (const doctor::ExposedCollective& collective : doctor::exposed_collectives(model_, examined_.kernels))
-      exposed[collective.work] = collective.exposed_ns;
+      exposed[collective.activity] = collective.exposed_ns;
     std::map<std::tuple<std::uint32_t, NameId, NameId, std::int32_t, std::int32_t>, Sum> sums;
-    for (std::uint32_t w = 0; w < model_.work().size(); ++w) {
-      const Work& work = model_.work()[w];
-      const EventId op = model_.op_of_work(work);
-      Sum& sum = sums[{work.step, op == kNoEvent ? 0 : events_.name_id(op), events_.name_id(work.event),
-                       work.device, work.stream}];
-      if (sum.works++ == 0) sum.work = work.event, sum.op = op;
-      const std::int64_t ns = work.end_ns - work.begin_ns;
+    for (std::uint32_t w = 0; w < model_.activities().size(); ++w) {
+      const Activity& activity = model_.activities()[w];
+      const EventId op = model_.op_of_activity(activity);
+      Sum& sum = sums[{activity.step, op == kNoEvent ? 0 : events_.name_id(op),
+                       events_.name_id(activity.event), activity.device, activity.stream}];
+      if (sum.activities++ == 0) sum.activity = activity.event, sum.op = op;
+      const std::int64_t ns = activity.end_ns - activity.begin_ns;
       sum.device_ns += ns;
       sum.shortest_ns = std::min(sum.shortest_ns, ns);
       sum.longest_ns = std::max(sum.longest_ns, ns);
       sum.exposed_ns += exposed[w];
-      sum.bytes += std::max<std::int64_t>(0, events_.device_args(work.event)->bytes);
-      if (work.launch == kNoEvent) continue;
-      sum.delay_ns += work.begin_ns - events_.begin_ns(work.launch);
-      // A graph's call counts once, for the first of its works.
-      if (model_.launched_by(work.launch).front() == w) sum.launch_ns += events_.duration_ns(work.launch);
+      sum.bytes += std::max<std::int64_t>(0, events_.device_args(activity.event)->bytes);
+      if (activity.launch == kNoEvent) continue;
+      sum.delay_ns += activity.begin_ns - events_.begin_ns(activity.launch);
+      // A graph's call counts once, for the first of its activities.
+      if (model_.launched_by(activity.launch).front() == w)
+        sum.launch_ns += events_.duration_ns(activity.launch);
     }
     TableWriter out = table("facts", kFacts);
     for (const auto& [key, sum] : sums) {
-      put_step(out, sum.work);
+      put_step(out, sum.activity);
       put_name(out, sum.op);
-      put_name(out, sum.work);
-      out.text(name(events_.category(sum.work))).number(std::get<3>(key)).number(std::get<4>(key));
+      put_name(out, sum.activity);
+      out.text(name(events_.category(sum.activity))).number(std::get<3>(key)).number(std::get<4>(key));
       for (const std::int64_t number :
-           std::initializer_list<std::int64_t>{sum.works, sum.device_ns, sum.shortest_ns, sum.longest_ns,
+           std::initializer_list<std::int64_t>{sum.activities, sum.device_ns, sum.shortest_ns, sum.longest_ns,
                                                sum.exposed_ns, sum.launch_ns, sum.delay_ns, sum.bytes})
         out.number(number);
       out.end_row();
@@ -323,7 +325,7 @@ class RankTables {
                                         {"since_ns"},
                                         {"begin_ns"},
                                         {"end_ns"},
-                                        {"works_before", kNumber, Packing::Dictionary}};
+                                        {"activities_before", kNumber, Packing::Dictionary}};
     for (const std::string& column : before) columns.push_back({column, kNumber, Packing::Plain});
     TableWriter out = table("collectives", columns);
     const std::int64_t base = base_ns(examined_);
@@ -352,7 +354,7 @@ class RankTables {
     TableWriter out = table("dict_names", kNames);
     for (const auto& [id, use] : sorted) {
       out.number(use.number).text(events_.names[id]);
-      if (!events_.is_device_work(use.event)) {
+      if (!events_.is_device_activity(use.event)) {
         out.none().none();
       } else {
         out.text(name(examined_.kernels.family(use.event)));

@@ -23,6 +23,7 @@
 #include "doctor/ranks/compare_ranks.h"
 #include "doctor/readers/kineto.h"
 #include "doctor/readers/unpack.h"
+#include "doctor/replay/what_if.h"
 #include "doctor/report/html.h"
 #include "doctor/report/json.h"
 #include "doctor/report/text.h"
@@ -108,17 +109,23 @@ void diagnose_whole(std::string_view bytes) {
   const Examination after(whole, lenient_on_this_thread()), before(half, lenient_on_this_thread());
 
   Report report;
-  Diagnosis diagnosis = diagnose(after, {"dispatch=0.5; syncs=0; loading=0; kernels=2", "device=A100"});
+  Diagnosis diagnosis = diagnose(after, {"dispatch=0.5; syncs=0; loading=0; kernels=2; gemm=0"});
+  try {
+    answer_questions(after.examined(), {"device=A100"});
+  } catch (const pel::ValueError&) {  // the trace does not name its device, or there is no data sheet for it
+  }
   const std::vector<Finding> changes = compare(before.examined(), after.examined());
   diagnosis.before = "half";
   diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
   require(!html_report(diagnosis, after.examined()).empty());
-  require(!html_report(diagnosis, after.examined(), {.most_bytes = 0, .most_edges = 0}).empty());
+  require(!html_report(diagnosis, after.examined(), {.max_bytes = 0, .max_edges = 0}).empty());
   report.traces.push_back({std::move(diagnosis)});
   report.traces.push_back({diagnose(before)});
-  report.together = compare_ranks({reduce_rank(after.examined(), "rank0of2.json"),
-                                   reduce_rank(before.examined(), "rank1of2.json"),
-                                   reduce_rank(after.examined(), "rank1of2.json")});
+  std::vector<RankFacts> ranks = {reduce_rank(after.examined(), "rank0.json"),
+                                  reduce_rank(before.examined(), "rank1.json"),
+                                  reduce_rank(after.examined(), "rank2.json")};
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].rank = static_cast<std::int64_t>(i);
+  report.together = compare_ranks(std::move(ranks));
   const std::vector<pel::Condition> conditions =
       pel::parse_conditions("kernels >= 0; step.syncs >= 0; 'k' >= 0");
   check_words(conditions, {&report.traces[0].diagnosis});
@@ -167,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (one.summary.skipped.empty()) {
       require(one.events == two.events && one.sum == two.sum);
       require(one.summary.metadata == two.summary.metadata);
-    } else {  // where it goes on behind a fault is a guess, which sees what is in the block
+    } else {  // where it goes on after a fault is a guess, which sees what is in the block
       require(one.summary.skipped[0].offset == two.summary.skipped[0].offset);
     }
   }

@@ -1,4 +1,4 @@
-// A column that grows without moving what it holds: a trace of 20 million events never needs it twice.
+// A column that grows without moving its elements, so peak memory is not doubled.
 #pragma once
 
 #include <array>

@@ -8,11 +8,11 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::int64_t kLongestDependencyNs = 100'000;  // beyond, another stream's work is no reason
+constexpr std::int64_t kLongestDependencyNs = 100'000;  // beyond, another stream's activity is not a reason
 constexpr std::int64_t kAssumedLatencyNs = 10'000;      // where the trace has no sample
 
 // What threads did of one kind, as intervals that do not overlap. Each keeps the longest that it was made of.
-class Activity {
+class IntervalSet {
  public:
   void add(const EventTable& events, EventId e) {
     spans_.push_back({events.begin_ns(e), events.end_ns(e), e});
@@ -62,20 +62,20 @@ class Activity {
   std::vector<Span> spans_;
 };
 
-enum class HostActivity : std::uint8_t { Loading, Guards, Allocation, None };
-HostActivity activity_of(const EventTable& events, EventId e) {
+enum class HostTask : std::uint8_t { Loading, Guards, Allocation, None };
+HostTask host_task_of(const EventTable& events, EventId e) {
   const std::string_view name = events.name(e);
   if (events.is_call(e)) {
     const bool is_allocation = contains(name, "Malloc") || contains(name, "cudaFree") ||
                                contains(name, "hipFree") || contains(name, "cuMem") ||
                                contains(name, "hipMemUnmap");
-    return is_allocation && !contains(name, "Async") ? HostActivity::Allocation : HostActivity::None;
+    return is_allocation && !contains(name, "Async") ? HostTask::Allocation : HostTask::None;
   }
-  if (events.is_loading(e)) return HostActivity::Loading;
+  if (events.is_loading(e)) return HostTask::Loading;
   if (contains(name, "TorchDynamo Cache Lookup") || contains(name, "_compile.compile_inner") ||
       contains(name, "Torch-Compiled Region Guards"))
-    return HostActivity::Guards;
-  return HostActivity::None;
+    return HostTask::Guards;
+  return HostTask::None;
 }
 
 }  // namespace
@@ -106,35 +106,36 @@ DeviceTime::DeviceTime(const Model& model, const KernelCatalog& kernels) : of_st
   sum_up(model, kernels);
 }
 
-TimeShares& DeviceTime::shares_of(const Work& work) {
-  return work.step < of_steps_.size() ? of_steps_[work.step] : outside_;
+TimeShares& DeviceTime::shares_of(const Activity& activity) {
+  return activity.step < of_steps_.size() ? of_steps_[activity.step] : outside_;
 }
 
 void DeviceTime::find_gaps(const Model& model) {
   const EventTable& events = model.events();
-  for (std::size_t device = 0; device < model.work_devices().size(); ++device) {
+  for (std::size_t device = 0; device < model.active_devices().size(); ++device) {
     bool is_first = true;
     std::int64_t covered = 0;
-    for (const std::uint32_t w : model.works_of_device(device)) {
-      const Work& work = model.work()[w];
-      if (!is_first && work.begin_ns > covered)
+    for (const std::uint32_t w : model.activities_of_device(device)) {
+      const Activity& activity = model.activities()[w];
+      if (!is_first && activity.begin_ns > covered)
         gaps_.push_back(
-            {.begin_ns = covered, .end_ns = work.begin_ns, .next = w, .cause = IdleCause::Unexplained});
-      const std::int64_t from = is_first ? work.begin_ns : std::max(covered, work.begin_ns);
-      shares_of(work).busy_ns += std::max<std::int64_t>(0, work.end_ns - from);
-      covered = is_first ? work.end_ns : std::max(covered, work.end_ns);
+            {.begin_ns = covered, .end_ns = activity.begin_ns, .next = w, .cause = IdleCause::Unexplained});
+      const std::int64_t from = is_first ? activity.begin_ns : std::max(covered, activity.begin_ns);
+      shares_of(activity).busy_ns += std::max<std::int64_t>(0, activity.end_ns - from);
+      covered = is_first ? activity.end_ns : std::max(covered, activity.end_ns);
       is_first = false;
     }
   }
   std::vector<bool> launches(events.rows.size());
   is_wait_.assign(events.size(), false);
-  for (const Work& work : model.work()) {
-    if (work.launch == kNoEvent) continue;
-    launches[events.row(work.launch)] = true;
+  for (const Activity& activity : model.activities()) {
+    if (activity.launch == kNoEvent) continue;
+    launches[events.row(activity.launch)] = true;
     // A copy to the host that its call waited for.
-    if (events.category(work.event) == Category::Memcpy && contains(events.name(work.event), "DtoH") &&
-        events.end_ns(work.launch) >= work.end_ns && events.duration_ns(work.launch) > 0)
-      is_wait_[work.launch] = true;
+    if (events.category(activity.event) == Category::Memcpy &&
+        contains(events.name(activity.event), "DtoH") && events.end_ns(activity.launch) >= activity.end_ns &&
+        events.duration_ns(activity.launch) > 0)
+      is_wait_[activity.launch] = true;
   }
   for (RowId row = 0; row < launches.size(); ++row) {
     if (launches[row]) launching_rows_.push_back(row);
@@ -146,37 +147,38 @@ void DeviceTime::find_gaps(const Model& model) {
 
 void DeviceTime::find_causes(const Model& model) {
   const EventTable& events = model.events();
-  Activity waits, loading, guards, allocation, profiler;
+  IntervalSet waits, loading, guards, allocation, profiler;
   for (const RowId row : model.host_rows()) {
     const bool launches = std::binary_search(launching_rows_.begin(), launching_rows_.end(), row);
     for (const EventId e : model.of_row(row)) {
       if (events.category(e) == Category::Overhead) profiler.add(events, e);
       if (!launches) continue;
       if (is_wait(e)) waits.add(events, e);
-      switch (activity_of(events, e)) {
-        case HostActivity::Loading:
+      switch (host_task_of(events, e)) {
+        case HostTask::Loading:
           loading.add(events, e);
           break;
-        case HostActivity::Guards:
+        case HostTask::Guards:
           guards.add(events, e);
           break;
-        case HostActivity::Allocation:
+        case HostTask::Allocation:
           allocation.add(events, e);
           break;
-        case HostActivity::None:
+        case HostTask::None:
           break;
       }
     }
   }
-  for (Activity* activity : {&waits, &loading, &guards, &allocation, &profiler}) activity->finish(events);
+  for (IntervalSet* intervals : {&waits, &loading, &guards, &allocation, &profiler})
+    intervals->finish(events);
 
   const auto is_late = [&](const Gap& gap) {
-    const EventId launch = model.work()[gap.next].launch;
+    const EventId launch = model.activities()[gap.next].launch;
     return launch != kNoEvent && events.begin_ns(launch) > gap.begin_ns;
   };
   std::vector<std::int64_t> latencies, usual;
   for (const Gap& gap : gaps_) {
-    const EventId launch = model.work()[gap.next].launch;
+    const EventId launch = model.activities()[gap.next].launch;
     if (launch == kNoEvent) continue;
     if (is_late(gap)) {
       latencies.push_back(std::max<std::int64_t>(0, gap.end_ns - events.end_ns(launch)));
@@ -188,17 +190,17 @@ void DeviceTime::find_causes(const Model& model) {
   usual_gap_ns_ = median_of(std::move(usual));
   const std::int64_t latency = launch_latency_ns_ == 0 ? kAssumedLatencyNs : launch_latency_ns_;
 
-  // By device, the work that ended last before a gap.
+  // By device, the activity that ended last before a gap.
   std::vector<std::uint32_t> last_of_gap(gaps_.size());
   {
     std::size_t g = 0;
-    for (std::size_t device = 0; device < model.work_devices().size(); ++device) {
+    for (std::size_t device = 0; device < model.active_devices().size(); ++device) {
       std::uint32_t last = 0;
       bool has_last = false;
-      for (const std::uint32_t w : model.works_of_device(device)) {
-        const Work& work = model.work()[w];
+      for (const std::uint32_t w : model.activities_of_device(device)) {
+        const Activity& activity = model.activities()[w];
         if (g < gaps_.size() && gaps_[g].next == w) last_of_gap[g++] = last;
-        if (!has_last || work.end_ns >= model.work()[last].end_ns) last = w;
+        if (!has_last || activity.end_ns >= model.activities()[last].end_ns) last = w;
         has_last = true;
       }
     }
@@ -206,7 +208,7 @@ void DeviceTime::find_causes(const Model& model) {
 
   for (std::size_t g = 0; g < gaps_.size(); ++g) {
     Gap& gap = gaps_[g];
-    const Work& next = model.work()[gap.next];
+    const Activity& next = model.activities()[gap.next];
     if (next.launch == kNoEvent) {
       gap.cause = IdleCause::NoLaunch;
       continue;
@@ -217,19 +219,19 @@ void DeviceTime::find_causes(const Model& model) {
         gap.blame = model.op_of_launch(next.launch);
       } else if (gap.duration_ns() <= 2 * usual_gap_ns_) {
         gap.cause = IdleCause::Latency;
-      } else if (model.work()[last_of_gap[g]].stream != next.stream &&
+      } else if (model.activities()[last_of_gap[g]].stream != next.stream &&
                  gap.duration_ns() <= kLongestDependencyNs) {
         gap.cause = IdleCause::Dependency;
       }
       continue;
     }
     const std::int64_t from = gap.begin_ns, to = events.begin_ns(next.launch);
-    const auto most_of = [&](const Activity::Overlap& overlap) {
+    const auto max_of = [&](const IntervalSet::Overlap& overlap) {
       return overlap.ns > to - from - overlap.ns;
     };
-    const auto is = [&](const Activity& activity, IdleCause cause, bool also_at_begin) {
-      const Activity::Overlap overlap = activity.overlap(from, to);
-      if (!most_of(overlap) && !(also_at_begin && overlap.is_running_at_begin)) return false;
+    const auto is = [&](const IntervalSet& intervals, IdleCause cause, bool also_at_begin) {
+      const IntervalSet::Overlap overlap = intervals.overlap(from, to);
+      if (!max_of(overlap) && !(also_at_begin && overlap.is_running_at_begin)) return false;
       gap.cause = cause;
       gap.blame = overlap.longest;
       return true;
@@ -246,31 +248,32 @@ void DeviceTime::find_causes(const Model& model) {
 
 std::vector<ExposedCollective> exposed_collectives(const Model& model, const KernelCatalog& kernels) {
   std::vector<ExposedCollective> exposed;
-  for (std::size_t device = 0; device < model.work_devices().size(); ++device) {
-    // Where other work than collectives ran.
+  for (std::size_t device = 0; device < model.active_devices().size(); ++device) {
+    // Where other activities than collectives ran.
     std::vector<std::pair<std::int64_t, std::int64_t>> others;
-    for (const std::uint32_t w : model.works_of_device(device)) {
-      const Work& work = model.work()[w];
-      if (kernels.is_collective(work.event)) continue;
-      if (!others.empty() && work.begin_ns <= others.back().second) {
-        others.back().second = std::max(others.back().second, work.end_ns);
+    for (const std::uint32_t w : model.activities_of_device(device)) {
+      const Activity& activity = model.activities()[w];
+      if (kernels.is_collective(activity.event)) continue;
+      if (!others.empty() && activity.begin_ns <= others.back().second) {
+        others.back().second = std::max(others.back().second, activity.end_ns);
       } else {
-        others.emplace_back(work.begin_ns, work.end_ns);
+        others.emplace_back(activity.begin_ns, activity.end_ns);
       }
     }
     std::int64_t covered = std::numeric_limits<std::int64_t>::min();
-    for (const std::uint32_t w : model.works_of_device(device)) {
-      const Work& work = model.work()[w];
-      if (!kernels.is_collective(work.event)) continue;
-      const std::int64_t begin = std::max(covered, work.begin_ns);
-      const std::int64_t own = std::max<std::int64_t>(0, work.end_ns - begin);
+    for (const std::uint32_t w : model.activities_of_device(device)) {
+      const Activity& activity = model.activities()[w];
+      if (!kernels.is_collective(activity.event)) continue;
+      const std::int64_t begin = std::max(covered, activity.begin_ns);
+      const std::int64_t own = std::max<std::int64_t>(0, activity.end_ns - begin);
       std::int64_t alone = own;
       auto at = std::upper_bound(others.begin(), others.end(), begin,
                                  [](std::int64_t time, const auto& span) { return time < span.second; });
-      for (; at != others.end() && at->first < work.end_ns; ++at)
-        alone -= std::max<std::int64_t>(0, std::min(at->second, work.end_ns) - std::max(at->first, begin));
+      for (; at != others.end() && at->first < activity.end_ns; ++at)
+        alone -=
+            std::max<std::int64_t>(0, std::min(at->second, activity.end_ns) - std::max(at->first, begin));
       exposed.push_back({w, std::max<std::int64_t>(0, alone), own});
-      covered = std::max(covered, work.end_ns);
+      covered = std::max(covered, activity.end_ns);
     }
   }
   return exposed;
@@ -278,9 +281,9 @@ std::vector<ExposedCollective> exposed_collectives(const Model& model, const Ker
 
 void DeviceTime::sum_up(const Model& model, const KernelCatalog& kernels) {
   for (const Gap& gap : gaps_)
-    shares_of(model.work()[gap.next]).idle_ns[static_cast<std::size_t>(gap.cause)] += gap.duration_ns();
+    shares_of(model.activities()[gap.next]).idle_ns[static_cast<std::size_t>(gap.cause)] += gap.duration_ns();
   for (const ExposedCollective& collective : exposed_collectives(model, kernels)) {
-    TimeShares& shares = shares_of(model.work()[collective.work]);
+    TimeShares& shares = shares_of(model.activities()[collective.activity]);
     shares.communication_ns += collective.exposed_ns;
     shares.collective_ns += collective.own_ns;
   }

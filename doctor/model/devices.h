@@ -1,4 +1,4 @@
-// What GPUs can do at most, by the names that profilers write: from the makers' data sheets, not measured.
+// Peak rates of GPUs by the names that profilers write: from the vendors' data sheets, not measured.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct DensePeaks {
 };
 
 struct Device {
-  std::string_view pattern;  // of the name without its maker; a star stands for any piece
+  std::string_view pattern;  // of the name without its vendor; a star matches any text
   Vendor vendor;
   std::string_view arch;
   int multiprocessors;       // or compute units, or Xe cores; 0: not known
@@ -24,14 +24,14 @@ struct Device {
   DensePeaks dense;
 
   double bytes_per_second() const { return gbytes_per_second * 1e9; }
-  // Of products in a dtype as `KernelName` has it: bf16, tf32, f8e4m3. 0: none is known.
+  // Of matmuls in a dtype as `KernelName` has it: bf16, tf32, f8e4m3. 0: none is known.
   double flops_per_second(std::string_view dtype) const;
 };
 
-// Null where nobody knows the name, where it is empty, and for a slice of a device (MIG).
+// Null if the name is unknown or empty, and for a slice of a device (MIG).
 const Device* find_device(std::string_view name);
 
-// For people, who may write as much of a label as tells it from the others: of several, the first is meant.
+// For users, who may write any prefix of a label up to a separator: the first match counts.
 std::string label_of(const Device& device);  // "A100 SXM 80GB"
 const Device* find_device_by_label(std::string_view text);
 

@@ -67,7 +67,7 @@ void EventTable::keep(const TraceEvent& event) {
   correlations_.push_back(event.get(Arg::Correlation, kNoNumber));
   external_ids_.push_back(event.get(Arg::ExternalId, kNoNumber));
 
-  if (is_device_work(e)) {
+  if (is_device_activity(e)) {
     LaunchShape shape;
     for (std::size_t i = 0; i < 3; ++i) {
       if (event.has_grid) shape.grid[i] = clamped<std::int32_t>(event.grid[i]);

@@ -1,4 +1,4 @@
-// The spans of a trace in columns, 29 bytes each; what few events have stands in tables beside them.
+// The spans of a trace in columns, 29 bytes each; fields of few events are in sparse columns.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct LaunchShape {
   std::int64_t threads() const { return saturating_mul(std::int64_t{block[0]} * block[1], block[2]); }
 };
 
-// Beside the columns, for work of a device.
+// Beside the columns, for device activity.
 struct DeviceArgs {
   EventId event;
   std::int32_t device, stream;
@@ -63,7 +63,7 @@ struct CollectiveArgs {
 
 // What some of the events have, ordered by event.
 template <class T>
-class BesideEvents {
+class SparseColumn {
  public:
   void push_back(T entry) {
     index_.add(entry.event, entries_.size());
@@ -71,7 +71,7 @@ class BesideEvents {
   }
   std::size_t size() const { return entries_.size(); }
   const T& operator[](std::size_t i) const { return entries_[i]; }
-  // Null: it has none.
+  // Null if it has none.
   const T* find(EventId e) const {
     auto [low, high] = index_.find(e, entries_.size());
     while (low < high && entries_[low].event < e) ++low;
@@ -98,7 +98,7 @@ class EventTable {
   std::int64_t correlation(EventId e) const { return correlations_[e]; }
   std::int64_t external_id(EventId e) const { return external_ids_[e]; }
 
-  bool is_device_work(EventId e) const {
+  bool is_device_activity(EventId e) const {
     return category(e) == Category::Kernel || category(e) == Category::Memcpy ||
            category(e) == Category::Memset;
   }
@@ -114,7 +114,7 @@ class EventTable {
            category(e) == Category::PythonFunction || category(e) == Category::Overhead;
   }
 
-  // Null: it has none.
+  // Null if it has none.
   const DeviceArgs* device_args(EventId e) const { return device_args_.find(e); }
   const OpShapes* shapes(EventId e) const { return shapes_.find(e); }
   const OpSequence* sequence(EventId e) const { return sequences_.find(e); }
@@ -123,7 +123,7 @@ class EventTable {
   LaunchShape launch_shape(const DeviceArgs& args) const;
   std::size_t sequence_count() const { return sequences_.size(); }
   const OpSequence& sequence_at(std::size_t i) const { return sequences_[i]; }
-  std::size_t device_args_count() const { return device_args_.size(); }  // one for each work of a device
+  std::size_t device_args_count() const { return device_args_.size(); }  // one for each device activity
   const DeviceArgs& device_args_at(std::size_t i) const { return device_args_[i]; }
 
   Names names;
@@ -144,11 +144,11 @@ class EventTable {
   Blocks<NameId> names_of_;
   Blocks<RowId> rows_of_;
   Blocks<Category> categories_;
-  BesideEvents<DeviceArgs> device_args_;
-  BesideEvents<OpShapes> shapes_;
-  BesideEvents<OpSequence> sequences_;
-  BesideEvents<CallStack> call_stacks_;
-  BesideEvents<CollectiveArgs> collectives_;
+  SparseColumn<DeviceArgs> device_args_;
+  SparseColumn<OpShapes> shapes_;
+  SparseColumn<OpSequence> sequences_;
+  SparseColumn<CallStack> call_stacks_;
+  SparseColumn<CollectiveArgs> collectives_;
   Names launch_shapes_;       // their bytes
   std::vector<Words> words_;  // by NameId, up to the last one of a span
   std::unordered_map<std::string, RowId> row_ids_;

@@ -22,9 +22,9 @@ KernelCatalog::KernelCatalog(const Model& model) : events_(model.events()) {
   constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
   places_.assign(events_.names.size(), kNowhere);
   families_.assign(events_.names.size(), KernelFamily::Unknown);
-  for (const Work& work : model.work()) {
-    if (events_.category(work.event) != Category::Kernel) continue;
-    const NameId id = events_.name_id(work.event);
+  for (const Activity& activity : model.activities()) {
+    if (events_.category(activity.event) != Category::Kernel) continue;
+    const NameId id = events_.name_id(activity.event);
     if (places_[id] != kNowhere) continue;
     places_[id] = static_cast<std::uint32_t>(names_.size());
     names_.push_back(decode_kernel_name(events_.names[id]));
@@ -32,10 +32,10 @@ KernelCatalog::KernelCatalog(const Model& model) : events_(model.events()) {
   }
 }
 
-KernelFamily KernelCatalog::family(EventId work) const {
-  switch (events_.category(work)) {
+KernelFamily KernelCatalog::family(EventId activity) const {
+  switch (events_.category(activity)) {
     case Category::Kernel:
-      return families_[events_.name_id(work)];
+      return families_[events_.name_id(activity)];
     case Category::Memset:
       return KernelFamily::Fill;
     default:

@@ -1,4 +1,4 @@
-// The decoded names of a trace's kernels, each decoded once.
+// The decoded kernel names of a trace, each decoded once.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class KernelCatalog {
 
   const KernelName& of(EventId kernel) const { return names_[places_[events_.name_id(kernel)]]; }
   // Of copies and fills, too.
-  KernelFamily family(EventId work) const;
-  bool is_collective(EventId work) const { return family(work) == KernelFamily::Collective; }
+  KernelFamily family(EventId activity) const;
+  bool is_collective(EventId activity) const { return family(activity) == KernelFamily::Collective; }
 
  private:
   const EventTable& events_;

@@ -7,14 +7,14 @@
 #include <simdjson.h>
 
 #include "base/sort_stably.h"
-#include "doctor/model/each_at_once.h"
+#include "doctor/model/run_in_parallel.h"
 
 namespace pel::doctor {
 namespace {
 
-// Nesting of a hostile file is not followed further.
-constexpr int kMostLevels = 1000;
-constexpr std::size_t kMostInChain = 64;
+// A hostile file may nest deeper; deeper levels are ignored.
+constexpr int kMaxLevels = 1000;
+constexpr std::size_t kMaxInChain = 64;
 
 // Of two spans with equal times, which is around the other.
 int rank_of(Category category) {
@@ -40,9 +40,9 @@ bool is_step_mark(const EventTable& events, EventId e) {
 
 Model::Model(EventTable table, TraceSummary summary)
     : events_(std::move(table)), summary_(std::move(summary)) {
-  const std::size_t most_at_once = events_.size() < kFewSpans ? 1 : 0;
-  each_at_once(2, most_at_once, [this](std::size_t part) {
-    if (part == 1) return link_works();
+  const std::size_t max_at_once = events_.size() < kFewSpans ? 1 : 0;
+  run_in_parallel(2, max_at_once, [this](std::size_t part) {
+    if (part == 1) return link_activities();
     order_rows();
     nest();
   });
@@ -93,59 +93,62 @@ void Model::nest() {
   }
 }
 
-void Model::link_works() {
+void Model::link_activities() {
   std::vector<std::pair<std::int64_t, EventId>> calls;
   for (EventId e = 0; e < events_.size(); ++e) {
     if (events_.is_call(e) && events_.correlation(e) != kNoNumber)
       calls.emplace_back(events_.correlation(e), e);
   }
   if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
-  work_.reserve(events_.device_args_count());
+  activities_.reserve(events_.device_args_count());
   for (std::size_t i = 0; i < events_.device_args_count(); ++i) {
     const DeviceArgs& args = events_.device_args_at(i);
     const EventId e = args.event;
-    Work work{.event = e,
-              .begin_ns = events_.begin_ns(e),
-              .end_ns = events_.end_ns(e),
-              .device = args.device,
-              .stream = args.stream};
+    Activity activity{.event = e,
+                      .begin_ns = events_.begin_ns(e),
+                      .end_ns = events_.end_ns(e),
+                      .device = args.device,
+                      .stream = args.stream};
     const std::int64_t correlation = events_.correlation(e);
     if (correlation != kNoNumber) {  // of several calls with one number, the last
       const auto at = std::upper_bound(calls.begin(), calls.end(), std::pair(correlation, kNoEvent));
-      if (at != calls.begin() && std::prev(at)->first == correlation) work.launch = std::prev(at)->second;
+      if (at != calls.begin() && std::prev(at)->first == correlation) activity.launch = std::prev(at)->second;
     }
-    if (work.launch == kNoEvent) {
-      ++works_without_launch_;
-    } else if (work.begin_ns >= events_.begin_ns(work.launch) && work.end_ns <= events_.end_ns(work.launch)) {
-      ++works_inside_launch_;
+    if (activity.launch == kNoEvent) {
+      ++activities_without_launch_;
+    } else if (activity.begin_ns >= events_.begin_ns(activity.launch) &&
+               activity.end_ns <= events_.end_ns(activity.launch)) {
+      ++activities_inside_launch_;
     }
-    work_.push_back(work);
+    activities_.push_back(activity);
   }
-  std::sort(work_.begin(), work_.end(), [](const Work& a, const Work& b) {
+  std::sort(activities_.begin(), activities_.end(), [](const Activity& a, const Activity& b) {
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.event < b.event;
   });
-  device_works_.resize(work_.size());
-  std::iota(device_works_.begin(), device_works_.end(), 0);
-  sort_stably(device_works_,
-              [&](std::uint32_t a, std::uint32_t b) { return work_[a].device < work_[b].device; });
-  for (std::size_t i = 0; i < device_works_.size(); ++i) {
-    const std::int32_t device = work_[device_works_[i]].device;
-    if (!work_devices_.empty() && work_devices_.back() == device) continue;
-    work_devices_.push_back(device);
+  device_activities_.resize(activities_.size());
+  std::iota(device_activities_.begin(), device_activities_.end(), 0);
+  sort_stably(device_activities_, [&](std::uint32_t a, std::uint32_t b) {
+    return activities_[a].device < activities_[b].device;
+  });
+  for (std::size_t i = 0; i < device_activities_.size(); ++i) {
+    const std::int32_t device = activities_[device_activities_[i]].device;
+    if (!active_devices_.empty() && active_devices_.back() == device) continue;
+    active_devices_.push_back(device);
     device_begins_.push_back(i);
   }
-  device_begins_.push_back(device_works_.size());
+  device_begins_.push_back(device_activities_.size());
 
-  launched_works_.resize(work_.size());
-  std::iota(launched_works_.begin(), launched_works_.end(), 0);
-  std::erase_if(launched_works_, [&](std::uint32_t w) { return work_[w].launch == kNoEvent; });
-  std::sort(launched_works_.begin(), launched_works_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return work_[a].launch != work_[b].launch ? work_[a].launch < work_[b].launch : a < b;
+  launched_activities_.resize(activities_.size());
+  std::iota(launched_activities_.begin(), launched_activities_.end(), 0);
+  std::erase_if(launched_activities_, [&](std::uint32_t w) { return activities_[w].launch == kNoEvent; });
+  std::sort(launched_activities_.begin(), launched_activities_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return activities_[a].launch != activities_[b].launch ? activities_[a].launch < activities_[b].launch
+                                                          : a < b;
   });
-  launches_.reserve(launched_works_.size());
-  for (const std::uint32_t w : launched_works_) {
-    launch_index_.add(work_[w].launch, launches_.size());
-    launches_.push_back(work_[w].launch);
+  launches_.reserve(launched_activities_.size());
+  for (const std::uint32_t w : launched_activities_) {
+    launch_index_.add(activities_[w].launch, launches_.size());
+    launches_.push_back(activities_[w].launch);
   }
 }
 
@@ -169,9 +172,9 @@ void Model::find_steps() {
       begin = std::min(begin, events_.begin_ns(e));
       end = std::max(end, events_.end_ns(e));
     }
-    for (const Work& work : work_) {
-      begin = std::min(begin, work.begin_ns);
-      end = std::max(end, work.end_ns);
+    for (const Activity& activity : activities_) {
+      begin = std::min(begin, activity.begin_ns);
+      end = std::max(end, activity.end_ns);
     }
     if (begin > end) return;  // nothing is in it
     steps_.push_back({"the whole trace", begin, end});
@@ -179,8 +182,8 @@ void Model::find_steps() {
   for (const Step& step : steps_)
     step_ends_.push_back(step_ends_.empty() ? step.end_ns : std::max(step_ends_.back(), step.end_ns));
   if (!has_marked_steps_) return;
-  for (Work& work : work_)
-    work.step = work.launch == kNoEvent ? kNoStep : step_at(events_.begin_ns(work.launch));
+  for (Activity& activity : activities_)
+    activity.step = activity.launch == kNoEvent ? kNoStep : step_at(events_.begin_ns(activity.launch));
 }
 
 std::uint32_t Model::step_at(std::int64_t time_ns) const {
@@ -195,8 +198,8 @@ std::uint32_t Model::step_at(std::int64_t time_ns) const {
 
 void Model::link_ops() {
   std::size_t as_ops = 0, as_correlations = 0;
-  for (const Work& work : work_) {
-    const EventId launch = work.launch;
+  for (const Activity& activity : activities_) {
+    const EventId launch = activity.launch;
     if (launch == kNoEvent || events_.external_id(launch) == kNoNumber) continue;
     const EventId op = op_of(launch);
     if (op != kNoEvent && events_.external_id(op) == events_.external_id(launch)) {
@@ -209,9 +212,10 @@ void Model::link_ops() {
     external_ids_ = as_ops >= as_correlations ? ExternalIds::Ops : ExternalIds::Correlations;
   if (external_ids_ == ExternalIds::Correlations) return;
   constexpr EventId kWanted = kNoEvent;
-  for (const Work& work : work_) {
-    if (work.launch != kNoEvent && op_of(work.launch) != kNoEvent) continue;
-    const std::int64_t id = events_.external_id(work.launch == kNoEvent ? work.event : work.launch);
+  for (const Activity& activity : activities_) {
+    if (activity.launch != kNoEvent && op_of(activity.launch) != kNoEvent) continue;
+    const std::int64_t id =
+        events_.external_id(activity.launch == kNoEvent ? activity.event : activity.launch);
     if (id != kNoNumber && id != 0) ops_by_external_id_.try_emplace(id, kWanted);
   }
   if (ops_by_external_id_.empty()) return;
@@ -270,7 +274,7 @@ std::span<const EventId> Model::of_row(RowId row) const {
 }
 
 EventId Model::op_of(EventId e) const {
-  for (int level = 0; e != kNoEvent && level < kMostLevels; ++level, e = parents_[e]) {
+  for (int level = 0; e != kNoEvent && level < kMaxLevels; ++level, e = parents_[e]) {
     if (events_.category(e) == Category::CpuOp) return e;
   }
   return kNoEvent;
@@ -278,7 +282,7 @@ EventId Model::op_of(EventId e) const {
 
 EventId Model::outermost_op_of(EventId e) const {
   EventId outermost = kNoEvent;
-  for (int level = 0; e != kNoEvent && level < kMostLevels; ++level, e = parents_[e]) {
+  for (int level = 0; e != kNoEvent && level < kMaxLevels; ++level, e = parents_[e]) {
     if (events_.category(e) == Category::CpuOp && !is_step_mark(events_, e)) outermost = e;
   }
   return outermost;
@@ -292,14 +296,14 @@ EventId Model::op_of_launch(EventId launch) const {
   return at == ops_by_external_id_.end() ? kNoEvent : at->second;
 }
 
-EventId Model::op_of_work(const Work& work) const {
-  if (work.launch != kNoEvent) return op_of_launch(work.launch);
-  const auto at = ops_by_external_id_.find(events_.external_id(work.event));
+EventId Model::op_of_activity(const Activity& activity) const {
+  if (activity.launch != kNoEvent) return op_of_launch(activity.launch);
+  const auto at = ops_by_external_id_.find(events_.external_id(activity.event));
   return at == ops_by_external_id_.end() ? kNoEvent : at->second;
 }
 
 EventId Model::forward_of(EventId op) const {
-  for (int level = 0; op != kNoEvent && level < kMostLevels; ++level, op = parents_[op]) {
+  for (int level = 0; op != kNoEvent && level < kMaxLevels; ++level, op = parents_[op]) {
     const auto at = std::lower_bound(forward_.begin(), forward_.end(), std::pair(op, EventId{0}));
     if (at != forward_.end() && at->first == op) return at->second;
   }
@@ -309,7 +313,7 @@ EventId Model::forward_of(EventId op) const {
 std::string Model::op_chain(EventId launch) const {
   std::vector<std::string_view> names;
   EventId e = op_of_launch(launch);
-  for (int level = 0; e != kNoEvent && level < kMostLevels && names.size() < kMostInChain;
+  for (int level = 0; e != kNoEvent && level < kMaxLevels && names.size() < kMaxInChain;
        ++level, e = parents_[e]) {
     if (events_.category(e) == Category::CpuOp && !is_step_mark(events_, e)) names.push_back(events_.name(e));
   }
@@ -323,8 +327,7 @@ std::string Model::op_chain(EventId launch) const {
 
 std::vector<std::string> Model::stack_of(EventId e, std::size_t most) const {
   std::vector<std::string> frames;
-  for (int level = 0; e != kNoEvent && level < kMostLevels && frames.size() < most;
-       ++level, e = parents_[e]) {
+  for (int level = 0; e != kNoEvent && level < kMaxLevels && frames.size() < most; ++level, e = parents_[e]) {
     if (events_.category(e) == Category::PythonFunction) {
       frames.emplace_back(events_.name(e));
     } else if (const CallStack* stack = events_.call_stack(e); stack != nullptr && frames.empty()) {
@@ -342,12 +345,12 @@ std::vector<std::string> Model::stack_of(EventId e, std::size_t most) const {
 
 EventId Model::running_at(RowId row, std::int64_t time_ns) const {
   const std::span<const EventId> all = of_row(row);
-  const auto behind = std::upper_bound(all.begin(), all.end(), time_ns, [&](std::int64_t time, EventId e) {
+  const auto past = std::upper_bound(all.begin(), all.end(), time_ns, [&](std::int64_t time, EventId e) {
     return time < events_.begin_ns(e);
   });
-  if (behind == all.begin()) return kNoEvent;
-  EventId e = *std::prev(behind);
-  for (int level = 0; e != kNoEvent && level < kMostLevels; ++level, e = parents_[e]) {
+  if (past == all.begin()) return kNoEvent;
+  EventId e = *std::prev(past);
+  for (int level = 0; e != kNoEvent && level < kMaxLevels; ++level, e = parents_[e]) {
     if (events_.end_ns(e) > time_ns) return e;
   }
   return kNoEvent;
@@ -357,7 +360,7 @@ std::span<const std::uint32_t> Model::launched_by(EventId launch) const {
   const EventIndex::Range range = launch_index_.find(launch, launches_.size());
   const auto near = std::span(launches_).subspan(range.begin, range.end - range.begin);
   const auto [begin, end] = std::equal_range(near.begin(), near.end(), launch);
-  return std::span(launched_works_)
+  return std::span(launched_activities_)
       .subspan(range.begin + static_cast<std::size_t>(begin - near.begin()),
                static_cast<std::size_t>(end - begin));
 }

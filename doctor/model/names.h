@@ -1,4 +1,4 @@
-// Each text once, with a number.
+// Interned strings.
 #pragma once
 
 #include <cstdint>

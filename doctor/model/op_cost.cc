@@ -11,10 +11,10 @@
 namespace pel::doctor {
 namespace {
 
-constexpr int kMostLevelsUp = 4;
+constexpr int kMaxLevelsUp = 4;
 
-// Sizes of traces may be anything: beyond this, products of them would overflow.
-constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
+// Sizes of traces may be anything: beyond this, matmuls of them would overflow.
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 
 // Reads [[2, 3], [], [[4], [5]]] and ["float", ""], which stand in a trace millions of times. Brackets and
 // quotes match, as the reader of the trace has seen.
@@ -23,7 +23,7 @@ class ListReader {
   explicit ListReader(std::string_view json) : rest_(json) {}
 
   // One for each element; of a list of tensors, the sizes of the first; empty: something else than sizes.
-  // False: the text is no list.
+  // False: the text is not a list.
   bool read(std::vector<Sizes>& to) {
     return each([&] {
       if (!read_sizes(to.emplace_back())) to.back().clear();
@@ -68,7 +68,7 @@ class ListReader {
       const std::string_view value = skip();
       if (is_nested) return true;
       const std::optional<std::int64_t> size = parse_integer(value);
-      if (!size || *size < 0 || *size > kMostSize) return false;
+      if (!size || *size < 0 || *size > kMaxSize) return false;
       to.push_back(*size);
       return true;
     });
@@ -104,50 +104,50 @@ class ListReader {
     at = std::min(at, rest_.size());
     const std::string_view value = rest_.substr(0, at);
     rest_.remove_prefix(at);
-    return without_blanks_behind(value);
+    return without_blanks_after(value);
   }
 
   std::string_view rest_;
 };
 
-std::optional<ProductSizes> matrices(const OpInputs& inputs, std::size_t a, std::size_t b, std::size_t rank) {
+std::optional<MatmulSizes> matrices(const OpInputs& inputs, std::size_t a, std::size_t b, std::size_t rank) {
   if (inputs.sizes.size() <= std::max(a, b)) return std::nullopt;
   const Sizes &left = inputs.sizes[a], &right = inputs.sizes[b];
   if (left.size() != rank || right.size() != rank || left[rank - 1] != right[rank - 2]) return std::nullopt;
-  ProductSizes product{.m = left[rank - 2], .n = right[rank - 1], .k = left[rank - 1], .type = {}};
-  if (rank == 3) product.batch = left[0];
-  if (a < inputs.types.size()) product.type = inputs.types[a];
-  return product;
+  MatmulSizes matmul{.m = left[rank - 2], .n = right[rank - 1], .k = left[rank - 1], .type = {}};
+  if (rank == 3) matmul.batch = left[0];
+  if (a < inputs.types.size()) matmul.type = inputs.types[a];
+  return matmul;
 }
 
 // input [.., k], weight [n, k]
-std::optional<ProductSizes> linear(const OpInputs& inputs) {
+std::optional<MatmulSizes> linear(const OpInputs& inputs) {
   if (inputs.sizes.size() < 2 || inputs.sizes[0].empty() || inputs.sizes[1].size() != 2) return std::nullopt;
   const Sizes &input = inputs.sizes[0], &weight = inputs.sizes[1];
   if (input.back() != weight[1]) return std::nullopt;
-  ProductSizes product{.m = 1, .n = weight[0], .k = weight[1], .type = {}};
+  MatmulSizes matmul{.m = 1, .n = weight[0], .k = weight[1], .type = {}};
   for (std::size_t i = 0; i + 1 < input.size(); ++i) {
-    if (input[i] != 0 && product.m > kMostSize / input[i]) return std::nullopt;
-    product.m *= input[i];
+    if (input[i] != 0 && matmul.m > kMaxSize / input[i]) return std::nullopt;
+    matmul.m *= input[i];
   }
-  if (!inputs.types.empty()) product.type = inputs.types[0];
-  return product;
+  if (!inputs.types.empty()) matmul.type = inputs.types[0];
+  return matmul;
 }
 
 // Which inputs of an op are the matrices, and of how many axes; linear is none of them.
-struct ProductOp {
+struct MatmulOp {
   std::string_view name;
   std::size_t left, right, rank;
 };
-constexpr ProductOp kLinear = {"linear", 0, 1, 0};
-constexpr ProductOp kProductOps[] = {{"mm", 0, 1, 2},
-                                     {"_scaled_mm", 0, 1, 2},
-                                     {"_int_mm", 0, 1, 2},
-                                     {"addmm", 1, 2, 2},
-                                     {"_addmm_activation", 1, 2, 2},
-                                     {"bmm", 0, 1, 3},
-                                     {"baddbmm", 1, 2, 3},
-                                     kLinear};
+constexpr MatmulOp kLinear = {"linear", 0, 1, 0};
+constexpr MatmulOp kMatmulOps[] = {{"mm", 0, 1, 2},
+                                   {"_scaled_mm", 0, 1, 2},
+                                   {"_int_mm", 0, 1, 2},
+                                   {"addmm", 1, 2, 2},
+                                   {"_addmm_activation", 1, 2, 2},
+                                   {"bmm", 0, 1, 3},
+                                   {"baddbmm", 1, 2, 3},
+                                   kLinear};
 
 struct KnownType {
   std::string_view name, dtype;
@@ -188,7 +188,7 @@ std::string_view dtype_of_type(std::string_view type) {
   return known == nullptr ? std::string_view() : known->dtype;
 }
 
-double ProductSizes::bytes() const {
+double MatmulSizes::bytes() const {
   const auto area = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
@@ -207,16 +207,16 @@ std::optional<OpInputs> inputs_of(const Model& model, EventId op) {
   return inputs;
 }
 
-std::optional<ProductSizes> product_of(const Model& model, EventId op) {
-  for (int level = 0; op != kNoEvent && level < kMostLevelsUp; ++level, op = model.parent(op)) {
+std::optional<MatmulSizes> matmul_of(const Model& model, EventId op) {
+  for (int level = 0; op != kNoEvent && level < kMaxLevelsUp; ++level, op = model.parent(op)) {
     const auto* const at =
-        std::ranges::find(kProductOps, without_namespace(model.events().name(op)), &ProductOp::name);
-    if (at == std::end(kProductOps)) continue;
+        std::ranges::find(kMatmulOps, without_namespace(model.events().name(op)), &MatmulOp::name);
+    if (at == std::end(kMatmulOps)) continue;
     const auto inputs = inputs_of(model, op);
     if (!inputs) continue;
-    if (auto product =
+    if (auto matmul =
             at->name == kLinear.name ? linear(*inputs) : matrices(*inputs, at->left, at->right, at->rank))
-      return product;
+      return matmul;
   }
   return std::nullopt;
 }

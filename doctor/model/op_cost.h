@@ -1,4 +1,4 @@
-// What an op must compute and move, from the shapes that the profiler recorded.
+// FLOPs and memory traffic of an op, from the shapes that the profiler recorded.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ std::optional<OpInputs> inputs_of(const Model& model, EventId op);
 int bytes_of_type(std::string_view type);               // c10::Half is 2; 0: not known
 std::string_view dtype_of_type(std::string_view type);  // c10::Half is f16; empty: not known
 
-// A product of matrices: batch times [m, k] by [k, n].
-struct ProductSizes {
+// A matmul: batch times [m, k] by [k, n].
+struct MatmulSizes {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   std::string type;
   double flops() const {
@@ -40,7 +40,7 @@ struct ProductSizes {
   }
   double bytes() const;  // each operand once
 };
-// Of an op, or of the nearest around it that has shapes of a product. None: it is none, or not known.
-std::optional<ProductSizes> product_of(const Model& model, EventId op);
+// Of an op, or of the nearest around it that has shapes of a matmul. None: it is none, or not known.
+std::optional<MatmulSizes> matmul_of(const Model& model, EventId op);
 
 }  // namespace pel::doctor

@@ -87,13 +87,13 @@ std::ptrdiff_t times_taken(const Traffic& last, const Traffic& next) {
   });
 }
 
-bool may_read(const ProductSizes& product, const Sizes& result) {
+bool may_read(const MatmulSizes& matmul, const Sizes& result) {
   const auto is = [&](std::int64_t rows, std::int64_t columns) {
     const double elements =
-        static_cast<double>(product.batch) * static_cast<double>(rows) * static_cast<double>(columns);
+        static_cast<double>(matmul.batch) * static_cast<double>(rows) * static_cast<double>(columns);
     return elements == elements_of(result);
   };
-  return is(product.m, product.k) || is(product.k, product.n);
+  return is(matmul.m, matmul.k) || is(matmul.k, matmul.n);
 }
 
 }  // namespace pel::doctor

@@ -1,4 +1,4 @@
-// PyTorch's own kernels: loops over elements by functor, reductions, and those that have a name.
+// PyTorch's own kernels: elementwise ops by functor, reductions, and those that have a name.
 #include <algorithm>
 #include <cctype>
 

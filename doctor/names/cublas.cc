@@ -25,7 +25,7 @@ constexpr KnownKernel kCublas[] = {
     {"*trsm*", Family::Other, "triangular solve"},
 };
 
-// Thin products name A, B and C as cublasGemvTensorStridedBatched<__half const>, and sums as the first
+// Thin matmuls name A, B and C as cublasGemvTensorStridedBatched<__half const>, and sums as the first
 // argument.
 void say_tensor_types(const NameText& name, KernelName& out) {
   Pieces types;

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "doctor/names/decoders.h"
-#include "doctor/names/product_words.h"
+#include "doctor/names/gemm_words.h"
 
 namespace pel::doctor::names {
 namespace {
 
 using Family = KernelFamily;
 
-// cutlass_80_… of cutlass::Kernel2<cutlass_80_…>(cutlass_80_…::Params): up to what is no part of a word.
+// cutlass_80_… of cutlass::Kernel2<cutlass_80_…>(cutlass_80_…::Params): up to what is not part of a word.
 std::string_view generated_name(std::string_view text) {
   for (std::size_t at = text.find("cutlass"); at != std::string_view::npos;
        at = text.find("cutlass", at + 7)) {
@@ -86,7 +86,7 @@ void say_gemm_shape(std::string_view text, KernelName& out) {
     out.tile.say({leading_number(shape[0]), leading_number(shape[1]), leading_number(shape[2])}, "GemmShape");
 }
 
-// Also what only uses the wrapper has it, so there must be a product inside.
+// Also what only uses the wrapper has it, so there must be a matmul inside.
 bool decode_template(const NameText& name, KernelName& out) {
   if (!name.has("emm") && !name.has("CollectiveMma") && !name.has("ReduceSplitK")) return false;
   out.library.say("CUTLASS", name.scope);
@@ -143,7 +143,7 @@ bool decode_cutlass(const NameText& name, KernelName& out) {
   const std::string_view generated = generated_name(name.text);
   if (!generated.empty()) {
     const Pieces words = split(generated, '_');
-    if (read_product_words(words, out)) {
+    if (read_gemm_words(words, out)) {
       out.library.say("CUTLASS", words[0]);
       // cuBLAS and cuDNN bring kernels for older devices along.
       if (words.size() > 1 && number(words[1])) out.arch.guess("sm" + std::string(words[1]), words[1]);

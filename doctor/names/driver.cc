@@ -18,7 +18,7 @@ bool decode_driver(const NameText& name, KernelName& out) {
     }
   }
   if (const std::string_view piece = found(name.text, "Pageable"); !piece.empty())
-    out.add("host memory").say("pageable: the copy does not run beside the CPU", piece);
+    out.add("host memory").say("pageable: the copy does not overlap with the CPU", piece);
   if (const std::string_view piece = found(name.text, "Pinned"); !piece.empty())
     out.add("host memory").say("pinned", piece);
   return true;

@@ -15,7 +15,7 @@ using namespace names;
 
 constexpr std::size_t kMostRead = 4096;
 
-// The first that knows a name decodes it. Wrappers stand behind what they may wrap: cutlass::device_kernel
+// The first that knows a name decodes it. Wrappers follows what they may wrap: cutlass::device_kernel
 // has FlashAttention inside.
 constexpr Decoder kDecoders[] = {
     decode_driver,  decode_collective, decode_attention, decode_cutlass, decode_nvidia_sass, decode_xmma,

@@ -13,7 +13,7 @@ enum class KernelFamily : std::uint8_t {
   Unknown,
   Gemm,
   Gemv,
-  GemmHelper,  // its time belongs to a product: the sum after split K, an epilogue of its own, tables of
+  GemmHelper,  // its time belongs to a matmul: the sum after split K, an epilogue of its own, tables of
                // tiles
   Convolution,
   ConvolutionHelper,  // likewise: offsets, Winograd's and Fourier's transforms, im2col
@@ -40,8 +40,8 @@ enum class KernelFamily : std::uint8_t {
 };
 std::string_view name(KernelFamily family);
 
-// Products of matrices and what is made of them, which tensor cores speed up.
-constexpr bool is_product(KernelFamily f) {
+// Matmuls and what is built from them, which tensor cores speed up.
+constexpr bool uses_tensor_cores(KernelFamily f) {
   return f == KernelFamily::Gemm || f == KernelFamily::Convolution || f == KernelFamily::Attention;
 }
 
@@ -88,7 +88,7 @@ struct KernelName {
       kind;  // of a compiled kernel: pointwise, looped reduction, persistent reduction, template
   NameFact<std::vector<std::string>> fused;   // the ops of a compiled kernel
   NameFact<std::string> a, b, c, accumulate;  // dtypes: of operands, of the result, of sums
-  NameFact<std::string> layout;  // of a product's A and B: t is row-major, n column-major; or nhwc
+  NameFact<std::string> layout;  // of a matmul's A and B: t is row-major, n column-major; or nhwc
   NameFact<TileSize> tile, instruction, cluster;
   NameFact<int> stages, split_k, vector_width;
   NameFact<int> operands;  // pointers of an elementwise kernel, its result among them

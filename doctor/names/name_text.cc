@@ -263,7 +263,7 @@ bool fits(std::string_view pattern, std::string_view leaf) {
   if (star == std::string_view::npos) return pattern == leaf;
   if (!leaf.starts_with(pattern.substr(0, star))) return false;
   leaf.remove_prefix(star);
-  for (;;) {  // each piece between stars at the first place behind the one before
+  for (;;) {  // each piece between stars at the first place after the one before
     pattern.remove_prefix(star + 1);
     star = pattern.find('*');
     if (star == std::string_view::npos) return leaf.ends_with(pattern);

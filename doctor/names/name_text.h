@@ -42,11 +42,11 @@ std::optional<TileSize> tile_size(std::string_view text);  // 128x64, 128x64x32;
 std::string_view leading_digits(std::string_view text);
 bool is_one_of(std::string_view text, std::span<const std::string_view> these);
 
-// bf16 of "c10::BFloat16 const*"; empty where it is no dtype.
+// bf16 of "c10::BFloat16 const*"; empty where it is not a dtype.
 std::string_view dtype_of_cpp(std::string_view type);
-// f32 of the "s" in s16816gemm; empty where it is no such letter.
+// f32 of the "s" in s16816gemm; empty where it is not such a letter.
 std::string_view dtype_of_letter(char letter);
-// bf16 of "bf16" and "Bfloat16", f8e4m3 of "e4m3"; empty where it is no such word.
+// bf16 of "bf16" and "Bfloat16", f8e4m3 of "e4m3"; empty where it is not such a word.
 std::string_view dtype_of_word(std::string_view word);
 
 // The kernels of one library by name. A star stands for any piece.
@@ -61,7 +61,7 @@ const KnownKernel* find_known(std::span<const KnownKernel> kernels, std::string_
 bool say_known(std::span<const KnownKernel> kernels, const NameText& name, std::string_view library,
                KernelName& out);
 
-// The dtype of what is computed: the first floating type, because others beside it are indices and counts.
+// The dtype of what is computed: the first floating type, because the others are indices and counts.
 void say_value_dtype(const Pieces& types, KernelName& out);
 
 }  // namespace pel::doctor::names

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "doctor/names/decoders.h"
-#include "doctor/names/product_words.h"
+#include "doctor/names/gemm_words.h"
 
 namespace pel::doctor::names {
 namespace {
@@ -22,7 +22,7 @@ bool decode_nvidia_sass(const NameText& name, KernelName& out) {
   for (std::size_t i = 0; i < words.size() && i < 3; ++i) {
     const auto generation = std::ranges::find(kGenerations, words[i], &Generation::word);
     if (generation == std::end(kGenerations)) continue;
-    if (!read_product_words(words, out)) return false;
+    if (!read_gemm_words(words, out)) return false;
     const bool is_convolution = *out.family == KernelFamily::Convolution;
     out.library.say(is_convolution ? "cuDNN" : "cuBLAS", words[0]);
     out.arch.guess(std::string(generation->arch), words[i]);  // newer devices run it as well

@@ -301,7 +301,7 @@ const OpFamily* find_in_table(std::string_view op) {
   return at != std::end(kOps) && at->op == op ? &*at : nullptr;
 }
 
-bool is_neighbour(Family f) { return is_product(f) || f == Family::Gemv || f == Family::Moe; }
+bool is_neighbour(Family f) { return uses_tensor_cores(f) || f == Family::Gemv || f == Family::Moe; }
 
 bool any_of_family(const Pieces& ops, Family family) {
   return std::ranges::any_of(ops, [&](std::string_view op) { return family_of_op(op) == family; });
@@ -364,7 +364,7 @@ FusedFamily family_of_fused(const Pieces& ops, bool over_rows) {
   }
   if (one == Family::Unknown) {
     if (has_copy) return {Family::Copy, Certainty::Certain};
-    return {Family::Elementwise, ops.empty() ? Certainty::Certain : Certainty::Guessed};  // a product's bias
+    return {Family::Elementwise, ops.empty() ? Certainty::Certain : Certainty::Guessed};  // a matmul's bias
   }
   constexpr Family kKept[] = {Family::Fill,      Family::Embedding, Family::Index,   Family::Random,
                               Family::Optimizer, Family::Resize,    Family::Pooling, Family::Loss};

@@ -16,7 +16,7 @@ std::optional<KernelFamily> known_family_of_op(std::string_view op);
 // The ops of "_to_copy_add_native_layer_norm", each as long as the table has it.
 Pieces split_ops(std::string_view joined);
 
-// What a fused kernel is, by its ops. `over_rows`: it reduces. Products among them are its neighbours, whose
+// What a fused kernel is, by its ops. `over_rows`: it reduces. Matmuls among them are its neighbours, whose
 // results it reads; so are attention and convolution.
 struct FusedFamily {
   KernelFamily family;

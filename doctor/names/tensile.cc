@@ -16,7 +16,7 @@ constexpr TypeCode kTypeCodes[] = {{"F8N", "f8e4m3"}, {"B8N", "f8e5m2"}, {"F8", 
                                    {"B", "bf16"},     {"I", "i32"},      {"C", "c64"},     {"Z", "c128"},
                                    {"X", "tf32"}};
 
-// The dtypes of BBS; none where a letter is no code.
+// The dtypes of BBS; none where a letter is not a code.
 std::vector<std::string_view> coded_types(std::string_view word) {
   std::vector<std::string_view> types;
   while (!word.empty()) {

@@ -46,7 +46,7 @@ std::string fused_text(const std::vector<std::string>& ops, Family family, std::
   std::string text;
   for (const std::string& op : ops) {
     const Family of = family_of_op(op);
-    if (family != Family::Copy && (of == Family::Copy || is_product(of))) continue;
+    if (family != Family::Copy && (of == Family::Copy || uses_tensor_cores(of))) continue;
     if (text.size() + op.size() + 5 > room) return text.empty() ? text : text + "+...";
     text += (text.empty() ? "" : "+") + op;
   }
@@ -69,7 +69,7 @@ std::string title_of(const KernelName& name) {
   if (!name.family) return name.text.empty() ? "(no name)" : printable(name.text);
   const Family family = *name.family;
   TitleText title(first_words(family));
-  const bool is_tiled = is_product(family) || family == Family::Gemv;
+  const bool is_tiled = uses_tensor_cores(family) || family == Family::Gemv;
   if (!is_tiled && name.fused && !name.fused->empty()) {
     title.add(fused_text(*name.fused, family, kTitleColumns - first_words(family).size() - 1));
   } else if (!is_tiled && *name.functor != first_words(family)) {

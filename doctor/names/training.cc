@@ -1,4 +1,4 @@
-// Kernels of training beside PyTorch's own: Apex, Transformer Engine, and those seen in DeepSeek's trace.
+// Kernels of training other than PyTorch's own: Apex, Transformer Engine, and those seen in DeepSeek's trace.
 #include "doctor/names/decoders.h"
 
 namespace pel::doctor::names {

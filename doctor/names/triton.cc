@@ -26,7 +26,7 @@ constexpr InductorKind kInductorKinds[] = {{"poi", "pointwise", false},
 void say_template(const Pieces& ops, KernelName& out) {
   for (const std::string_view op : ops) {
     const Family family = family_of_op(op);
-    if (!is_product(family)) continue;
+    if (!uses_tensor_cores(family)) continue;
     out.family.say(family, op);
     out.tensor_cores.guess(true);
     return;

@@ -1,4 +1,4 @@
-// TensorRT-LLM: products of its generator, bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_…_sm100f, and
+// TensorRT-LLM: matmuls of its generator, bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_…_sm100f, and
 // kernels of its mixture of experts.
 #include "doctor/names/decoders.h"
 

@@ -1,5 +1,5 @@
-// sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_…_cublas: types of A and C, of products and
-// sums, of factors; layouts of A and B, then of C.
+// sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_…_cublas: types of A and C, of multiplication
+// and sums, of factors; layouts of A and B, then of C.
 #include "doctor/names/decoders.h"
 
 namespace pel::doctor::names {

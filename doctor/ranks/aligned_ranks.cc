@@ -11,7 +11,7 @@ namespace pel::doctor {
 namespace {
 
 constexpr int kRefinements = 3;
-constexpr std::size_t kFewestForDrift = 12;     // meetings
+constexpr std::size_t kMinForDrift = 12;        // meetings
 constexpr std::int64_t kSpreadOfDrift = 1'000;  // nanoseconds; below, a constant offset is good enough
 
 // Of an even number, between the two in the middle.
@@ -88,7 +88,7 @@ class ClockFitter {
   void run() {
     std::uint32_t component = 0;
     for (;; ++component) {
-      const std::uint32_t reference = most_met();
+      const std::uint32_t reference = max_met();
       if (reference == kNobody) break;
       spread_from(reference, component);
     }
@@ -107,7 +107,7 @@ class ClockFitter {
  private:
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
-  std::uint32_t most_met() const {
+  std::uint32_t max_met() const {
     std::uint32_t best = kNobody;
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       if (aligned_.clocks[r].is_known || meetings_of_[r].empty()) continue;
@@ -172,7 +172,7 @@ class ClockFitter {
     for (const std::uint32_t m : meetings_of_[r]) {
       if (has_end_[m]) samples.push_back({own_end(r, m), saturating_sub(own_end(r, m), ends_[m])});
     }
-    if (samples.size() < kFewestForDrift) return;
+    if (samples.size() < kMinForDrift) return;
     std::sort(samples.begin(), samples.end(),
               [](const Sample& a, const Sample& b) { return a.end_ns < b.end_ns; });
     const auto middle_sample = [&](std::size_t begin, std::size_t end) {

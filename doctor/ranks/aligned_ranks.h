@@ -1,4 +1,4 @@
-// The collectives of many ranks side by side, on one clock.
+// The collectives of many ranks, aligned to one clock.
 #pragma once
 
 #include <cstdint>

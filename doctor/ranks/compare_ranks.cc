@@ -20,7 +20,7 @@ namespace {
 constexpr double kLateThatCounts = 1;           // percent of a rank's device time
 constexpr std::int64_t kLateAgainstOthers = 3;  // times what the rank in the middle makes others wait
 constexpr std::size_t kNamedStragglers = 3;     // in sentences
-constexpr std::size_t kMostMeetings = 100;      // of the worst that are listed
+constexpr std::size_t kMaxMeetings = 100;       // of the worst that are listed
 constexpr std::int64_t kLooseFitNs = 200'000;   // clocks of ranks that meet agree far better
 
 std::string_view advice(LateCause cause) {
@@ -28,22 +28,21 @@ std::string_view advice(LateCause cause) {
     case LateCause::Kernels:
       return "Look at its clocks, its temperature and its share of the data.";
     case LateCause::Communication:
-      return "It was held up in another collective: look for who was late there.";
+      return "It was delayed in another collective: look for the late rank there.";
     case LateCause::Dispatch:
-      return "Its host asks for work too late: a busy or slow CPU, threads bound to the wrong cores, or "
-             "Python "
-             "that only this rank runs.";
+      return "Its host launches too late: a busy or slow CPU, threads bound to the wrong cores, or Python "
+             "code that only this rank runs.";
     case LateCause::Sync:
       return "Its host waits for the device where the others do not: .item(), printing, or copies to the "
              "host.";
     case LateCause::Input:
-      return "Its loader is slow: look at its storage, its workers, and the size of its samples.";
+      return "Its data loader is slow: look at its storage, its workers and the size of its samples.";
     case LateCause::Guards:
-      return "It compiles, or looks for compiled code, where the others do not.";
+      return "It compiles, or looks up compiled code, where the others do not.";
     case LateCause::Allocation:
-      return "It asks the driver for memory: look at its fragmentation and its sizes.";
+      return "It allocates device memory: look at fragmentation and at its sizes.";
     case LateCause::Profiler:
-      return "Its profiler writes buffers: record fewer steps at a time.";
+      return "Its profiler flushes buffers: record fewer steps at a time.";
     case LateCause::Other:
       return "Its trace does not show why.";
   }
@@ -61,7 +60,7 @@ class RankReport {
     sort_stably(order, [&](std::size_t a, std::size_t b) { return numbers_[a] < numbers_[b]; });
     for (std::size_t i = 1; i < order.size(); ++i)
       PEL_CHECK(numbers_[order[i - 1]] != numbers_[order[i]], FileError,
-                "{} and {} are both of rank {}: give one trace for each rank of one run",
+                "{} and {} are both of rank {}: give one trace per rank of one run",
                 ranks_[order[i - 1]].source, ranks_[order[i]].source, numbers_[order[i]]);
     by_number_ = std::move(order);
   }
@@ -101,9 +100,8 @@ class RankReport {
       ++named;
       const auto cause = static_cast<std::size_t>(s.cause());
       std::string sentence = fmt::format(
-          "Rank {} is late: at {} of {} collectives the others wait for it, {} in all ({:.1f} % of their "
-          "time). {:.0f} % of "
-          "that is {}.",
+          "Rank {} is late: at {} of {} collectives the others wait for it, {} in total ({:.1f} % of their "
+          "time). {:.0f} % of that is due to {}.",
           numbers_[s.rank], s.collectives, compared_.aligned.meetings.size(), readable_ns(s.waited_ns),
           share_of_time(s), percent_of(s.causes_ns[cause], s.waited_ns), reason(s));
       if (!is_advised[cause]) sentence.append(" ").append(advice(s.cause()));
@@ -118,8 +116,8 @@ class RankReport {
         [](const Straggler& a, const Straggler& b) { return a.at_first_ns < b.at_first_ns; });
     if (percent_of(first->at_first_ns, compared_.typical_ns) >= kLateThatCounts)
       finding.sentences.push_back(
-          fmt::format("At the first collective the others waited {} for rank {}: the reason lies before the "
-                      "trace, and it is not counted.",
+          fmt::format("At the first collective the others waited {} for rank {}: the cause is before the "
+                      "trace, so it is not counted.",
                       readable_ns(first->at_first_ns), numbers_[first->rank]));
   }
 
@@ -129,24 +127,22 @@ class RankReport {
                         [](std::int64_t most, const RankFacts& r) { return std::max(most, r.world); });
     if (world > static_cast<std::int64_t>(ranks_.size()))
       finding.sentences.push_back(fmt::format(
-          "These are {} of {} ranks: a late one may be among those that are missing.", ranks_.size(), world));
+          "These are {} of {} ranks: a late one may be among the missing ranks.", ranks_.size(), world));
     if (compared_.aligned.meetings.empty())
       finding.sentences.emplace_back(
-          "No collective of one rank is in the trace of another: record all ranks of one run in the same "
-          "steps.");
+          "No collective appears in the traces of two ranks: record the same steps of all ranks of one "
+          "run.");
     for (const std::size_t r : by_number_) {
       const ClockFit& clock = compared_.aligned.clocks[r];
       if (clock.is_known && clock.spread_ns > kLooseFitNs)
-        finding.sentences.push_back(
-            fmt::format("Rank {} leaves collectives {} apart from the others, which should leave together: "
-                        "its trace may begin at "
-                        "another collective, or its clock drift.",
-                        numbers_[r], readable_ns(clock.spread_ns)));
+        finding.sentences.push_back(fmt::format(
+            "Rank {} ends collectives {} apart from the others, which should end together: its trace may "
+            "begin at another collective, or its clock drifts.",
+            numbers_[r], readable_ns(clock.spread_ns)));
     }
     if (compared_.aligned.ambiguous != 0)
-      finding.sentences.push_back(
-          fmt::format("{} collectives have more ranks than their group, and were left out.",
-                      compared_.aligned.ambiguous));
+      finding.sentences.push_back(fmt::format(
+          "{} collectives have more ranks than their group and were left out.", compared_.aligned.ambiguous));
   }
 
   Finding stragglers() const {
@@ -166,21 +162,21 @@ class RankReport {
          static_cast<std::int64_t>(compared_.aligned.meetings.size()), Unit::Count},
         {"met_alone", "of one rank alone", static_cast<std::int64_t>(compared_.aligned.met_alone),
          Unit::Count},
-        {"waited_ns", "waited for the last to come",
+        {"waited_ns", "waited for the last rank",
          std::accumulate(compared_.waits_ns.begin(), compared_.waits_ns.end(), SaturatingSum()),
          Unit::Nanoseconds},
-        {"clock_offset_ns", "clocks apart by up to", widest, Unit::Nanoseconds},
+        {"clock_offset_ns", "largest clock offset", widest, Unit::Nanoseconds},
     };
     Table table{.key = "stragglers",
-                .title = "by how long the typical other waits for them",
+                .title = "by the median wait of the other ranks",
                 .columns = {{"rank", "rank", Unit::Count},
                             {"waited_ns", "waited", Unit::Nanoseconds},
                             {"share", "of time", Unit::Percent},
-                            {"alone_ns", "by it alone", Unit::Nanoseconds},
-                            {"collectives", "last at", Unit::Count},
+                            {"alone_ns", "due to it alone", Unit::Nanoseconds},
+                            {"collectives", "last in", Unit::Count},
                             {"cause", "cause"},
-                            {"cause_share", "of it", Unit::Percent},
-                            {"reason", "that is", Unit::None, true},
+                            {"cause_share", "share", Unit::Percent},
+                            {"reason", "reason", Unit::None, true},
                             {"rank_ns", "", Unit::Nanoseconds},
                             {"at_first_ns", "", Unit::Nanoseconds},
                             {"source", ""}},
@@ -207,7 +203,7 @@ class RankReport {
 
   Table worst_meetings() const {
     Table table{.key = "collectives",
-                .title = "collectives that were waited for longest",
+                .title = "collectives with the longest waits",
                 .columns = {{"waited_ns", "waited", Unit::Nanoseconds},
                             {"rank", "for rank", Unit::Count},
                             {"name", "collective", Unit::None, true},
@@ -219,7 +215,7 @@ class RankReport {
                 .shown = 5};
     std::vector<std::size_t> order(compared_.aligned.meetings.size());
     std::iota(order.begin(), order.end(), 0);
-    const std::size_t count = std::min(kMostMeetings, order.size());
+    const std::size_t count = std::min(kMaxMeetings, order.size());
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                       [&](std::size_t a, std::size_t b) {
                         return compared_.waits_ns[a] != compared_.waits_ns[b]
@@ -243,15 +239,15 @@ class RankReport {
   Finding communication() const {
     Finding finding{.key = "ranks", .title = "Ranks"};
     Table table{.key = "ranks",
-                .title = "where the time of each rank's device went",
+                .title = "device time of each rank",
                 .columns = {{"rank", "rank", Unit::Count},
                             {"device_ns", "device time", Unit::Nanoseconds},
                             {"busy", "busy", Unit::Percent},
-                            {"communication_ns", "collectives alone", Unit::Nanoseconds},
+                            {"communication_ns", "exposed collectives", Unit::Nanoseconds},
                             {"communication", "of time", Unit::Percent},
-                            {"waiting_ns", "waited for others", Unit::Nanoseconds},
-                            {"works", "works", Unit::Count},
-                            {"offset_ns", "clock", Unit::Nanoseconds},
+                            {"waiting_ns", "waited for other ranks", Unit::Nanoseconds},
+                            {"activities", "activities", Unit::Count},
+                            {"offset_ns", "clock offset", Unit::Nanoseconds},
                             {"source", "trace", Unit::None, true}},
                 .rows = {},
                 .shown = 16};
@@ -263,14 +259,14 @@ class RankReport {
       if (time.communication_ns > ranks_[most].time.communication_ns) most = r;
       table.rows.push_back({numbers_[r], time.total(), percent_of(time.busy_ns, time.total()),
                             time.communication_ns, percent_of(time.communication_ns, time.total()),
-                            compared_.waiting_ns[r], static_cast<std::int64_t>(ranks_[r].works),
+                            compared_.waiting_ns[r], static_cast<std::int64_t>(ranks_[r].activities),
                             clock.is_known ? Value(clock.offset_ns) : Value(), ranks_[r].source});
     }
     if (!ranks_.empty() && ranks_[most].time.communication_ns != 0)
       finding.sentences.push_back(
-          fmt::format("Collectives run with nothing beside them for {} on rank {} to {} on rank {}; who "
-                      "waits least is the one that "
-                      "others wait for.",
+          fmt::format("Exposed collectives take {} on rank {} to {} on rank {}; the rank that waits least is "
+                      "the one that "
+                      "the others wait for.",
                       readable_ns(ranks_[least].time.communication_ns), numbers_[least],
                       readable_ns(ranks_[most].time.communication_ns), numbers_[most]));
     finding.tables.push_back(std::move(table));
@@ -299,9 +295,9 @@ class RankReport {
       kind.transfer_ns += shortest;
     }
     Table table{.key = "kinds",
-                .title = "collectives: what they wait, and what they then take",
+                .title = "collectives: wait, then transfer",
                 .columns = {{"waited_ns", "waited", Unit::Nanoseconds},
-                            {"transfer_ns", "took", Unit::Nanoseconds},
+                            {"transfer_ns", "transfer", Unit::Nanoseconds},
                             {"count", "times", Unit::Count},
                             {"bytes", "bytes", Unit::Bytes},
                             {"bytes_per_second", "bytes/s", Unit::BytesPerSecond},

@@ -31,7 +31,7 @@ struct Straggler {
   SaturatingSum rank_ns;         // waited by all others together
   SaturatingSum at_first_ns;     // likewise, before the first collective; its reason is before the trace
   std::int64_t collectives = 0;  // it came last to
-  std::int64_t kernels = 0, typical_kernels = 0;           // works before these, its own and the others'
+  std::int64_t kernels = 0, typical_kernels = 0;           // activities before these, its own and the others'
   SaturatingSum kernel_ns, typical_kernel_ns;              // and their time
   std::array<SaturatingSum, kLateCauseCount> causes_ns{};  // sum: waited_ns
   LateCause cause() const;

@@ -15,7 +15,7 @@
 namespace pel::doctor {
 namespace {
 
-constexpr int kMostEnclosing = 1000;
+constexpr int kMaxEnclosing = 1000;
 
 class Texts {
  public:
@@ -52,7 +52,7 @@ struct CollectiveCall {
   std::string_view name, group;
   std::int64_t sequence = kNoNumber, ranks = 0, bytes = -1;
 };
-CollectiveCall collective_call(const Examined& examined, const Work& work) {
+CollectiveCall collective_call(const Examined& examined, const Activity& activity) {
   const EventTable& events = examined.model.events();
   CollectiveCall call;
   const auto take = [&](const CollectiveArgs& args) {
@@ -65,9 +65,9 @@ CollectiveCall collective_call(const Examined& examined, const Work& work) {
         args.elements < std::numeric_limits<std::int64_t>::max() / 8)
       call.bytes = args.elements * bytes;
   };
-  if (const CollectiveArgs* args = events.collective(work.event)) take(*args);
-  EventId e = work.launch == kNoEvent ? examined.model.op_of_work(work) : work.launch;
-  for (int level = 0; e != kNoEvent && level < kMostEnclosing && call.name.empty();
+  if (const CollectiveArgs* args = events.collective(activity.event)) take(*args);
+  EventId e = activity.launch == kNoEvent ? examined.model.op_of_activity(activity) : activity.launch;
+  for (int level = 0; e != kNoEvent && level < kMaxEnclosing && call.name.empty();
        ++level, e = examined.model.parent(e)) {
     if (const CollectiveArgs* args = events.collective(e)) {
       take(*args);
@@ -76,7 +76,7 @@ CollectiveCall collective_call(const Examined& examined, const Work& work) {
     }
   }
   if (call.name.empty()) {
-    const KernelName& name = examined.kernels.of(work.event);
+    const KernelName& name = examined.kernels.of(activity.event);
     call.name = name.functor ? std::string_view(*name.functor) : std::string_view(name.title);
   }
   return call;
@@ -96,7 +96,7 @@ struct DeviceSpans {
   };
   std::vector<Idle> idle;                                      // ascending
   std::vector<std::pair<std::int64_t, std::int64_t>> working;  // ascending, apart
-  std::vector<std::int64_t> begins;                            // of works other than collectives
+  std::vector<std::int64_t> begins;                            // of activities other than collectives
 
   void fill_in(Collective& collective) const {
     const std::int64_t from = collective.since_ns, to = collective.begin_ns;
@@ -127,15 +127,15 @@ std::map<std::int32_t, DeviceSpans> spans_of(const Examined& examined) {
   const Model& model = examined.model;
   std::map<std::int32_t, DeviceSpans> devices;
   for (const Gap& gap : examined.time.gaps())
-    devices[model.work()[gap.next].device].idle.push_back({gap.begin_ns, gap.end_ns, gap.cause});
-  for (const Work& work : model.work()) {
-    if (examined.kernels.is_collective(work.event)) continue;
-    DeviceSpans& device = devices[work.device];
-    device.begins.push_back(work.begin_ns);
-    if (!device.working.empty() && work.begin_ns <= device.working.back().second) {
-      device.working.back().second = std::max(device.working.back().second, work.end_ns);
+    devices[model.activities()[gap.next].device].idle.push_back({gap.begin_ns, gap.end_ns, gap.cause});
+  for (const Activity& activity : model.activities()) {
+    if (examined.kernels.is_collective(activity.event)) continue;
+    DeviceSpans& device = devices[activity.device];
+    device.begins.push_back(activity.begin_ns);
+    if (!device.working.empty() && activity.begin_ns <= device.working.back().second) {
+      device.working.back().second = std::max(device.working.back().second, activity.end_ns);
     } else {
-      device.working.emplace_back(work.begin_ns, work.end_ns);
+      device.working.emplace_back(activity.begin_ns, activity.end_ns);
     }
   }
   return devices;
@@ -147,21 +147,21 @@ std::int64_t first_time(const Model& model) {
     if (!model.of_row(row).empty())
       first = std::min(first, model.events().begin_ns(model.of_row(row).front()));
   }
-  if (!model.work().empty()) first = std::min(first, model.work()[0].begin_ns);
+  if (!model.activities().empty()) first = std::min(first, model.activities()[0].begin_ns);
   return first;
 }
 
-// The digits behind a word and one of -_: 34 of "rank-34.Jul". -1: there are none.
-std::int64_t number_behind(std::string_view text, std::string_view word, std::size_t* end) {
+// The digits after a word and one of -_: 34 of "rank-34.Jul". -1: there are none.
+std::int64_t number_after(std::string_view text, std::string_view word, std::size_t* end) {
   std::int64_t number = -1;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     std::size_t digits = at + word.size();
     if (digits < text.size() && (text[digits] == '-' || text[digits] == '_')) ++digits;
     std::int64_t value;
-    const auto [behind, error] = std::from_chars(text.data() + digits, text.data() + text.size(), value);
+    const auto [past, error] = std::from_chars(text.data() + digits, text.data() + text.size(), value);
     if (error != std::errc() || value < 0) continue;
     number = value;
-    *end = static_cast<std::size_t>(behind - text.data());
+    *end = static_cast<std::size_t>(past - text.data());
   }
   return number;
 }
@@ -182,11 +182,11 @@ RankNumber rank_number(const TraceSummary& summary, std::string_view source_name
   source_name.remove_prefix(source_name.rfind('/') + 1);
   for (const std::string_view word : {"rank", "worker"}) {
     std::size_t end = 0;
-    number.rank = number_behind(source_name, word, &end);
+    number.rank = number_after(source_name, word, &end);
     if (number.rank < 0) continue;
-    std::size_t behind = 0;
+    std::size_t past = 0;
     const std::string_view rest = source_name.substr(end);
-    if (rest.starts_with("of")) number.world = std::max<std::int64_t>(0, number_behind(rest, "of", &behind));
+    if (rest.starts_with("of")) number.world = std::max<std::int64_t>(0, number_after(rest, "of", &past));
     break;
   }
   return number;
@@ -200,55 +200,56 @@ RankFacts reduce_rank(const Examined& examined, const std::string& source_name) 
   facts.rank = number.rank;
   facts.world = number.world;
   facts.events = model.summary().events;
-  facts.works = model.work().size();
+  facts.activities = model.activities().size();
   facts.time = examined.time.all();
   for (std::size_t i = 0; i < model.steps().size(); ++i)
     facts.steps.push_back({model.steps()[i].name, examined.time.of_steps()[i]});
 
   struct Found {
-    const Work* work;
+    const Activity* activity;
     CollectiveCall call;
-    std::int64_t asked_ns;
+    std::int64_t launched_ns;
   };
   std::vector<Found> found;
-  for (const Work& work : model.work()) {
-    if (!examined.kernels.is_collective(work.event)) continue;
-    const CollectiveCall call = collective_call(examined, work);
+  for (const Activity& activity : model.activities()) {
+    if (!examined.kernels.is_collective(activity.event)) continue;
+    const CollectiveCall call = collective_call(examined, activity);
     if (is_between_two(call.name)) continue;
     found.push_back(
-        {&work, call, work.launch == kNoEvent ? work.begin_ns : model.events().begin_ns(work.launch)});
+        {&activity, call,
+         activity.launch == kNoEvent ? activity.begin_ns : model.events().begin_ns(activity.launch)});
   }
-  sort_stably(found, [](const Found& a, const Found& b) { return a.asked_ns < b.asked_ns; });
+  sort_stably(found, [](const Found& a, const Found& b) { return a.launched_ns < b.launched_ns; });
 
   Texts texts;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::int64_t> counts;
   std::map<std::int32_t, std::vector<std::int64_t>> ends;  // of a device's collectives, ascending
-  for (const Found& one : found) ends[one.work->device].push_back(one.work->end_ns);
+  for (const Found& one : found) ends[one.activity->device].push_back(one.activity->end_ns);
   for (auto& [device, of_device] : ends) std::sort(of_device.begin(), of_device.end());
   const std::map<std::int32_t, DeviceSpans> spans = spans_of(examined);
   const std::int64_t first_ns = first_time(model), latest = std::numeric_limits<std::int64_t>::max() / 4;
   const std::int64_t base_ns = std::clamp(model.summary().base_time_ns.value_or(0), -latest, latest);
   for (const Found& one : found) {
     Collective collective;
-    collective.event = one.work->event;
+    collective.event = one.activity->event;
     collective.group = texts.add(one.call.group);
     collective.name = texts.add(one.call.name);
     if (model.has_marked_steps())
-      collective.step =
-          texts.add(one.work->step < model.steps().size() ? model.steps()[one.work->step].name : "outside");
+      collective.step = texts.add(
+          one.activity->step < model.steps().size() ? model.steps()[one.activity->step].name : "outside");
     collective.ranks = static_cast<std::int32_t>(std::clamp<std::int64_t>(one.call.ranks, 0, 1 << 30));
     collective.is_numbered = one.call.sequence != kNoNumber;
     collective.index = collective.is_numbered
                            ? one.call.sequence
                            : counts[{collective.group, collective.name, collective.step}]++;
     collective.bytes = one.call.bytes;
-    collective.begin_ns = one.work->begin_ns;
-    collective.end_ns = one.work->end_ns;
-    const std::vector<std::int64_t>& before = ends[one.work->device];
-    const auto last = std::upper_bound(before.begin(), before.end(), one.work->begin_ns);
+    collective.begin_ns = one.activity->begin_ns;
+    collective.end_ns = one.activity->end_ns;
+    const std::vector<std::int64_t>& before = ends[one.activity->device];
+    const auto last = std::upper_bound(before.begin(), before.end(), one.activity->begin_ns);
     collective.is_first = last == before.begin();
-    collective.since_ns = collective.is_first ? std::min(first_ns, one.work->begin_ns) : *std::prev(last);
-    const auto device = spans.find(one.work->device);
+    collective.since_ns = collective.is_first ? std::min(first_ns, one.activity->begin_ns) : *std::prev(last);
+    const auto device = spans.find(one.activity->device);
     if (device != spans.end()) device->second.fill_in(collective);
     // Beyond the year 2043 times are no times, and their differences would not fit.
     for (std::int64_t* time : {&collective.since_ns, &collective.begin_ns, &collective.end_ns})

@@ -1,5 +1,4 @@
-// What is kept of one rank's trace where many are compared: some hundred bytes for each collective, none for
-// kernels.
+// What a comparison of ranks needs of each rank: about a hundred bytes per collective, nothing per kernel.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ struct Collective {
   bool is_numbered = false;               // `index` is the profiler's number of the call within its group
   bool is_first = false;                  // none ended before it: `since_ns` is where the trace begins
   std::int32_t ranks = 0;                 // that take part; 0: not known
-  std::uint32_t kernels = 0;              // other works, since then
+  std::uint32_t kernels = 0;              // other activities, since then
   EventId event = kNoEvent;               // of the trace that it was read from
   std::int64_t index = 0;                 // else it counts those of one group, name and step, as launched
   std::int64_t bytes = -1;                // that a rank gives; -1: not known
@@ -38,7 +37,7 @@ struct StepFacts {
 struct RankFacts {
   std::string source;
   std::int64_t rank = -1, world = 0;  // -1 and 0: neither the trace nor its name says
-  std::uint64_t events = 0, works = 0;
+  std::uint64_t events = 0, activities = 0;
   TimeShares time;
   std::vector<StepFacts> steps;
   std::vector<std::string> texts;

@@ -1,13 +1,13 @@
 #include "doctor/ranks/read_ranks.h"
 
 #include "doctor/diagnosis/examination.h"
-#include "doctor/model/each_at_once.h"
+#include "doctor/model/run_in_parallel.h"
 
 namespace pel::doctor {
 
 std::vector<RankFacts> read_ranks(std::size_t count, OpenRank open, const RanksOptions& options) {
   std::vector<RankFacts> ranks(count);
-  each_at_once(count, options.most_at_once, [&](std::size_t i) {
+  run_in_parallel(count, options.max_at_once, [&](std::size_t i) {
     ReadOptions read = options.read;
     if (count > 1) read.parsing = Parsing::OnCallersThread;  // each core has a trace of its own
     if (options.progress)

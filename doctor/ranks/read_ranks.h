@@ -1,4 +1,4 @@
-// Reads the traces of many ranks, several at once, and keeps of each what a comparison needs.
+// Reads the traces of many ranks in parallel and reduces each to what a comparison needs.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace pel::doctor {
 struct RanksOptions {
   ReadOptions read = lenient_reading();
   // Traces in memory at one time; 0: as many as there are cores. One takes about half the bytes of its JSON.
-  std::size_t most_at_once = 0;
+  std::size_t max_at_once = 0;
   // Both are called by the threads that read, with the place of the source.
   std::function<void(std::size_t, const SourceProgress&)> progress;
   std::function<void(std::size_t, const Examined&, const RankFacts&)> see;  // before the trace is forgotten

@@ -4,7 +4,7 @@
 
 namespace pel::doctor {
 
-BatchQueue::BatchQueue(int batches) : most_free_(static_cast<std::size_t>(batches)) {
+BatchQueue::BatchQueue(int batches) : max_free_(static_cast<std::size_t>(batches)) {
   for (int i = 0; i < batches; ++i) free_.push_back(std::make_unique<EventBatch>());
 }
 
@@ -16,8 +16,8 @@ bool BatchQueue::parse_next(std::unique_lock<std::mutex>& lock, EventParser& par
   const auto slot = std::find_if(slots_.begin(), slots_.end(), [](const Slot& each) {
     return each.state == State::Unparsed || each.state == State::Broken;
   });
-  if (slot == slots_.end() || slot->state == State::Broken) return false;  // what is behind is read again
-  Slot& mine = *slot;  // stays where it is, whatever is put behind and taken before
+  if (slot == slots_.end() || slot->state == State::Broken) return false;  // what is after is read again
+  Slot& mine = *slot;  // stays where it is, whatever is put after and taken before
   EventBatch& batch = *mine.batch;
   mine.state = State::IsBeingParsed;
   lock.unlock();
@@ -96,7 +96,7 @@ BatchPointer BatchQueue::take() {
 
 void BatchQueue::give(BatchPointer batch) {
   const std::lock_guard lock(mutex_);
-  if (free_.size() < most_free_) free_.push_back(std::move(batch));
+  if (free_.size() < max_free_) free_.push_back(std::move(batch));
   changed_.notify_all();
 }
 

@@ -23,7 +23,7 @@ class BatchQueue {
  public:
   explicit BatchQueue(int batches);
 
-  // The reader's. Puts one behind the others and takes one that is free; null: nobody wants more.
+  // The reader's. Puts one after the others and takes one that is free; null: nobody wants more.
   BatchPointer exchange(BatchPointer batch);
   void parse_all();  // of those that were put
   // From the first thing on that parsing did not take to the end of all that was put; that is no longer on
@@ -55,7 +55,7 @@ class BatchQueue {
   std::condition_variable changed_;
   std::deque<Slot> slots_;  // in the order of the document
   std::vector<BatchPointer> free_;
-  const std::size_t most_free_;
+  const std::size_t max_free_;
   bool is_closed_ = false;
   EventParser readers_parser_, visitors_parser_;
 };

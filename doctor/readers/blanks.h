@@ -11,7 +11,7 @@ inline std::string_view without_blanks_before(std::string_view token) {
   while (!token.empty() && is_blank_or_control(token.front())) token.remove_prefix(1);
   return token;
 }
-inline std::string_view without_blanks_behind(std::string_view token) {
+inline std::string_view without_blanks_after(std::string_view token) {
   while (!token.empty() && is_blank_or_control(token.back())) token.remove_suffix(1);
   return token;
 }

@@ -13,7 +13,7 @@ bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kSafeDigits = 18;  // so many fit into 63 bits whatever they are
 
-// With three digits behind the point, or none, and no sign: all that Kineto writes.
+// With three digits after the point, or none, and no sign: all that Kineto writes.
 std::optional<std::int64_t> parse_plain(std::string_view text) {
   const char *at = text.data(), *const end = at + text.size();
   std::int64_t number = 0;
@@ -80,7 +80,7 @@ std::optional<std::int64_t> parse_microseconds(std::string_view text) {
   const std::string_view whole = mantissa.substr(0, point);
   if (whole.empty()) return std::nullopt;
 
-  // Digits up to that of one nanosecond; the one behind rounds.
+  // Digits up to that of one nanosecond; the one after rounds.
   std::int64_t ns = 0;
   std::int64_t place = exponent + static_cast<std::int64_t>(whole.size());  // digits that are still to come
   const auto push = [&](char c) {

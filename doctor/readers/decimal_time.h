@@ -7,7 +7,7 @@
 
 namespace pel::doctor {
 
-// 1234.567 is 1234567, 1.5e3 is 1500000. Digits behind the third are rounded, halves away from zero. Never
+// 1234.567 is 1234567, 1.5e3 is 1500000. Digits after the third are rounded, halves away from zero. Never
 // through a double: microseconds since 1970 leave it a quarter of one. Nothing: no number, or beyond 292
 // years.
 std::optional<std::int64_t> parse_microseconds(std::string_view text);

@@ -17,7 +17,7 @@ namespace pel::doctor {
 
 class EventBatch {
  public:
-  static constexpr std::size_t kPadding = 64;  // bytes behind the text that may be read
+  static constexpr std::size_t kPadding = 64;  // bytes after the text that may be read
 
   std::string_view text() const { return {buffer_.get(), used_}; }
   std::size_t capacity() const { return capacity_; }
@@ -56,7 +56,7 @@ class EventBatch {
   // Strings with escapes in them, as they read.
   std::string& new_string() { return unescaped_.emplace_back(); }
 
-  // Events behind those that are there, which are still to be parsed.
+  // Events after those that are there, which are still to be parsed.
   struct Left {
     std::size_t begin = 0, end = 0;  // in the text
   } left;
@@ -68,7 +68,7 @@ class EventBatch {
  private:
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_ = 0, used_ = 0;
-  std::vector<TraceEvent> events_;  // those behind the count are kept for the next round
+  std::vector<TraceEvent> events_;  // those after the count are kept for the next round
   std::size_t count_ = 0;
   std::deque<std::string> unescaped_;
 };

@@ -15,11 +15,11 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMostMetadataBytes = std::size_t{16} << 20;  // that are kept, of all values together
-constexpr std::size_t kMostOtherCategories = 100;
+constexpr std::size_t kMaxMetadataBytes = std::size_t{16} << 20;  // that are kept, of all values together
+constexpr std::size_t kMaxOtherCategories = 100;
 
 constexpr int kBatches = 6;         // on their way between the threads
-constexpr int kCarefulBlocks = 64;  // behind something broken, which are not left for another to parse
+constexpr int kCarefulBlocks = 64;  // after something broken, which are not left for another to parse
 
 // Takes a batch that is full and gives one that is free; null: nobody wants more.
 using Deliver = FunctionRef<BatchPointer(BatchPointer)>;
@@ -41,7 +41,7 @@ class KinetoReader {
   TraceSummary run(Deliver deliver, BatchQueue* queue = nullptr) {
     queue_ = queue;
     for (;;) {
-      if (wasted_bytes_ > options_.most_wasted_bytes) return give_up(deliver);
+      if (wasted_bytes_ > options_.max_wasted_bytes) return give_up(deliver);
       const bool are_events = splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text());
       const std::size_t end = are_events ? splitter_.last_event(text()) : 0;
       if (are_events && leave_events(end)) {
@@ -118,7 +118,7 @@ class KinetoReader {
     std::size_t capacity = std::max<std::size_t>(options_.block_bytes, 1);
     if (done == 0 && batch_->free_bytes() == 0) {
       if (batch_->capacity() >= options_.longest_piece_bytes) {
-        begin_skip(0, "longer than an event may be");
+        begin_skip(0, "the piece is longer than an event may be");
         wasted_bytes_ += 2 * batch_->capacity();
         splitter_.recover(1);
         return true;
@@ -189,9 +189,9 @@ class KinetoReader {
     skip_.bytes = dropped_ + at - skip_.offset;
     ++summary_.skipped_count;
     summary_.skipped_bytes += skip_.bytes;
-    if (summary_.skipped.size() < options_.most_skipped) summary_.skipped.push_back(std::move(skip_));
+    if (summary_.skipped.size() < options_.max_skipped) summary_.skipped.push_back(std::move(skip_));
   }
-  // With a quote too many in it, a broken event swallows those behind it. False: there are none.
+  // With a quote too many in it, a broken event swallows those after it. False: there are none.
   bool recover_within(std::size_t begin, std::size_t end) {
     const std::size_t next = splitter_.find_event(text().substr(0, end), begin + 1);
     if (next == std::string_view::npos) return false;
@@ -211,7 +211,7 @@ class KinetoReader {
 
   TraceSummary give_up(Deliver deliver) {
     is_skipping_ = false;
-    begin_skip(splitter_.position(), "too much is broken to go on");
+    begin_skip(splitter_.position(), "too much of the document is broken to continue");
     summary_.is_truncated = true;
     return finish(deliver);
   }
@@ -238,7 +238,7 @@ class KinetoReader {
   void metadata(const Piece& piece) {
     const std::string_view value = text().substr(piece.begin, piece.end - piece.begin);
     if (piece.key == "baseTimeNanoseconds") summary_.base_time_ns = parse_integer(value);
-    if (value.size() > kMostMetadataBytes - metadata_bytes_) {
+    if (value.size() > kMaxMetadataBytes - metadata_bytes_) {
       summary_.metadata.emplace_back(piece.key, "");
       return;
     }
@@ -303,7 +303,7 @@ class Visit {
   void other_category(const TraceEvent& event) {
     auto& all = counted_.other_categories;
     const std::string name(event.category_text);
-    if (all.size() < kMostOtherCategories || all.contains(name)) ++all[name];
+    if (all.size() < kMaxOtherCategories || all.contains(name)) ++all[name];
   }
 
   using Clock = std::chrono::steady_clock;

@@ -30,10 +30,10 @@ struct ReadOptions {
   Parsing parsing = Parsing::Ahead;
   std::size_t block_bytes = std::size_t{128} << 10;
   std::size_t longest_piece_bytes = std::size_t{64} << 20;  // of one event, or one value of the metadata
-  std::size_t most_skipped = 1000;                          // that are listed; all are counted
+  std::size_t max_skipped = 1000;                           // that are listed; all are counted
   // Lenient reading gives up when so much was looked at in vain. A text can be made of which each byte is
   // looked at hundreds of times; no real one comes near, and this takes ten seconds.
-  std::uint64_t most_wasted_bytes = std::uint64_t{16} << 30;
+  std::uint64_t max_wasted_bytes = std::uint64_t{16} << 30;
   // Called on the caller's thread, ten times a second at most.
   std::function<void(const SourceProgress&)> progress;
 };

@@ -99,7 +99,7 @@ constexpr Meaning kArgs[] = {
     special("Call site", Kind::CallSite),
 };
 
-// The first 8 bytes of a key, and its last 8, which may be the same; zeros stand behind one that is shorter.
+// The first 8 bytes of a key, and its last 8, which may be the same; zeros follows one that is shorter.
 struct KeyEnds {
   std::uint64_t head = 0, tail = 0;
 };
@@ -113,7 +113,7 @@ constexpr KeyEnds ends_of(std::string_view key) {
   };
   return {word(0), word(key.size() - std::min(kWord, key.size()))};
 }
-// From there on; bytes behind the text may be read.
+// From there on; bytes after the text may be read.
 std::uint64_t load_word(std::string_view text, std::size_t from) {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t word;
@@ -134,7 +134,7 @@ class Meanings {
       ends_[slot] = ends_of(meaning.key);
     }
   }
-  // Bytes behind the key may be read.
+  // Bytes after the key may be read.
   const Meaning* find(std::string_view key) const {
     if (key.empty()) return nullptr;
     const std::uint64_t first = load_word(key, 0);
@@ -162,15 +162,15 @@ class Meanings {
 };
 constexpr Meanings kFieldMeanings(kFields), kArgMeanings(kArgs);
 
-// Up to 8 digits at once: each step adds neighbours, of one digit, two and four. Bytes behind the token may
+// Up to 8 digits at once: each step adds neighbours, of one digit, two and four. Bytes after the token may
 // be read.
 std::optional<std::int64_t> parse_short_integer(std::string_view token) {
   if (token.empty() || token.size() > kWord) return parse_integer(token);
-  const unsigned behind = 8 * static_cast<unsigned>(kWord - token.size());
+  const unsigned past = 8 * static_cast<unsigned>(kWord - token.size());
   constexpr std::uint64_t kZeros = 0x3030303030303030, kCarries = 0x0606060606060606;
   constexpr std::uint64_t kHighHalves = 0xF0F0F0F0F0F0F0F0;
-  std::uint64_t digits = load_word(token, 0) << behind;
-  if (behind != 0) digits |= kZeros >> (64 - behind);
+  std::uint64_t digits = load_word(token, 0) << past;
+  if (past != 0) digits |= kZeros >> (64 - past);
   if ((digits & kHighHalves) != kZeros || ((digits + kCarries) & kHighHalves) != kZeros)
     return parse_integer(token);  // a sign, or no number
   digits -= kZeros;
@@ -188,7 +188,7 @@ bool read_three(std::string_view list, std::array<std::int64_t, 3>& to) {
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t comma = list.find(',');
     if ((comma == std::string_view::npos) != (i == 2)) return false;
-    const auto number = parse_integer(without_blanks_before(without_blanks_behind(list.substr(0, comma))));
+    const auto number = parse_integer(without_blanks_before(without_blanks_after(list.substr(0, comma))));
     if (!number) return false;
     to[i] = *number;
     list.remove_prefix(i == 2 ? 0 : comma + 1);
@@ -199,7 +199,7 @@ bool read_three(std::string_view list, std::array<std::int64_t, 3>& to) {
 // Walks over one event.
 class Walk {
  public:
-  // `mark`: the first of the places that have a meaning; two behind the last one are the length of the text.
+  // `mark`: the first of the places that have a meaning; two after the last one are the length of the text.
   Walk(const Structure& structure, std::string_view text, EventBatch& batch)
       : structure_(structure),
         text_(text.data()),
@@ -218,7 +218,7 @@ class Walk {
 
   // What is wrong with the event that begins here, or null.
   const char* event(TraceEvent& event) {
-    if (is_done() || here() != '{') return "an event is no object";
+    if (is_done() || here() != '{') return "an event is not an object";
     event_ = &event;
     clear(event);
     phase_ = {};
@@ -227,9 +227,9 @@ class Walk {
     const char* const begin = text_ + *mark_;
     if (!each([this](std::string_view key) { return member(key); })) return problem_;
     event.json = {begin, static_cast<std::size_t>(text_ + mark_[-1] + 1 - begin)};
-    if (phase_.empty()) return "no ph";
-    if (event.phase != Phase::Metadata && !event.has_time) return "no ts";
-    if (event.phase == Phase::Span && !has_duration_) return "no dur";
+    if (phase_.empty()) return "an event has no \"ph\"";
+    if (event.phase != Phase::Metadata && !event.has_time) return "an event has no \"ts\"";
+    if (event.phase == Phase::Span && !has_duration_) return "a complete event has no \"dur\"";
     return nullptr;
   }
 
@@ -253,10 +253,10 @@ class Walk {
 
   // From the first byte of the value here to where the next thing begins, without blanks.
   std::string_view token() const {
-    return without_blanks_behind({text_ + *mark_, static_cast<std::size_t>(mark_[1] - mark_[0])});
+    return without_blanks_after({text_ + *mark_, static_cast<std::size_t>(mark_[1] - mark_[0])});
   }
 
-  // Calls f(key) for each member of the object that begins here; f passes over the value. Ends behind it.
+  // Calls f(key) for each member of the object that begins here; f passes over the value. Ends after it.
   template <class F>
   bool each(F&& f) {
     ++mark_;
@@ -265,18 +265,18 @@ class Walk {
       return true;
     }
     for (;;) {
-      if (end_ - mark_ < 4) return fail("an object has no end");
-      if (here() != '"') return fail("a key is no string");
-      if (text_[mark_[1]] != ':') return fail("no colon behind a key");
+      if (end_ - mark_ < 4) return fail("an object is not closed");
+      if (here() != '"') return fail("a key is not a string");
+      if (text_[mark_[1]] != ':') return fail("a key is not followed by a colon");
       const char *const key = text_ + *mark_ + 1, *key_end = text_ + mark_[1] - 1;
       while (*key_end != '"') --key_end;
       mark_ += 2;
       if (!f(std::string_view(key, static_cast<std::size_t>(key_end - key)))) return false;
-      if (is_done()) return fail("an object has no end");
+      if (is_done()) return fail("an object is not closed");
       const char c = here();
       ++mark_;
       if (c == '}') return true;
-      if (c != ',') return fail("neither a comma nor a bracket behind a value");
+      if (c != ',') return fail("a value is followed by neither a comma nor a bracket");
     }
   }
 
@@ -284,11 +284,11 @@ class Walk {
   bool skip() {
     int depth = 0;
     do {
-      if (is_done()) return fail("a value has no end");
+      if (is_done()) return fail("a value is not closed");
       switch (here()) {
         case '{':
         case '[':
-          if (++depth > kMostNesting - 2) return fail("nested too deep");
+          if (++depth > kMaxNesting - 2) return fail("values are nested too deeply");
           break;
         case '}':
         case ']':
@@ -392,39 +392,39 @@ class Walk {
     const Field field = meaning == nullptr ? Field::None : meaning->field;
     if (field == Field::None) return skip();
     if (field == Field::Args) {
-      // null, or anything else that is no object, says nothing
+      // null, or anything else that is not an object, says nothing
       return here() == '{' ? each([this](std::string_view name) { return argument(name); }) : skip();
     }
     const std::string_view value = token();
     TraceEvent& event = *event_;
     switch (field) {
       case Field::Phase:
-        if (!read_text(value, phase_)) return fail("ph is no string");
+        if (!read_text(value, phase_)) return fail("\"ph\" is not a string");
         event.phase = phase_of(phase_);
         break;
       case Field::Category:
-        if (!read_text(value, event.category_text)) return fail("cat is no string");
+        if (!read_text(value, event.category_text)) return fail("\"cat\" is not a string");
         event.category = category_of(event.category_text);
         break;
       case Field::Name:
-        if (!read_text(value, event.name)) return fail("name is no string");
+        if (!read_text(value, event.name)) return fail("\"name\" is not a string");
         break;
       case Field::Process:
-        if (!read_row(value, event.process)) return fail("pid is neither a number nor a string");
+        if (!read_row(value, event.process)) return fail("\"pid\" is neither a number nor a string");
         break;
       case Field::Thread:
-        if (!read_row(value, event.thread)) return fail("tid is neither a number nor a string");
+        if (!read_row(value, event.thread)) return fail("\"tid\" is neither a number nor a string");
         break;
       case Field::Begin:
         event.has_time = true;
-        if (!read_time(value, event.begin_ns, "ts is no time")) return false;
+        if (!read_time(value, event.begin_ns, "\"ts\" is not a time")) return false;
         break;
       case Field::Duration:
         has_duration_ = true;
-        if (!read_time(value, event.duration_ns, "dur is no time")) return false;
+        if (!read_time(value, event.duration_ns, "\"dur\" is not a time")) return false;
         break;
       case Field::Id:
-        if (!read_row(value, event.id)) return fail("id is neither a number nor a string");
+        if (!read_row(value, event.id)) return fail("\"id\" is neither a number nor a string");
         break;
       case Field::Args:
       case Field::None:
@@ -455,9 +455,9 @@ struct EventParser::State {
     simdjson::error_code error = simdjson::SUCCESS;
     if (!structure || structure->capacity() < text.size()) {
       const std::size_t capacity = std::bit_ceil(std::max<std::size_t>(text.size(), 4096));
-      error = structure ? structure->allocate(capacity, kMostNesting)
+      error = structure ? structure->allocate(capacity, kMaxNesting)
                         : simdjson::get_active_implementation()->create_dom_parser_implementation(
-                              capacity, kMostNesting, structure);
+                              capacity, kMaxNesting, structure);
     }
     if (!error) {
       error = structure->stage1(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
@@ -476,7 +476,7 @@ const char* EventParser::parse_one(std::string_view json, EventBatch& batch) {
   if (const char* problem = state_->find_structure(json)) return problem;
   Walk walk(*state_->structure, json, batch);
   if (const char* problem = walk.event(batch.next_event())) return problem;
-  if (!walk.is_done()) return "text behind the event";
+  if (!walk.is_done()) return "there is text after the event";
   batch.add_event();
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// Text as events.
+// Parses JSON text into events.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class EventParser {
   // Adds the one event that the text is. Returns what is wrong with it, or null.
   const char* parse_one(std::string_view json, EventBatch& batch);
 
-  // Adds the events of {…},{…}, and returns how many bytes they are, the comma behind each included: fewer
+  // Adds the events of {…},{…}, and returns how many bytes they are, the comma after each included: fewer
   // than the text has where something is wrong, or the last one has no comma.
   std::size_t parse_many(std::string_view json, EventBatch& batch);
 

@@ -55,15 +55,15 @@ Marks marks_of(const char* bytes) {
 }
 #endif
 
-// Bytes behind an odd number of backslashes. `carry`: the byte before the first one escapes it.
+// Bytes after an odd number of backslashes. `carry`: the byte before the first one escapes it.
 std::uint64_t escaped_by(std::uint64_t backslashes, std::uint64_t& carry) {
   constexpr std::uint64_t kEven = 0x5555555555555555;
   backslashes &= ~carry;
   const std::uint64_t follows = backslashes << 1 | carry;
   const std::uint64_t starts_at_odd = backslashes & ~kEven & ~follows;
-  std::uint64_t behind_runs;
-  carry = __builtin_add_overflow(starts_at_odd, backslashes, &behind_runs) ? 1 : 0;
-  return (kEven ^ behind_runs << 1) & follows;
+  std::uint64_t after_runs;
+  carry = __builtin_add_overflow(starts_at_odd, backslashes, &after_runs) ? 1 : 0;
+  return (kEven ^ after_runs << 1) & follows;
 }
 
 // Each bit becomes the parity of itself and all below it.
@@ -98,8 +98,8 @@ Piece comma(std::size_t at, const char* reason) {
   return {.kind = Piece::Kind::Comma, .begin = at, .end = at, .reason = reason};
 }
 
-// Where the event begins whose first key was found there; npos: it is none. An event stands behind a bracket,
-// which is behind a comma or the beginning: inside an event a colon would be there.
+// Where the event begins whose first key was found there; npos: it is none. An event follows a bracket,
+// which is after a comma or the beginning: inside an event a colon would be there.
 std::size_t begin_of_event(std::string_view text, std::size_t from, std::size_t key) {
   std::size_t at = key;
   const auto back = [&] {
@@ -133,7 +133,7 @@ Extent extent_of(std::string_view text, std::size_t begin) {
     for (std::uint64_t rest = (marks.opening | marks.closing) & ~strings; rest != 0; rest &= rest - 1) {
       const std::uint64_t bit = rest & -rest;
       if ((marks.opening & bit) != 0) {
-        if (++depth > kMostNesting) return {Extent::Outcome::TooDeep, at + std::countr_zero(bit)};
+        if (++depth > kMaxNesting) return {Extent::Outcome::TooDeep, at + std::countr_zero(bit)};
       } else if (--depth == 0) {
         if ((torn & (bit - 1)) != 0) break;
         return {Extent::Outcome::Whole, at + std::countr_zero(bit) + 1};
@@ -187,7 +187,7 @@ Piece EventSplitter::next(std::string_view text, Rest rest) {
       ++at_;
       continue;
     }
-    if (state_ == State::Done) return broken(at_, "text behind the end of the document");
+    if (state_ == State::Done) return broken(at_, "there is text after the end of the document");
 
     // Between two members, or two events.
     if (c == ',') {
@@ -202,7 +202,7 @@ Piece EventSplitter::next(std::string_view text, Rest rest) {
       const std::size_t at = at_++;
       state_ = is_event && !is_bare_ ? State::Root : State::Done;
       wants_comma_ = state_ == State::Root;
-      if (std::exchange(had_comma_, false)) return comma(at, "a comma with nothing behind it");
+      if (std::exchange(had_comma_, false)) return comma(at, "a comma is followed by nothing");
       continue;
     }
     if (wants_comma_) {
@@ -216,7 +216,7 @@ Piece EventSplitter::next(std::string_view text, Rest rest) {
 }
 
 Piece EventSplitter::event(std::string_view text, Rest rest) {
-  if (text[at_] != '{') return broken(at_, "an event is no object");
+  if (text[at_] != '{') return broken(at_, "an event is not an object");
   const Extent extent = extent_of(text, at_);
   switch (extent.outcome) {
     case Extent::Outcome::NeedsMore:
@@ -244,7 +244,7 @@ Piece EventSplitter::root_member(std::string_view text, Rest rest) {
   if (key_end == npos) return unfinished(rest, kCut);
   std::size_t at = skip_blanks(text, key_end);
   if (at == text.size()) return unfinished(rest, kCut);
-  if (text[at] != ':') return broken(at, "no colon behind a key");
+  if (text[at] != ':') return broken(at, "a key is not followed by a colon");
   at = skip_blanks(text, at + 1);
   if (at == text.size()) return unfinished(rest, kCut);
 
@@ -260,7 +260,8 @@ Piece EventSplitter::root_member(std::string_view text, Rest rest) {
     const Extent extent = extent_of(text, at);
     if (extent.outcome == Extent::Outcome::NeedsMore) return unfinished(rest, kCut);
     if (extent.outcome == Extent::Outcome::TooDeep) return broken(at, "nested too deep", extent.end);
-    if (extent.outcome != Extent::Outcome::Whole) return broken(at, "metadata that is no JSON", extent.end);
+    if (extent.outcome != Extent::Outcome::Whole)
+      return broken(at, "the metadata is not valid JSON", extent.end);
     end = extent.end;
   } else if (text[at] == '"') {
     end = string_end(text, at);

@@ -14,9 +14,9 @@ namespace pel::doctor {
 struct Extent {
   enum class Outcome : std::uint8_t { Whole, NeedsMore, LineBreakInString, TooDeep };
   Outcome outcome;
-  std::size_t end;  // behind its last bracket; where it is not whole, of what was looked at
+  std::size_t end;  // after its last bracket; where it is not whole, of what was looked at
 };
-inline constexpr int kMostNesting = 256;
+inline constexpr int kMaxNesting = 256;
 Extent extent_of(std::string_view text, std::size_t begin);
 
 struct Piece {
@@ -30,7 +30,7 @@ struct Piece {
   const char* reason = "";         // of Comma, Broken and Truncated
 };
 
-enum class Rest : std::uint8_t { Follows, IsThere };  // of the document, behind the text
+enum class Rest : std::uint8_t { Follows, IsThere };  // of the document, after the text
 
 // Takes the document as a window that slides over it: the text of a call begins where that of the last call
 // did, plus what was dropped since, and may reach further.
@@ -44,10 +44,10 @@ class EventSplitter {
   bool comes_to_event(std::string_view text);
   std::size_t last_event(std::string_view text);  // where the last event seems to begin; npos: nowhere
   void pass(std::size_t to);
-  // Goes on with the first event that seems to begin at `from` or behind. To find it, strings are not looked
+  // Goes on with the first event that seems to begin at or after `from`. To find it, strings are not looked
   // at: a quote too many would turn the rest of the document inside out.
   void recover(std::size_t from);
-  // Where the next event seems to begin, at `from` or behind; npos: not before the end of the text.
+  // Where the next event seems to begin, at or after `from`; npos: not before the end of the text.
   std::size_t find_event(std::string_view text, std::size_t from) const;
 
  private:
@@ -61,7 +61,7 @@ class EventSplitter {
   State state_ = State::Start;
   bool is_bare_ = false;  // the root is the array of events
   bool wants_comma_ = false;
-  bool had_comma_ = false;  // and nothing behind it yet
+  bool had_comma_ = false;  // and nothing after it yet
   std::size_t at_ = 0;
   // Events are recognised by the key that the first one begins with, quotes included; where none is found so,
   // by that of the next one.

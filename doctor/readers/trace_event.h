@@ -118,9 +118,9 @@ struct TraceEvent {
   Category category = Category::None;
   bool has_time = false;
   std::string_view name, category_text;
-  RowName process, thread;       // of device work: the device and its stream
+  RowName process, thread;       // of device activity: the device and its stream
   RowName id;                    // of flows
-  std::int64_t begin_ns = 0;     // as in the trace: its base, which may stand behind the events, is not added
+  std::int64_t begin_ns = 0;     // as in the trace: its base, which may follows the events, is not added
   std::int64_t duration_ns = 0;  // of spans
   std::string_view label;        // of metadata: the name of a process or thread
   std::string_view call_site;    // Pellucid's own: model.cc:12

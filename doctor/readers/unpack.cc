@@ -23,12 +23,12 @@ class GzipUnpacker : public Unpacker {
       if (input.empty()) return nullptr;
       begin_member();
     }
-    constexpr std::size_t kMostAtOnce = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::size_t kMaxAtOnce = std::numeric_limits<std::uint32_t>::max();
     // Its type is that of bytes that may be written; they are not.
     state_.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(input.data()));
-    state_.avail_in = static_cast<std::uint32_t>(std::min(input.size(), kMostAtOnce));
+    state_.avail_in = static_cast<std::uint32_t>(std::min(input.size(), kMaxAtOnce));
     state_.next_out = reinterpret_cast<std::uint8_t*>(output.data());
-    state_.avail_out = static_cast<std::uint32_t>(std::min(output.size(), kMostAtOnce));
+    state_.avail_out = static_cast<std::uint32_t>(std::min(output.size(), kMaxAtOnce));
     const std::uint32_t in = state_.avail_in, out = state_.avail_out;
     const int status = isal_inflate(&state_);
     input = input.subspan(in - state_.avail_in);
@@ -51,11 +51,11 @@ class GzipUnpacker : public Unpacker {
     switch (status) {
       case ISAL_INVALID_WRAPPER:
       case ISAL_UNSUPPORTED_METHOD:
-        return "what follows is no member of gzip";
+        return "the data that follows is not a gzip member";
       case ISAL_INCORRECT_CHECKSUM:
-        return "the checksum of gzip is another";
+        return "the gzip checksum does not match";
       default:
-        return "the gzip data is broken";
+        return "the gzip data is corrupt";
     }
   }
   inflate_state state_;
@@ -79,7 +79,7 @@ class ZstdUnpacker : public Unpacker {
     input = input.subspan(in.pos);
     output = output.subspan(out.pos);
     if (ZSTD_getErrorCode(left) == ZSTD_error_frameParameter_windowTooLarge)
-      return "zstd looks back more than 128 MB: unpack it by zstd -d --long=31";
+      return "the zstd window is larger than 128 MB: decompress the file with zstd -d --long=31";
     if (ZSTD_isError(left) != 0) return ZSTD_getErrorName(left);
     is_between_ = left == 0;
     return nullptr;

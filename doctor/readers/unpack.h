@@ -14,7 +14,7 @@ class Unpacker {
   // Takes from the front of `input` and writes to the front of `output`; both shrink by what was done. Comes
   // back when one of them is empty, at the latest. Returns what is wrong, or null.
   virtual const char* step(std::span<const char>& input, std::span<char>& output) = 0;
-  virtual bool may_end() const = 0;  // behind a whole member
+  virtual bool may_end() const = 0;  // after a whole member
   virtual const char* name() const = 0;
 };
 

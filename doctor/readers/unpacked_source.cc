@@ -20,7 +20,7 @@ constexpr int kBlocks = 4;
 
 // Traces are packed 10 to 40 times. Files that are made to fill memory or disks reach 1030 with gzip, and
 // more with zstd; below 64 MB they do no harm.
-constexpr std::uint64_t kMostRatio = 1000;
+constexpr std::uint64_t kMaxRatio = 1000;
 constexpr std::uint64_t kHarmlessBytes = std::uint64_t{64} << 20;
 
 // What was looked at is given again.
@@ -139,10 +139,10 @@ class UnpackedSource : public ByteSource {
     }
   }
   void refuse_bomb() const {
-    PEL_CHECK(
-        unpacked_bytes_ < kHarmlessBytes || unpacked_bytes_ / kMostRatio <= packed_bytes_, FileError,
-        "{} unpacks to more than {} times its size, which no trace does: unpack it by hand if it is one",
-        packed_->name(), kMostRatio);
+    PEL_CHECK(unpacked_bytes_ < kHarmlessBytes || unpacked_bytes_ / kMaxRatio <= packed_bytes_, FileError,
+              "{} decompresses to more than {} times its size, which no trace does: if it is a trace, "
+              "decompress it first",
+              packed_->name(), kMaxRatio);
   }
 
   std::unique_ptr<ByteSource> packed_;

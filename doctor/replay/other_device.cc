@@ -4,36 +4,37 @@
 
 #include <fmt/format.h>
 
-#include "doctor/model/work_roofs.h"
+#include "doctor/model/activity_roofs.h"
 
 namespace pel::doctor {
 namespace {
 
-constexpr std::string_view kUsualDtype = "bf16";  // of a product that nothing tells of
+constexpr std::string_view kUsualDtype = "bf16";  // of a matmul that nothing tells of
 
 }  // namespace
 
 OtherDevice::OtherDevice(const Examined& examined) {
   const Model& model = examined.model;
-  WorkRoofs roofs(model, examined.kernels);
-  for (const std::int32_t id : model.work_devices()) {
+  ActivityRoofs roofs(model, examined.kernels);
+  for (const std::int32_t id : model.active_devices()) {
     if (roofs.device(id) != nullptr) continue;
     const DeviceProperties* properties = model.device(id);
     refusal_ = properties == nullptr || properties->name.empty()
                    ? "the trace does not name its device"
-                   : fmt::format("no data sheet of this trace's device, \"{}\", is known", properties->name);
+                   : fmt::format("there is no data sheet for this trace's device, \"{}\"", properties->name);
     return;
   }
-  std::map<WorkClass, std::uint32_t> ids;
-  for (const Work& work : model.work()) {
-    WorkClass of_work;
-    if (work.end_ns - work.begin_ns > kTooShortNs && !examined.kernels.is_collective(work.event)) {
-      of_work.source = roofs.device(work.device);
-      const WorkRoof found = roofs.of(work);
-      if (found.roof != Roof::Memory) of_work.dtype = found.dtype.empty() ? kUsualDtype : found.dtype;
+  std::map<ActivityClass, std::uint32_t> ids;
+  for (const Activity& activity : model.activities()) {
+    ActivityClass of_activity;
+    if (activity.end_ns - activity.begin_ns > kTooShortNs &&
+        !examined.kernels.is_collective(activity.event)) {
+      of_activity.source = roofs.device(activity.device);
+      const ActivityRoof found = roofs.of(activity);
+      if (found.roof != Roof::Memory) of_activity.dtype = found.dtype.empty() ? kUsualDtype : found.dtype;
     }
-    const auto [at, is_new] = ids.try_emplace(of_work, static_cast<std::uint32_t>(classes_.size()));
-    if (is_new) classes_.push_back(of_work);
+    const auto [at, is_new] = ids.try_emplace(of_activity, static_cast<std::uint32_t>(classes_.size()));
+    if (is_new) classes_.push_back(of_activity);
     class_of_.push_back(at->second);
   }
 }

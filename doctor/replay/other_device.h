@@ -1,7 +1,7 @@
-// The works of a trace on another device, guessed by roofline from data sheets:
-// - a product that arithmetic bounds takes less by the ratio of the peaks for its dtype; it is bound so where
+// The activities of a trace on another device, guessed by roofline from data sheets:
+// - a matmul that arithmetic bounds takes less by the ratio of the peaks for its dtype; it is bound so where
 //   its sizes say it, and where they are not known;
-// - every other work by the ratio of the bandwidths of memory; so does a product whose dtype has no peak;
+// - every other activity by the ratio of the bandwidths of memory; so does a matmul whose dtype has no peak;
 // - what takes at most kTooShortNs keeps its time, and so do collectives, which wait for other ranks.
 #pragma once
 
@@ -22,20 +22,20 @@ class OtherDevice {
   explicit OtherDevice(const Examined& examined);
 
   const std::string& refusal() const { return refusal_; }  // why nothing can be said; empty: it can
-  // Works of one class change alike.
+  // Activities of one class change alike.
   std::size_t classes() const { return classes_.size(); }
   std::uint32_t class_of(std::size_t w) const { return class_of_[w]; }
   float factor(std::uint32_t of_class, const Device& target) const;
 
  private:
-  struct WorkClass {
+  struct ActivityClass {
     const Device* source = nullptr;  // null: keeps its time
     std::string dtype{};             // empty: bound by memory
-    auto operator<=>(const WorkClass&) const = default;
+    auto operator<=>(const ActivityClass&) const = default;
   };
   std::string refusal_;
-  std::vector<WorkClass> classes_;
-  std::vector<std::uint32_t> class_of_;  // by index of Model::work()
+  std::vector<ActivityClass> classes_;
+  std::vector<std::uint32_t> class_of_;  // by index of Model::activities()
 };
 
 }  // namespace pel::doctor

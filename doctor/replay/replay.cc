@@ -17,14 +17,14 @@ void sum_up(const ReplayGraph& graph, Replayed& run) {
   const Model& model = graph.model();
   std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = kNotYet;
   std::vector<std::int64_t> ends(model.steps().size(), kNotYet);
-  for (std::size_t w = 0; w < model.work().size(); ++w) {
-    first = std::min(first, run.times[graph.work_begin(w)]);
-    const std::int64_t end = run.times[graph.work_end(w)];
+  for (std::size_t w = 0; w < model.activities().size(); ++w) {
+    first = std::min(first, run.times[graph.activity_begin(w)]);
+    const std::int64_t end = run.times[graph.activity_end(w)];
     last = std::max(last, end);
-    const std::uint32_t step = model.work()[w].step;
+    const std::uint32_t step = model.activities()[w].step;
     if (step < ends.size()) ends[step] = std::max(ends[step], end);
   }
-  run.span_ns = model.work().empty() ? 0 : saturating_sub(last, first);
+  run.span_ns = model.activities().empty() ? 0 : saturating_sub(last, first);
   for (const std::int64_t end : ends) {
     if (end != kNotYet) run.step_ends_ns.push_back(end);
   }
@@ -49,8 +49,9 @@ Replayed replay(const ReplayGraph& graph, const Change& change) {
         case EdgeKind::Call:
           delay = scaled(delay, change.dispatch);
           break;
-        case EdgeKind::Work:
-          if (!change.work_scale.empty()) delay = scaled(delay, change.work_scale[graph.work_of(p)]);
+        case EdgeKind::Activity:
+          if (!change.activity_scale.empty())
+            delay = scaled(delay, change.activity_scale[graph.activity_of(p)]);
           break;
         case EdgeKind::Sync:
           if (change.without_syncs) continue;

@@ -1,4 +1,4 @@
-// Runs the graph of a trace again, with other costs.
+// Replays the graph of a trace with other costs.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ struct Change {
   double loading = 1;   // of what it spends in loading data
   bool without_syncs = false;
   std::array<bool, kEdgeKindCount> without{};  // edges of these kinds are left out
-  // Of the duration of a work; none: as measured.
-  std::vector<float> work_scale{};
+  // Of the duration of an activity; none: as measured.
+  std::vector<float> activity_scale{};
 };
 
 struct Replayed {
   std::vector<std::int64_t> times;         // of each point
-  std::int64_t span_ns = 0;                // from the first work to the end of the last
-  std::vector<std::int64_t> step_ends_ns;  // of the last work of each step that has any
+  std::int64_t span_ns = 0;                // from the first activity to the end of the last
+  std::vector<std::int64_t> step_ends_ns;  // of the last activity of each step that has any
   std::size_t stuck = 0;                   // points that wait for each other: 0, or the graph is wrong
 };
 

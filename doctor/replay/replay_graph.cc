@@ -12,15 +12,15 @@ namespace pel::doctor {
 namespace {
 
 constexpr std::int64_t kUnexplainedNs = 20'000;  // below, it is the spread of a floor
-constexpr std::int64_t kNearNs = 30'000;         // work that ended so long before may be what was waited for
-constexpr std::int64_t kEbbNs = 100'000;         // a work that ends so soon has multiprocessors to spare
-constexpr std::int64_t kResumeNs = 30'000;       // a thread that paused so long may have waited for another
+constexpr std::int64_t kNearNs = 30'000;    // activity that ended so long before may be what was waited for
+constexpr std::int64_t kEbbNs = 100'000;    // an activity that ends so soon has multiprocessors to spare
+constexpr std::int64_t kResumeNs = 30'000;  // a thread that paused so long may have waited for another
 constexpr std::int64_t kQueuePlaces = 900;  // of about 1,024: a launch that finds so many may have to wait
-constexpr std::int64_t kLongestLaunchNs = 100'000;  // beyond, it is no floor
+constexpr std::int64_t kLongestLaunchNs = 100'000;  // beyond, it is not a floor
 constexpr std::int64_t kAssumedLaunchNs = 5'000;    // where the trace has no sample
 // A file may hold anything: no more than so many are looked at.
-constexpr std::size_t kMostOpen = 64, kMostThreads = 64, kMostStreams = 64;
-constexpr int kMostCandidates = 256, kMostAround = 1000;
+constexpr std::size_t kMaxOpen = 64, kMaxThreads = 64, kMaxStreams = 64;
+constexpr int kMaxCandidates = 256, kMaxAround = 1000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
 struct Spread {
@@ -46,7 +46,7 @@ Spread spread_of(std::vector<std::int64_t>& samples) {
 
 std::string_view name(EdgeKind kind) {
   static constexpr std::array<std::string_view, kEdgeKindCount> kNames{
-      "call",        "thread", "hand-over", "launch",     "work",    "stream",
+      "call",        "thread", "hand-over", "launch",     "activity", "stream",
       "stream wait", "graph",  "sync",      "full queue", "inferred"};
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -56,7 +56,7 @@ struct ReplayGraph::Building {
   const Model& model;
   const DeviceTime& time;
   const EventTable& events = model.events();
-  std::span<const Work> works = model.work();
+  std::span<const Activity> activities = model.activities();
 
   struct Placed {
     PointId to;
@@ -66,10 +66,11 @@ struct ReplayGraph::Building {
   static constexpr std::uint32_t kNoCall = ~std::uint32_t{0};
   std::vector<std::uint32_t> call_index{};              // of each event: its place in graph.calls_
   std::vector<std::vector<std::uint32_t>> row_calls{};  // by launching row, in order
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::uint32_t>> streams{};  // works by begin
-  std::vector<std::int64_t>
-      finished_before{};  // of each work: the work of its stream that ended last before it began, or -1
-  std::vector<std::int64_t> previous{};  // of each work: the one before it on its stream, or -1
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::uint32_t>>
+      streams{};                                // activities by begin
+  std::vector<std::int64_t> finished_before{};  // of each activity: the activity of its stream that ended
+                                                // last before it began, or -1
+  std::vector<std::int64_t> previous{};         // of each activity: the one before it on its stream, or -1
 
   bool is_graph(EventId launch) const { return launch != kNoEvent && events.is_graph_launch(launch); }
   void add(PointId from, PointId to, EdgeKind kind, std::int64_t delay, std::int64_t loading = 0) {
@@ -91,29 +92,29 @@ struct ReplayGraph::Building {
         graph.calls_.push_back(e);
       }
     }
-    graph.measured_.resize(2 * (graph.calls_.size() + works.size()));
-    placed.reserve(2 * graph.calls_.size() + 4 * works.size());  // about
+    graph.measured_.resize(2 * (graph.calls_.size() + activities.size()));
+    placed.reserve(2 * graph.calls_.size() + 4 * activities.size());  // about
     for (std::size_t i = 0; i < graph.calls_.size(); ++i) {
       graph.measured_[graph.call_begin(i)] = events.begin_ns(graph.calls_[i]);
       graph.measured_[graph.call_end(i)] = events.end_ns(graph.calls_[i]);
     }
-    for (std::uint32_t w = 0; w < works.size(); ++w) {
-      graph.measured_[graph.work_begin(w)] = works[w].begin_ns;
-      graph.measured_[graph.work_end(w)] = works[w].end_ns;
-      streams[{works[w].device, works[w].stream}].push_back(w);
+    for (std::uint32_t w = 0; w < activities.size(); ++w) {
+      graph.measured_[graph.activity_begin(w)] = activities[w].begin_ns;
+      graph.measured_[graph.activity_end(w)] = activities[w].end_ns;
+      streams[{activities[w].device, activities[w].stream}].push_back(w);
     }
     if (!graph.measured_.empty())
       graph.first_ns_ = *std::min_element(graph.measured_.begin(), graph.measured_.end());
-    finished_before.assign(works.size(), -1);
-    previous.assign(works.size(), -1);
+    finished_before.assign(activities.size(), -1);
+    previous.assign(activities.size(), -1);
     for (const auto& [stream, list] : streams) {
-      // Works of a stream that overlap are few; those that may still end behind the next begin are kept.
+      // Activities of a stream that overlap are few; those that may still end after the next begin are kept.
       std::vector<std::uint32_t> open;
       std::int64_t last = -1;
       for (const std::uint32_t w : list) {
         std::erase_if(open, [&](std::uint32_t o) {
-          if (works[o].end_ns > works[w].begin_ns) return false;
-          if (last < 0 || works[o].end_ns >= works[static_cast<std::size_t>(last)].end_ns) last = o;
+          if (activities[o].end_ns > activities[w].begin_ns) return false;
+          if (last < 0 || activities[o].end_ns >= activities[static_cast<std::size_t>(last)].end_ns) last = o;
           return true;
         });
         finished_before[w] = last;
@@ -122,7 +123,7 @@ struct ReplayGraph::Building {
         } else {
           previous[w] = last;
         }
-        if (open.size() == kMostOpen) open.erase(open.begin());
+        if (open.size() == kMaxOpen) open.erase(open.begin());
         open.push_back(w);
       }
     }
@@ -140,22 +141,23 @@ struct ReplayGraph::Building {
   void measure_floors() {
     Floors& floors = graph.floors_;
     std::vector<std::int64_t> from_begin, from_end, gaps[2][2], graph_gaps, wakes, idle_syncs;
-    for (std::uint32_t w = 0; w < works.size(); ++w) {
-      const Work& work = works[w];
+    for (std::uint32_t w = 0; w < activities.size(); ++w) {
+      const Activity& activity = activities[w];
       const std::int64_t before = finished_before[w];
-      const std::int64_t free_ns = before < 0 ? kNever : works[static_cast<std::size_t>(before)].end_ns;
-      if (work.launch != kNoEvent && !is_graph(work.launch) && free_ns <= events.begin_ns(work.launch) &&
-          (!is_blocking(w) || model.is_synchronous()) &&
-          work.begin_ns - events.begin_ns(work.launch) <= kLongestLaunchNs) {
-        from_begin.push_back(work.begin_ns - events.begin_ns(work.launch));
-        from_end.push_back(work.begin_ns - events.end_ns(work.launch));
+      const std::int64_t free_ns = before < 0 ? kNever : activities[static_cast<std::size_t>(before)].end_ns;
+      if (activity.launch != kNoEvent && !is_graph(activity.launch) &&
+          free_ns <= events.begin_ns(activity.launch) && (!is_blocking(w) || model.is_synchronous()) &&
+          activity.begin_ns - events.begin_ns(activity.launch) <= kLongestLaunchNs) {
+        from_begin.push_back(activity.begin_ns - events.begin_ns(activity.launch));
+        from_end.push_back(activity.begin_ns - events.end_ns(activity.launch));
       }
       if (before < 0 || previous[w] != before) continue;
-      const std::int64_t gap = work.begin_ns - free_ns;
+      const std::int64_t gap = activity.begin_ns - free_ns;
       if (gap > kUnexplainedNs) continue;
-      if (is_graph(work.launch) && works[static_cast<std::size_t>(before)].launch == work.launch) {
+      if (is_graph(activity.launch) &&
+          activities[static_cast<std::size_t>(before)].launch == activity.launch) {
         graph_gaps.push_back(gap);
-      } else if (work.launch == kNoEvent || events.end_ns(work.launch) + kUnexplainedNs < free_ns) {
+      } else if (activity.launch == kNoEvent || events.end_ns(activity.launch) + kUnexplainedNs < free_ns) {
         gaps[is_kernel(static_cast<std::size_t>(before))][is_kernel(w)].push_back(gap);
       }
     }
@@ -173,43 +175,44 @@ struct ReplayGraph::Building {
       if (awaited < 0) {
         idle_syncs.push_back(events.duration_ns(call));
       } else {
-        wakes.push_back(events.end_ns(call) - works[static_cast<std::size_t>(awaited)].end_ns);
+        wakes.push_back(events.end_ns(call) - activities[static_cast<std::size_t>(awaited)].end_ns);
       }
     }
     floors.wake_ns = spread_of(wakes).mean;
     floors.sync_ns = spread_of(idle_syncs).mean;
   }
 
-  bool is_kernel(std::size_t w) const { return events.category(works[w].event) == Category::Kernel; }
+  bool is_kernel(std::size_t w) const { return events.category(activities[w].event) == Category::Kernel; }
   std::int64_t stream_floor(std::size_t from, std::size_t to) const {
     return graph.floors_.stream_ns[is_kernel(from)][is_kernel(to)];
   }
 
-  // A copy whose call returned when it was done; of a CPU, all works.
+  // A copy whose call returned when it was done; of a CPU, all activities.
   bool is_blocking(std::uint32_t w) const {
-    const Work& work = works[w];
-    return work.launch != kNoEvent &&
-           (events.category(work.event) == Category::Memcpy || model.is_synchronous()) &&
-           events.end_ns(work.launch) >= work.end_ns;
+    const Activity& activity = activities[w];
+    return activity.launch != kNoEvent &&
+           (events.category(activity.event) == Category::Memcpy || model.is_synchronous()) &&
+           events.end_ns(activity.launch) >= activity.end_ns;
   }
 
-  // The work that a call waited for: the last to end within the call, asked for before; or -1.
+  // The activity that a call waited for: the last to end within the call, launched before; or -1.
   std::int64_t awaited_by(EventId call) const {
     const std::int64_t begin = events.begin_ns(call), end = events.end_ns(call);
     const auto own = model.launched_by(call);
     if (!own.empty()) return is_blocking(own.back()) ? std::int64_t{own.back()} : -1;
     std::int64_t found = -1;
-    // By begin; works that ended within the call began before its end.
-    auto behind = std::upper_bound(works.begin(), works.end(), end,
-                                   [](std::int64_t t, const Work& work) { return t < work.begin_ns; });
+    // By begin; activities that ended within the call began before its end.
+    auto past =
+        std::upper_bound(activities.begin(), activities.end(), end,
+                         [](std::int64_t t, const Activity& activity) { return t < activity.begin_ns; });
     int looked = 0;
-    while (behind != works.begin() && looked < kMostCandidates) {
-      --behind;
+    while (past != activities.begin() && looked < kMaxCandidates) {
+      --past;
       ++looked;
-      if (behind->end_ns > end || behind->end_ns <= begin) continue;
-      if (behind->launch != kNoEvent && events.begin_ns(behind->launch) > begin) continue;
-      if (found < 0 || behind->end_ns > works[static_cast<std::size_t>(found)].end_ns)
-        found = behind - works.begin();
+      if (past->end_ns > end || past->end_ns <= begin) continue;
+      if (past->launch != kNoEvent && events.begin_ns(past->launch) > begin) continue;
+      if (found < 0 || past->end_ns > activities[static_cast<std::size_t>(found)].end_ns)
+        found = past - activities.begin();
     }
     return found;
   }
@@ -236,7 +239,7 @@ struct ReplayGraph::Building {
       if (events.is_loading(a)) extend(spent.loading, loading_until);
     };
     EventId around = model.running_at(row, from);
-    for (int level = 0; around != kNoEvent && level < kMostAround; ++level, around = model.parent(around))
+    for (int level = 0; around != kNoEvent && level < kMaxAround; ++level, around = model.parent(around))
       take(around);
     for (; e != all.end() && events.begin_ns(*e) < to; ++e) take(*e);
     return spent;
@@ -251,14 +254,14 @@ struct ReplayGraph::Building {
         const std::int64_t last = i == 0 ? kNever : at(graph.call_end(row_calls[r][i - 1]));
         std::int64_t giver = -1;  // the call of another thread that ended last in the pause
         if (i == 0 || at(begin) - last > kResumeNs) {
-          for (std::size_t other = 0; other < std::min(kMostThreads, row_calls.size()); ++other) {
+          for (std::size_t other = 0; other < std::min(kMaxThreads, row_calls.size()); ++other) {
             if (other == r) continue;
             const auto& list = row_calls[other];
-            const auto behind =
+            const auto past =
                 std::upper_bound(list.begin(), list.end(), at(begin),
                                  [&](std::int64_t t, std::uint32_t c) { return t < at(graph.call_end(c)); });
-            if (behind == list.begin()) continue;
-            const std::uint32_t candidate = *std::prev(behind);
+            if (past == list.begin()) continue;
+            const std::uint32_t candidate = *std::prev(past);
             const std::int64_t ended = at(graph.call_end(candidate));
             if (ended > last && (giver < 0 || ended > at(graph.call_end(static_cast<std::size_t>(giver)))))
               giver = candidate;
@@ -282,24 +285,24 @@ struct ReplayGraph::Building {
     for (std::size_t i = 0; i < graph.calls_.size(); ++i) {
       const auto own = model.launched_by(graph.calls_[i]);
       if (own.empty()) continue;
-      const Work& work = works[own.back()];
+      const Activity& activity = activities[own.back()];
       launch_durations.push_back(events.duration_ns(graph.calls_[i]) -
-                                 (model.is_synchronous() ? work.end_ns - work.begin_ns : 0));
+                                 (model.is_synchronous() ? activity.end_ns - activity.begin_ns : 0));
     }
     const std::int64_t usual_launch = median_of(std::move(launch_durations));
-    std::vector<std::int64_t> asked;  // when works were asked for, to know how many are in the queue
-    asked.reserve(works.size());
-    for (const Work& work : works) {
-      if (work.launch != kNoEvent) asked.push_back(events.begin_ns(work.launch));
+    std::vector<std::int64_t> asked;  // when activities were launched, to know how many are in the queue
+    asked.reserve(activities.size());
+    for (const Activity& activity : activities) {
+      if (activity.launch != kNoEvent) asked.push_back(events.begin_ns(activity.launch));
     }
     std::sort(asked.begin(), asked.end());
     const auto queued_at = [&](std::int64_t t) {
       const auto launched = std::lower_bound(asked.begin(), asked.end(), t) - asked.begin();
       const auto begun =
-          std::upper_bound(works.begin(), works.end(), t,
-                           [](std::int64_t x, const Work& work) { return x < work.begin_ns; }) -
-          works.begin();
-      return launched - begun + static_cast<std::int64_t>(model.works_without_launch());
+          std::upper_bound(activities.begin(), activities.end(), t,
+                           [](std::int64_t x, const Activity& activity) { return x < activity.begin_ns; }) -
+          activities.begin();
+      return launched - begun + static_cast<std::int64_t>(model.activities_without_launch());
     };
     for (std::size_t i = 0; i < graph.calls_.size(); ++i) {
       const EventId call = graph.calls_[i];
@@ -311,19 +314,20 @@ struct ReplayGraph::Building {
       if (awaited >= 0) {
         const std::int64_t cost = own.empty() ? graph.floors_.sync_ns : usual_launch;
         add(begin, end, EdgeKind::Call, std::min(duration, cost));
-        add(graph.work_end(static_cast<std::size_t>(awaited)), end, EdgeKind::Sync,
-            std::min(graph.floors_.wake_ns, at(end) - at(graph.work_end(static_cast<std::size_t>(awaited)))));
+        add(graph.activity_end(static_cast<std::size_t>(awaited)), end, EdgeKind::Sync,
+            std::min(graph.floors_.wake_ns,
+                     at(end) - at(graph.activity_end(static_cast<std::size_t>(awaited)))));
         continue;
       }
       if (!own.empty() && duration > kUnexplainedNs && queued_at(at(begin)) >= kQueuePlaces) {
-        const auto behind =
-            std::upper_bound(works.begin(), works.end(), at(end),
-                             [](std::int64_t t, const Work& work) { return t < work.begin_ns; });
-        if (behind != works.begin() && std::prev(behind)->begin_ns > at(begin)) {
-          const auto w = static_cast<std::size_t>(behind - works.begin()) - 1;
+        const auto past =
+            std::upper_bound(activities.begin(), activities.end(), at(end),
+                             [](std::int64_t t, const Activity& activity) { return t < activity.begin_ns; });
+        if (past != activities.begin() && std::prev(past)->begin_ns > at(begin)) {
+          const auto w = static_cast<std::size_t>(past - activities.begin()) - 1;
           add(begin, end, EdgeKind::Call, usual_launch);
-          add(graph.work_begin(w), end, EdgeKind::FullQueue,
-              std::min(usual_launch, at(end) - works[w].begin_ns));
+          add(graph.activity_begin(w), end, EdgeKind::FullQueue,
+              std::min(usual_launch, at(end) - activities[w].begin_ns));
           continue;
         }
       }
@@ -331,58 +335,59 @@ struct ReplayGraph::Building {
     }
   }
 
-  void link_works() {
+  void link_activities() {
     const Floors& floors = graph.floors_;
-    for (std::uint32_t w = 0; w < works.size(); ++w) {
-      const Work& work = works[w];
-      const PointId begin = graph.work_begin(w);
-      add(begin, graph.work_end(w), EdgeKind::Work, work.end_ns - work.begin_ns);
+    for (std::uint32_t w = 0; w < activities.size(); ++w) {
+      const Activity& activity = activities[w];
+      const PointId begin = graph.activity_begin(w);
+      add(begin, graph.activity_end(w), EdgeKind::Activity, activity.end_ns - activity.begin_ns);
       const std::int64_t before = finished_before[w];
       if (before >= 0) {
-        const bool in_graph =
-            is_graph(work.launch) && works[static_cast<std::size_t>(before)].launch == work.launch;
-        add(graph.work_end(static_cast<std::size_t>(before)), begin, EdgeKind::Stream,
+        const bool in_graph = is_graph(activity.launch) &&
+                              activities[static_cast<std::size_t>(before)].launch == activity.launch;
+        add(graph.activity_end(static_cast<std::size_t>(before)), begin, EdgeKind::Stream,
             in_graph ? floors.graph_ns : stream_floor(static_cast<std::size_t>(before), w));
       }
       if (previous[w] >= 0 && previous[w] != before)  // they overlap: not before it began
-        add(graph.work_begin(static_cast<std::size_t>(previous[w])), begin, EdgeKind::Stream, 0);
-      const std::int64_t call = call_of(work.launch);
+        add(graph.activity_begin(static_cast<std::size_t>(previous[w])), begin, EdgeKind::Stream, 0);
+      const std::int64_t call = call_of(activity.launch);
       if (call < 0) continue;
       const bool from_begin = floors.from_call_begin || is_blocking(w);
       const PointId from = from_begin ? graph.call_begin(static_cast<std::size_t>(call))
                                       : graph.call_end(static_cast<std::size_t>(call));
-      // What the first work of a stream waited for is before the trace.
+      // What the first activity of a stream waited for is before the trace.
       if (before < 0 && at(begin) - at(from) > floors.launch_ns + kUnexplainedNs) continue;
       std::int64_t floor = floors.launch_ns;
-      // A clock of the device that is behind the host's is not ours to mend.
+      // A device clock that lags the host clock is not corrected here.
       if (at(begin) - at(from) < floor - kUnexplainedNs) floor = at(begin) - at(from);
       add(from, begin, EdgeKind::Launch, floor);
     }
   }
 
-  // By the time of their launch, the works of each stream; and of each row, its launches in order.
+  // By the time of their launch, the activities of each stream; and of each row, its launches in order.
   void link_streams() {
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::uint32_t>> by_launch;
     for (const auto& [stream, list] : streams) {
       auto& sorted = by_launch[stream];
       sorted = list;
-      sort_stably(sorted, [&](std::uint32_t a, std::uint32_t b) { return asked_ns(a) < asked_ns(b); });
+      sort_stably(sorted, [&](std::uint32_t a, std::uint32_t b) { return launched_ns(a) < launched_ns(b); });
     }
-    // The last work of a stream that was asked for before `t`, and had ended by `by`; or -1.
-    const auto last_asked = [&](const std::vector<std::uint32_t>& list, std::int64_t t,
-                                std::int64_t by) -> std::int64_t {
-      auto behind = std::lower_bound(list.begin(), list.end(), t,
-                                     [&](std::uint32_t w, std::int64_t x) { return asked_ns(w) < x; });
-      for (int looked = 0; behind != list.begin() && looked < kMostCandidates; ++looked) {
-        --behind;
-        if (works[*behind].end_ns <= by) return *behind;
+    // The last activity of a stream that was launched before `t`, and had ended by `by`; or -1.
+    const auto last_launched = [&](const std::vector<std::uint32_t>& list, std::int64_t t,
+                                   std::int64_t by) -> std::int64_t {
+      auto past = std::lower_bound(list.begin(), list.end(), t,
+                                   [&](std::uint32_t w, std::int64_t x) { return launched_ns(w) < x; });
+      for (int looked = 0; past != list.begin() && looked < kMaxCandidates; ++looked) {
+        --past;
+        if (activities[*past].end_ns <= by) return *past;
       }
       return -1;
     };
     for (const auto& list : row_calls) {
-      std::int64_t waits_since = kNever;      // the last wait between streams that no launch followed yet
-      std::int64_t current_stream_work = -1;  // the last work that this thread asked for, outside of graphs
-      std::int64_t graph_end = -1;            // the last work of a graph that nothing followed yet
+      std::int64_t waits_since = kNever;  // the last wait between streams that no launch followed yet
+      std::int64_t current_stream_activity =
+          -1;                       // the last activity that this thread launched, outside of graphs
+      std::int64_t graph_end = -1;  // the last activity of a graph that nothing followed yet
       for (const std::uint32_t call : list) {
         const EventId e = graph.calls_[call];
         if (contains(events.name(e), "StreamWaitEvent")) {
@@ -392,86 +397,91 @@ struct ReplayGraph::Building {
         const auto own = model.launched_by(e);
         if (own.empty()) continue;
         const bool is_of_graph = is_graph(e);
-        const Work& first = works[own.front()];
+        const Activity& first = activities[own.front()];
         if (waits_since != kNever) {
           std::size_t looked = 0;
           for (const auto& [stream, others] : by_launch) {
-            if (++looked > kMostStreams) break;
+            if (++looked > kMaxStreams) break;
             if (stream.first != first.device || stream.second == first.stream) continue;
-            const std::int64_t awaited = last_asked(others, waits_since, first.begin_ns);
+            const std::int64_t awaited = last_launched(others, waits_since, first.begin_ns);
             if (awaited >= 0)
-              add(graph.work_end(static_cast<std::size_t>(awaited)), graph.work_begin(own.front()),
+              add(graph.activity_end(static_cast<std::size_t>(awaited)), graph.activity_begin(own.front()),
                   EdgeKind::StreamWait, stream_floor(static_cast<std::size_t>(awaited), own.front()));
           }
           waits_since = kNever;
         }
         if (is_of_graph) {
-          if (current_stream_work >= 0 &&
-              works[static_cast<std::size_t>(current_stream_work)].end_ns <= first.begin_ns) {
+          if (current_stream_activity >= 0 &&
+              activities[static_cast<std::size_t>(current_stream_activity)].end_ns <= first.begin_ns) {
             for (const std::uint32_t w : own)
-              if (finished_before[w] < 0 || works[static_cast<std::size_t>(finished_before[w])].launch != e)
-                add(graph.work_end(static_cast<std::size_t>(current_stream_work)), graph.work_begin(w),
-                    EdgeKind::Graph, stream_floor(static_cast<std::size_t>(current_stream_work), w));
+              if (finished_before[w] < 0 ||
+                  activities[static_cast<std::size_t>(finished_before[w])].launch != e)
+                add(graph.activity_end(static_cast<std::size_t>(current_stream_activity)),
+                    graph.activity_begin(w), EdgeKind::Graph,
+                    stream_floor(static_cast<std::size_t>(current_stream_activity), w));
           }
           graph_end = own.front();
           for (const std::uint32_t w : own) {
-            if (works[w].end_ns > works[static_cast<std::size_t>(graph_end)].end_ns) graph_end = w;
+            if (activities[w].end_ns > activities[static_cast<std::size_t>(graph_end)].end_ns) graph_end = w;
           }
           continue;
         }
-        if (graph_end >= 0 && works[static_cast<std::size_t>(graph_end)].end_ns <= first.begin_ns) {
-          add(graph.work_end(static_cast<std::size_t>(graph_end)), graph.work_begin(own.front()),
+        if (graph_end >= 0 && activities[static_cast<std::size_t>(graph_end)].end_ns <= first.begin_ns) {
+          add(graph.activity_end(static_cast<std::size_t>(graph_end)), graph.activity_begin(own.front()),
               EdgeKind::Graph, stream_floor(static_cast<std::size_t>(graph_end), own.front()));
           graph_end = -1;
         }
-        current_stream_work = own.back();
+        current_stream_activity = own.back();
       }
     }
   }
-  std::int64_t asked_ns(std::uint32_t w) const {
-    return works[w].launch == kNoEvent ? kNever : events.begin_ns(works[w].launch);
+  std::int64_t launched_ns(std::uint32_t w) const {
+    return activities[w].launch == kNoEvent ? kNever : events.begin_ns(activities[w].launch);
   }
 
-  // Where works began later than their edges say, by more than a floor's spread.
+  // Where activities began later than their edges say, by more than a floor's spread.
   void infer() {
-    std::vector<std::int64_t> expected(works.size(), kNever);
+    std::vector<std::int64_t> expected(activities.size(), kNever);
     for (const Placed& p : placed) {
-      if (!graph.is_of_work(p.to) || p.to % 2 != 0) continue;
-      std::int64_t& e = expected[graph.work_of(p.to)];
+      if (!graph.is_of_activity(p.to) || p.to % 2 != 0) continue;
+      std::int64_t& e = expected[graph.activity_of(p.to)];
       e = std::max(e, saturating_add(at(p.edge.from), p.edge.delay_ns));
     }
-    std::vector<std::int64_t> idle_before(works.size(), 0);
+    std::vector<std::int64_t> idle_before(activities.size(), 0);
     for (const Gap& gap : time.gaps()) idle_before[gap.next] = gap.duration_ns();
-    std::vector<std::uint32_t> by_end(works.size());
+    std::vector<std::uint32_t> by_end(activities.size());
     std::iota(by_end.begin(), by_end.end(), 0);
     std::sort(by_end.begin(), by_end.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return works[a].end_ns < works[b].end_ns; });
-    for (std::uint32_t w = 0; w < works.size(); ++w) {
+              [&](std::uint32_t a, std::uint32_t b) { return activities[a].end_ns < activities[b].end_ns; });
+    for (std::uint32_t w = 0; w < activities.size(); ++w) {
       if (expected[w] == kNever) graph.unexplained_ns_ += idle_before[w];  // begins as it did
-      if (expected[w] == kNever || saturating_sub(works[w].begin_ns, expected[w]) <= kUnexplainedNs) continue;
-      auto behind = std::upper_bound(by_end.begin(), by_end.end(), works[w].begin_ns,
-                                     [&](std::int64_t t, std::uint32_t x) { return t < works[x].end_ns; });
+      if (expected[w] == kNever || saturating_sub(activities[w].begin_ns, expected[w]) <= kUnexplainedNs)
+        continue;
+      auto past = std::upper_bound(by_end.begin(), by_end.end(), activities[w].begin_ns,
+                                   [&](std::int64_t t, std::uint32_t x) { return t < activities[x].end_ns; });
       bool is_found = false;
-      const std::int64_t idle = std::min(idle_before[w], saturating_sub(works[w].begin_ns, expected[w]));
+      const std::int64_t idle = std::min(idle_before[w], saturating_sub(activities[w].begin_ns, expected[w]));
       int looked = 0;
-      for (auto candidate = behind; candidate != by_end.begin() && !is_found && looked < kMostCandidates;
+      for (auto candidate = past; candidate != by_end.begin() && !is_found && looked < kMaxCandidates;
            ++looked) {
         --candidate;
-        const Work& other = works[*candidate];
-        if (works[w].begin_ns - other.end_ns > kNearNs) break;
-        if (other.stream == works[w].stream || other.device != works[w].device || *candidate == w) continue;
-        add(graph.work_end(*candidate), graph.work_begin(w), EdgeKind::Inferred, stream_floor(*candidate, w));
+        const Activity& other = activities[*candidate];
+        if (activities[w].begin_ns - other.end_ns > kNearNs) break;
+        if (other.stream == activities[w].stream || other.device != activities[w].device || *candidate == w)
+          continue;
+        add(graph.activity_end(*candidate), graph.activity_begin(w), EdgeKind::Inferred,
+            stream_floor(*candidate, w));
         is_found = true;
       }
-      for (auto candidate = behind; candidate != by_end.end() && !is_found && looked < 2 * kMostCandidates;
+      for (auto candidate = past; candidate != by_end.end() && !is_found && looked < 2 * kMaxCandidates;
            ++candidate, ++looked) {
-        const Work& other = works[*candidate];
-        if (other.end_ns - works[w].begin_ns > kEbbNs) break;
-        if (other.begin_ns >= expected[w] || other.stream == works[w].stream ||
-            other.device != works[w].device)
+        const Activity& other = activities[*candidate];
+        if (other.end_ns - activities[w].begin_ns > kEbbNs) break;
+        if (other.begin_ns >= expected[w] || other.stream == activities[w].stream ||
+            other.device != activities[w].device)
           continue;
-        add(graph.work_end(*candidate), graph.work_begin(w), EdgeKind::Inferred,
-            works[w].begin_ns - other.end_ns);
+        add(graph.activity_end(*candidate), graph.activity_begin(w), EdgeKind::Inferred,
+            activities[w].begin_ns - other.end_ns);
         is_found = true;
       }
       (is_found ? graph.inferred_ns_ : graph.unexplained_ns_) += idle;
@@ -518,7 +528,7 @@ ReplayGraph::ReplayGraph(const Model& model, const DeviceTime& time) : model_(mo
   building.measure_floors();
   building.link_threads();
   building.link_calls();
-  building.link_works();
+  building.link_activities();
   building.link_streams();
   building.infer();
   building.finish();

@@ -1,8 +1,8 @@
-// A trace as a graph of what had to happen before what, which can be run again with other costs.
+// A trace as a dependency graph, which can be replayed with other costs.
 //
-// Points are the beginning and the end of each call of the host to the driver, and of each work of a device.
-// A point happens when the latest of its edges says so. Durations of calls and works, and the time that a
-// thread spends between calls, are as measured; waits are not: they follow from the edges.
+// Points are the beginning and the end of each call of the host to the driver, and of each device activity.
+// A point happens when the latest of its edges says so. Durations of calls and activities, and the time that
+// a thread spends between calls, are as measured; waits are not: they follow from the edges.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ enum class EdgeKind : std::uint8_t {
   Call,        // from the beginning of a call to its end
   Thread,      // from a call to the next one of its thread
   HandOver,    // from a call to one of another thread, which had waited for it
-  Launch,      // from a call to its work
-  Work,        // from the beginning of a work to its end
-  Stream,      // from a work to the next one of its stream
-  StreamWait,  // from a work to one of another stream, by a wait that the trace has
+  Launch,      // from a call to its activity
+  Activity,    // from the beginning of an activity to its end
+  Stream,      // from an activity to the next one of its stream
+  StreamWait,  // from an activity to one of another stream, by a wait that the trace has
   Graph,       // into and out of a graph, which runs on the stream of its launch
-  Sync,        // from a work to the end of a call that waited for it
-  FullQueue,   // from the beginning of a work to the end of a launch that waited for a place
-  Inferred,    // from a work that ended, or ebbed away, when another began; the trace does not say why
+  Sync,        // from an activity to the end of a call that waited for it
+  FullQueue,   // from the beginning of an activity to the end of a launch that waited for a place
+  Inferred,    // from an activity that ended, or ebbed away, when another began; the trace does not say why
 };
 inline constexpr std::size_t kEdgeKindCount = 11;
 std::string_view name(EdgeKind kind);
@@ -40,14 +40,14 @@ struct Edge {
   std::int64_t loading_ns = 0;  // of the delay: the host was loading data
 };
 
-// What is known of a trace as a whole, and stands for what was measured of each wait.
+// Latencies of the whole trace, which replace the measured waits.
 struct Floors {
-  std::int64_t launch_ns = 0;  // from a call to its work, where the stream was empty
+  std::int64_t launch_ns = 0;  // from a call to its activity, where the stream was empty
   bool from_call_begin = false;
-  // From a work to the next one of a stream: [whether the first is a kernel][whether the second is].
+  // From an activity to the next one of a stream: [whether the first is a kernel][whether the second is].
   std::array<std::array<std::int64_t, 2>, 2> stream_ns{};
   std::int64_t graph_ns = 0;  // likewise inside a graph
-  std::int64_t wake_ns = 0;   // from the end of a work to the end of the call that waited for it
+  std::int64_t wake_ns = 0;   // from the end of an activity to the end of the call that waited for it
   std::int64_t sync_ns = 0;   // a call that has nothing to wait for
 };
 
@@ -60,14 +60,14 @@ class ReplayGraph {
   EventId call(std::size_t i) const { return calls_[i]; }
   PointId call_begin(std::size_t i) const { return static_cast<PointId>(2 * i); }
   PointId call_end(std::size_t i) const { return static_cast<PointId>(2 * i + 1); }
-  PointId work_begin(std::size_t w) const { return static_cast<PointId>(2 * (calls_.size() + w)); }
-  PointId work_end(std::size_t w) const { return static_cast<PointId>(2 * (calls_.size() + w) + 1); }
-  bool is_of_work(PointId p) const { return p >= 2 * calls_.size(); }
-  std::size_t work_of(PointId p) const { return p / 2 - calls_.size(); }
+  PointId activity_begin(std::size_t w) const { return static_cast<PointId>(2 * (calls_.size() + w)); }
+  PointId activity_end(std::size_t w) const { return static_cast<PointId>(2 * (calls_.size() + w) + 1); }
+  bool is_of_activity(PointId p) const { return p >= 2 * calls_.size(); }
+  std::size_t activity_of(PointId p) const { return p / 2 - calls_.size(); }
 
   std::int64_t measured_ns(PointId p) const { return measured_[p]; }
   std::int64_t first_ns() const { return first_ns_; }           // of all points
-  const std::vector<PointId>& order() const { return order_; }  // each behind all that it depends on
+  const std::vector<PointId>& order() const { return order_; }  // each after all that it depends on
   std::span<const Edge> into(PointId p) const {
     return std::span(edges_).subspan(first_edge_[p], first_edge_[p + 1] - first_edge_[p]);
   }

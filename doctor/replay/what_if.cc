@@ -24,12 +24,12 @@ std::string_view trimmed(std::string_view text) {
 
 // Collectives are left out: their time holds the waits of other ranks.
 template <class F>
-void scale_works(const Examined& examined, Change& change, F&& factor_of) {
-  const std::span<const Work> works = examined.model.work();
-  if (change.work_scale.empty()) change.work_scale.assign(works.size(), 1);
-  for (std::size_t w = 0; w < works.size(); ++w) {
-    if (!examined.kernels.is_collective(works[w].event))
-      change.work_scale[w] *= static_cast<float>(factor_of(works[w], w));
+void scale_activities(const Examined& examined, Change& change, F&& factor_of) {
+  const std::span<const Activity> activities = examined.model.activities();
+  if (change.activity_scale.empty()) change.activity_scale.assign(activities.size(), 1);
+  for (std::size_t w = 0; w < activities.size(); ++w) {
+    if (!examined.kernels.is_collective(activities[w].event))
+      change.activity_scale[w] *= static_cast<float>(factor_of(activities[w], w));
   }
 }
 
@@ -39,23 +39,25 @@ void move_to(const Examined& examined, Question& question, std::string_view name
     std::vector<std::string> labels;
     for (const Device& device : known_devices()) labels.push_back(label_of(device));
     throw ValueError(
-        fmt::format("what if: no device \"{}\" is known; there are {}", name, fmt::join(labels, ", ")));
+        fmt::format("what if: there is no data sheet for the device \"{}\"; known devices are {}", name,
+                    fmt::join(labels, ", ")));
   }
   const OtherDevice other(examined);
   if (!other.refusal().empty())
-    throw ValueError(fmt::format("what if: \"device={}\" cannot be answered: {}", name, other.refusal()));
-  SaturatingSum works_ns;
+    throw ValueError(
+        fmt::format("what if: \"device={}\" cannot be answered because {}", name, other.refusal()));
+  SaturatingSum activities_ns;
   double moved_ns = 0;
-  scale_works(examined, question.change, [&](const Work& work, std::size_t w) {
+  scale_activities(examined, question.change, [&](const Activity& activity, std::size_t w) {
     const float factor = other.factor(other.class_of(w), *target);
-    works_ns += work.end_ns - work.begin_ns;
-    moved_ns += factor * static_cast<double>(work.end_ns - work.begin_ns);
+    activities_ns += activity.end_ns - activity.begin_ns;
+    moved_ns += factor * static_cast<double>(activity.end_ns - activity.begin_ns);
     return factor;
   });
   const std::string label = label_of(*target);
-  question.text += fmt::format("on {}, guessed by roofline", label);
-  question.note = fmt::format("On {} works take {} instead of {} in all.", label, readable_ns(moved_ns),
-                              readable_ns(works_ns));
+  question.text += fmt::format("on {}, roofline estimate", label);
+  question.note = fmt::format("On {} kernels and copies take {} in total instead of {}.", label,
+                              readable_ns(moved_ns), readable_ns(activities_ns));
 }
 
 }  // namespace
@@ -71,13 +73,13 @@ Question parse_question(const Examined& examined, std::string_view text) {
     const std::string_view key = trimmed(part.substr(0, equals));
     const std::string_view value = equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
     double factor = 0;
-    const auto [behind, error] = std::from_chars(value.data(), value.data() + value.size(), factor);
+    const auto [past, error] = std::from_chars(value.data(), value.data() + value.size(), factor);
     const bool is_number =
-        error == std::errc() && behind == value.data() + value.size() && factor >= 0 && factor <= 1000;
+        error == std::errc() && past == value.data() + value.size() && factor >= 0 && factor <= 1000;
     const auto number = [&] {
       if (!is_number)
         throw ValueError(
-            fmt::format("what if: \"{}\" wants a number from 0 to 1000, such as {}=0.5", part, key));
+            fmt::format("what if: \"{}\" needs a number from 0 to 1000, such as {}=0.5", part, key));
       return factor;
     };
     if (!question.text.empty()) question.text += ", ";
@@ -88,29 +90,30 @@ Question parse_question(const Examined& examined, std::string_view text) {
       question.change.loading = number();
       question.text += fmt::format("loading data x {}", value);
     } else if (key == "syncs") {
-      if (number() != 0) throw ValueError("what if: of syncs there may be 0: syncs=0");
+      if (number() != 0) throw ValueError("what if: syncs can only be left out: write syncs=0");
       question.change.without_syncs = true;
-      question.text += "nothing is waited for";
+      question.text += "without syncs";
     } else if (key == "kernels") {
       const double scale = number();
-      scale_works(examined, question.change, [&](const Work&, std::size_t) { return scale; });
-      question.text += fmt::format("works x {}", value);
+      scale_activities(examined, question.change, [&](const Activity&, std::size_t) { return scale; });
+      question.text += fmt::format("kernels x {}", value);
     } else if (key == "device") {
       move_to(examined, question, value);
     } else if (const auto family = family_of(key); family != KernelFamily::Unknown) {
       const double scale = number();
-      scale_works(examined, question.change, [&](const Work& work, std::size_t) {
-        return examined.kernels.family(work.event) == family ? scale : 1.0;
+      scale_activities(examined, question.change, [&](const Activity& activity, std::size_t) {
+        return examined.kernels.family(activity.event) == family ? scale : 1.0;
       });
       question.text += fmt::format("{} x {}", key, value);
     } else {
       throw ValueError(
-          fmt::format("what if: \"{}\" is none of dispatch, loading, syncs, kernels, device, or a family of "
-                      "kernels such as gemm",
+          fmt::format("what if: \"{}\" cannot be changed; give dispatch, loading, syncs, kernels, device, or "
+                      "a kernel family "
+                      "such as gemm",
                       key));
     }
   }
-  if (question.text.empty()) throw ValueError("what if: nothing is asked; try dispatch=0.5 or syncs=0");
+  if (question.text.empty()) throw ValueError("what if: the question is empty; try dispatch=0.5 or syncs=0");
   return question;
 }
 
@@ -120,11 +123,11 @@ std::vector<Question> usual_questions(const Examined& examined) {
     questions.push_back(parse_question(examined, key));
     questions.back().text = text;
   };
-  ask("dispatch=0.5", "the host takes half the time for each launch");
-  ask("dispatch=0", "launches cost nothing: the bound for a replayed graph");
-  if (examined.time.all().idle(IdleCause::Input) != 0) ask("loading=0", "data is there when it is wanted");
+  ask("dispatch=0.5", "dispatch takes half the time");
+  ask("dispatch=0", "dispatch takes no time: the bound for a CUDA graph");
+  if (examined.time.all().idle(IdleCause::Input) != 0) ask("loading=0", "data loading takes no time");
   ask("syncs=0", "the host never waits for the device");
-  ask("kernels=0.5", "works take half the time, but for collectives");
+  ask("kernels=0.5", "kernels and copies take half the time, except collectives");
   return questions;
 }
 
@@ -147,18 +150,17 @@ Answer WhatIf::ask(const Change& change) const { return answer_of(replay(graph_,
 
 std::string WhatIf::refusal() const {
   const double unexplained = percent_of(graph_.unexplained_ns(), measured_span_ns_);
-  if (unexplained > kMostUnexplained)
+  if (unexplained > kMaxUnexplained)
     return fmt::format(
-        "{:.1f} % of the span is idle time that nothing in the trace explains, more than {:.0f} %: what "
-        "would "
-        "change cannot be said.",
-        unexplained, kMostUnexplained);
+        "{:.1f} % of the span is idle time that nothing in the trace explains, more than {:.0f} %: no "
+        "prediction is possible.",
+        unexplained, kMaxUnexplained);
   const double off =
       100 * (static_cast<double>(unchanged().span_ns) / static_cast<double>(measured_span_ns_) - 1);
-  if (off > kMostUnexplained || off < -kMostUnexplained)
+  if (off > kMaxUnexplained || off < -kMaxUnexplained)
     return fmt::format(
-        "Run again with nothing changed, the trace takes {:+.1f} % of its span: what would change cannot be "
-        "said.",
+        "Replayed with nothing changed, the span is off by {:+.1f} %: no prediction is "
+        "possible.",
         off);
   return {};
 }

@@ -1,5 +1,4 @@
-// Questions to a trace: what would change if dispatch cost half, if nothing were waited for, on another
-// device.
+// What-if questions: what would change with cheaper dispatch, without syncs, or on another device.
 #pragma once
 
 #include <optional>
@@ -13,7 +12,7 @@
 namespace pel::doctor {
 
 // Above so many percent of the span that the graph does not explain, no answer is given.
-inline constexpr double kMostUnexplained = 5;
+inline constexpr double kMaxUnexplained = 5;
 
 struct Question {
   std::string key, text;  // "dispatch=0.5", "dispatch costs half"
@@ -34,7 +33,7 @@ std::optional<Finding> answer_questions(const Examined& examined, const std::vec
 struct Answer {
   std::int64_t span_ns = 0;
   std::int64_t step_ns =
-      0;  // from the end of one step's last work to that of the next, the median; 0: one step
+      0;  // from the end of one step's last activity to that of the next, the median; 0: one step
   double times_faster = 1;  // of the span
 };
 class WhatIf {

@@ -8,7 +8,7 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::array<std::size_t, 4> kMostRows{5'000, 1'000, 300, 100};  // of a table; the first that fits
+constexpr std::array<std::size_t, 4> kMaxRows{5'000, 1'000, 300, 100};  // of a table; the first that fits
 
 std::string_view file_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -17,13 +17,13 @@ std::string_view file_name(std::string_view path) { return path.substr(path.find
 std::string html_report(const Diagnosis& diagnosis, const Examined& examined, const HtmlOptions& options) {
   std::size_t code = page_html().size() + page_css().size() + 4'000;
   for (const std::string_view script : page_scripts()) code += script.size();
-  const std::size_t room = options.most_bytes > code ? options.most_bytes - code : 0;
+  const std::size_t room = options.max_bytes > code ? options.max_bytes - code : 0;
   std::string findings;
-  for (const std::size_t rows : kMostRows) {
+  for (const std::size_t rows : kMaxRows) {
     findings = page_diagnosis(diagnosis, examined, rows);
     if (findings.size() <= room / 4) break;
   }
-  const std::string what_if = page_what_if(examined, options.most_edges, room * 2 / 5);
+  const std::string what_if = page_what_if(examined, options.max_edges, room * 2 / 5);
   const std::size_t taken = findings.size() + what_if.size();
   const std::string timeline = page_timeline(examined, room > taken ? room - taken : 0);
 

@@ -7,7 +7,7 @@
 namespace pel::doctor {
 namespace {
 
-// The bytes of the character at `at`; 0: it is no UTF-8.
+// The bytes of the character at `at`; 0: it is not UTF-8.
 std::size_t utf8_bytes(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0);
@@ -110,7 +110,7 @@ void PageColumn::add(std::int64_t number) {
 std::int64_t PageTexts::add(std::string_view text) {
   const auto [at, is_new] = ids_.try_emplace(std::string(text), static_cast<std::int64_t>(texts_.size()));
   if (is_new) {
-    std::string kept(text.substr(0, kMostBytes));
+    std::string kept(text.substr(0, kMaxBytes));
     if (kept.size() < text.size()) {
       while (!kept.empty() && (static_cast<unsigned char>(kept.back()) & 0xC0) == 0x80) kept.pop_back();
       if (!kept.empty() && static_cast<unsigned char>(kept.back()) >= 0x80) kept.pop_back();

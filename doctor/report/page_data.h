@@ -19,7 +19,7 @@ class PageJson {
   PageJson& begin_array() { return begin('['); }
   PageJson& end_array() { return end(']'); }
   PageJson& key(std::string_view name);
-  PageJson& text(std::string_view text);  // what is no UTF-8 becomes U+FFFD
+  PageJson& text(std::string_view text);  // what is not UTF-8 becomes U+FFFD
   PageJson& number(std::int64_t number);
   PageJson& number(double number);  // not finite: null
   PageJson& fact(bool fact);
@@ -59,7 +59,7 @@ class PageTexts {
   void write(PageJson& json) const;
 
  private:
-  static constexpr std::size_t kMostBytes = 1'000;
+  static constexpr std::size_t kMaxBytes = 1'000;
   std::vector<std::string> texts_;
   std::unordered_map<std::string, std::int64_t> ids_;
 };
@@ -67,9 +67,9 @@ class PageTexts {
 void append_escaped_html(std::string& to, std::string_view text);
 
 // The parts of the page's data, each a value of JSON.
-std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined, std::size_t most_rows);
-std::string page_timeline(const Examined& examined, std::size_t most_bytes);
+std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined, std::size_t max_rows);
+std::string page_timeline(const Examined& examined, std::size_t max_bytes);
 // The graph where it has at most so many edges and takes at most so many bytes, else answers.
-std::string page_what_if(const Examined& examined, std::size_t most_edges, std::size_t most_bytes);
+std::string page_what_if(const Examined& examined, std::size_t max_edges, std::size_t max_bytes);
 
 }  // namespace pel::doctor

@@ -45,8 +45,8 @@ void write_page_value(PageJson& json, const Value& value) {
       value);
 }
 
-void write_page_table(PageJson& json, const Table& table, std::size_t most_rows) {
-  const std::size_t rows = std::min(most_rows, table.rows.size());
+void write_page_table(PageJson& json, const Table& table, std::size_t max_rows) {
+  const std::size_t rows = std::min(max_rows, table.rows.size());
   json.begin_object().key("key").text(table.key).key("title").text(table.title);
   json.key("count").number(static_cast<std::int64_t>(table.rows.size())).key("columns").begin_array();
   for (const Column& column : table.columns) {
@@ -66,7 +66,7 @@ void write_page_table(PageJson& json, const Table& table, std::size_t most_rows)
   json.end_array().end_object();
 }
 
-void write_page_finding(PageJson& json, const Finding& finding, std::size_t most_rows) {
+void write_page_finding(PageJson& json, const Finding& finding, std::size_t max_rows) {
   json.begin_object()
       .key("key")
       .text(finding.key)
@@ -83,7 +83,7 @@ void write_page_finding(PageJson& json, const Finding& finding, std::size_t most
     json.text(page_unit(fact.unit)).end_array();
   }
   json.end_array().key("tables").begin_array();
-  for (const Table& table : finding.tables) write_page_table(json, table, most_rows);
+  for (const Table& table : finding.tables) write_page_table(json, table, max_rows);
   json.end_array().end_object();
 }
 
@@ -94,7 +94,7 @@ void write_page_shares(PageJson& json, const TimeShares& shares) {
   };
   json.begin_array();
   share("busy", shares.busy_ns - shares.communication_ns, false);
-  share("collectives alone", shares.communication_ns, false);
+  share("exposed collectives", shares.communication_ns, false);
   for (std::size_t cause = 0; cause < kIdleCauseCount; ++cause)
     share(name(static_cast<IdleCause>(cause)), shares.idle_ns[cause], true);
   json.end_array();
@@ -102,7 +102,7 @@ void write_page_shares(PageJson& json, const TimeShares& shares) {
 
 }  // namespace
 
-std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined, std::size_t most_rows) {
+std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined, std::size_t max_rows) {
   const TraceSummary& summary = diagnosis.summary;
   PageJson json;
   json.begin_object()
@@ -115,25 +115,25 @@ std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined,
   json.key("sentence").text(diagnosis.verdict.sentence).key("reasons").begin_array();
   for (const std::string& reason : diagnosis.verdict.reasons) json.text(reason);
   json.end_array().key("notes").begin_array();
-  if (summary.is_truncated) json.text("The trace ends in the middle: what follows is of its first part.");
+  if (summary.is_truncated) json.text("The trace is truncated: the findings are about its first part.");
   if (summary.skipped_count != 0)
-    json.text(fmt::format("{} pieces of the trace, {} bytes, could not be read and were left out.",
+    json.text(fmt::format("{} pieces of the trace, {} bytes, could not be read and were skipped.",
                           summary.skipped_count, summary.skipped_bytes));
   json.end_array().key("totals").begin_array();
   const auto total = [&](std::string_view label, std::int64_t value, std::string_view unit) {
     json.begin_array().text(label).number(value).text(unit).end_array();
   };
-  if (!examined.model.work().empty()) total("device time", examined.time.all().total(), "ns");
+  if (!examined.model.activities().empty()) total("device time", examined.time.all().total(), "ns");
   total("kernels", static_cast<std::int64_t>(diagnosis.totals.kernels), "count");
-  total("copies", static_cast<std::int64_t>(diagnosis.totals.memcpy), "count");
-  total("fills", static_cast<std::int64_t>(diagnosis.totals.memset), "count");
+  total("memcpys", static_cast<std::int64_t>(diagnosis.totals.memcpy), "count");
+  total("memsets", static_cast<std::int64_t>(diagnosis.totals.memset), "count");
   total("graph launches", static_cast<std::int64_t>(diagnosis.totals.graph_launches), "count");
   total("sync calls", static_cast<std::int64_t>(diagnosis.totals.syncs), "count");
   if (examined.model.has_marked_steps())
     total("steps", static_cast<std::int64_t>(examined.model.steps().size()), "count");
   total("events", static_cast<std::int64_t>(summary.events), "count");
   json.end_array().key("devices").begin_array();
-  for (const std::int32_t id : examined.model.work_devices()) {
+  for (const std::int32_t id : examined.model.active_devices()) {
     if (const DeviceProperties* device = examined.model.device(id);
         device != nullptr && !device->name.empty())
       json.text(device->name);
@@ -141,7 +141,7 @@ std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined,
   json.end_array().key("shares");
   write_page_shares(json, examined.time.all());
   json.key("findings").begin_array();
-  for (const Finding& finding : diagnosis.findings) write_page_finding(json, finding, most_rows);
+  for (const Finding& finding : diagnosis.findings) write_page_finding(json, finding, max_rows);
   json.end_array().end_object();
   return json.str();
 }

@@ -12,15 +12,15 @@ namespace pel::doctor {
 namespace {
 
 constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kFewestSpans = 1'000;  // below, nothing more is left out
-constexpr std::int64_t kLongShare = 1'000;   // of the trace: such spans are left out last
+constexpr std::size_t kMinSpans = 1'000;    // below, nothing more is left out
+constexpr std::int64_t kLongShare = 1'000;  // of the trace: such spans are left out last
 
 // What is left out of a long trace, the first of these first.
-enum class Tier : std::uint8_t { Python, Quiet, Host, Work, Long };
+enum class Tier : std::uint8_t { Python, Quiet, Host, Activity, Long };
 constexpr std::size_t kTierCount = 5;
 constexpr std::array<std::string_view, kTierCount> kTierNames{
-    "Python functions", "spans of the host that launch nothing", "other spans of the host",
-    "works of devices", "long spans"};
+    "Python functions", "host spans that launch nothing", "other host spans", "device activities",
+    "long spans"};
 
 struct LeftOut {
   std::size_t count = 0;
@@ -35,7 +35,7 @@ class TimelineWriter {
     sort_into_tiers();
   }
   std::size_t candidates() const { return all_; }
-  std::string write(std::size_t most_spans);
+  std::string write(std::size_t max_spans);
 
  private:
   struct Lane {
@@ -67,12 +67,13 @@ class TimelineWriter {
       lanes_.push_back({.name = std::move(thread), .spans = {spans.begin(), spans.end()}});
     }
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<EventId>> streams;
-    for (const Work& work : model_.work()) streams[{work.device, work.stream}].push_back(work.event);
-    for (auto& [stream, works] : streams) {
+    for (const Activity& activity : model_.activities())
+      streams[{activity.device, activity.stream}].push_back(activity.event);
+    for (auto& [stream, activities] : streams) {
       lanes_.push_back({.name = fmt::format("stream {}", stream.second),
                         .is_device = true,
                         .device = stream.first,
-                        .spans = std::move(works)});
+                        .spans = std::move(activities)});
     }
   }
 
@@ -100,15 +101,15 @@ class TimelineWriter {
   }
   Tier tier_of(const Lane& lane, EventId e) const {
     if (events_.duration_ns(e) >= length_ns_ / kLongShare) return Tier::Long;
-    if (lane.is_device) return Tier::Work;
+    if (lane.is_device) return Tier::Activity;
     if (events_.category(e) == Category::PythonFunction) return Tier::Python;
     return model_.launched_by(e).empty() && !time_.is_wait(e) ? Tier::Quiet : Tier::Host;
   }
 
-  void select(std::size_t most_spans) {
+  void select(std::size_t max_spans) {
     keeps_.assign(events_.size(), 1);
     left_out_ = {};
-    std::size_t surplus = all_ > most_spans ? all_ - most_spans : 0;
+    std::size_t surplus = all_ > max_spans ? all_ - max_spans : 0;
     for (std::size_t t = 0; t < kTierCount && surplus != 0; ++t) {
       const std::size_t count = std::min(surplus, tiers_[t].size());
       for (std::size_t i = 0; i < count; ++i) keeps_[tiers_[t][i]] = 0;
@@ -132,7 +133,7 @@ class TimelineWriter {
   void write_kinds(PageJson& json);
   void write_lanes(PageJson& json) const;
   void write_spans(PageJson& json);
-  void write_works(PageJson& json);
+  void write_activities(PageJson& json);
   void write_gaps(PageJson& json, std::size_t most);
   void write_steps(PageJson& json) const;
   void write_left_out(PageJson& json) const;
@@ -169,7 +170,7 @@ void TimelineWriter::write_kinds(PageJson& json) {
     names.add_delta(texts_.add(events_.name(e)));
     categories.add(texts_.add(name(events_.category(e))));
     titles.add(is_kernel ? texts_.add(kernels_.of(e).title) : -1);
-    families.add(events_.is_device_work(e) ? texts_.add(name(kernels_.family(e))) : -1);
+    families.add(events_.is_device_activity(e) ? texts_.add(name(kernels_.family(e))) : -1);
   }
   json.key("kinds").begin_object().key("names").text(names.str()).key("categories").text(categories.str());
   json.key("titles").text(titles.str()).key("families").text(families.str()).end_object();
@@ -216,10 +217,11 @@ void TimelineWriter::write_spans(PageJson& json) {
   json.key("shapes").begin_array().text(shape_spans.str()).text(shapes.str()).end_array();
 }
 
-// Of each work that is there, in the order of spans: who asked for it. And ops that nesting does not show.
-void TimelineWriter::write_works(PageJson& json) {
+// Of each activity that is there, in the order of spans: what launched it. And ops that nesting does not
+// show.
+void TimelineWriter::write_activities(PageJson& json) {
   std::vector<EventId> launch_of(events_.size(), kNoEvent);
-  for (const Work& work : model_.work()) launch_of[work.event] = work.launch;
+  for (const Activity& activity : model_.activities()) launch_of[activity.event] = activity.launch;
   PageColumn launches, calls, ops;
   for (const Lane& lane : lanes_) {
     if (!lane.is_device) continue;
@@ -255,7 +257,7 @@ void TimelineWriter::write_gaps(PageJson& json, std::size_t most) {
       gaps_left_out_.longest_ns = std::max(gaps_left_out_.longest_ns, gap.duration_ns());
       continue;
     }
-    const Work& next = model_.work()[gap.next];
+    const Activity& next = model_.activities()[gap.next];
     devices.add_delta(next.device);
     begins.add_delta(gap.begin_ns - begin_ns_);
     durations.add(gap.duration_ns());
@@ -305,17 +307,17 @@ void TimelineWriter::write_left_out(PageJson& json) const {
   json.end_array();
 }
 
-std::string TimelineWriter::write(std::size_t most_spans) {
+std::string TimelineWriter::write(std::size_t max_spans) {
   texts_ = {};
   kinds_.clear();
   kind_ids_.clear();
-  select(most_spans);
+  select(max_spans);
   PageJson json;
   json.begin_object().key("length").number(length_ns_);
   write_lanes(json);
   write_spans(json);
-  write_works(json);
-  write_gaps(json, std::max(kFewestSpans, most_spans / 3));
+  write_activities(json);
+  write_gaps(json, std::max(kMinSpans, max_spans / 3));
   write_steps(json);
   write_left_out(json);
   write_kinds(json);
@@ -327,13 +329,13 @@ std::string TimelineWriter::write(std::size_t most_spans) {
 
 }  // namespace
 
-std::string page_timeline(const Examined& examined, std::size_t most_bytes) {
+std::string page_timeline(const Examined& examined, std::size_t max_bytes) {
   TimelineWriter writer(examined);
   std::size_t spans = writer.candidates();
   std::string json = writer.write(spans);
-  while (json.size() > most_bytes && spans > kFewestSpans) {
-    const double ratio = static_cast<double>(most_bytes) / static_cast<double>(json.size());
-    spans = std::max(kFewestSpans,
+  while (json.size() > max_bytes && spans > kMinSpans) {
+    const double ratio = static_cast<double>(max_bytes) / static_cast<double>(json.size());
+    spans = std::max(kMinSpans,
                      static_cast<std::size_t>(static_cast<double>(spans) * std::min(0.9, 0.98 * ratio)));
     json = writer.write(spans);
   }

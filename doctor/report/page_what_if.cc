@@ -14,11 +14,11 @@ namespace pel::doctor {
 namespace {
 
 // As page/what_if.js knows edges: by what scales their delay.
-enum class PageEdge : std::uint8_t { Fixed, Dispatch, DispatchAndLoading, Work, Sync };
+enum class PageEdge : std::uint8_t { Fixed, Dispatch, DispatchAndLoading, Activity, Sync };
 
 // Where answers are computed beforehand; between them the page interpolates.
 constexpr std::array<double, 7> kDispatchAt{0, 0.25, 0.5, 0.75, 1, 1.5, 2};
-constexpr std::array<double, 5> kWorksAt{0, 0.5, 1, 1.5, 2};
+constexpr std::array<double, 5> kActivitiesAt{0, 0.5, 1, 1.5, 2};
 constexpr std::array<double, 3> kLoadingAt{0, 1, 2};
 constexpr std::array<double, 1> kUnchanged{1};
 
@@ -29,10 +29,11 @@ PageEdge page_edge(const Examined& examined, const ReplayGraph& graph, PointId t
       return edge.loading_ns == 0 ? PageEdge::Dispatch : PageEdge::DispatchAndLoading;
     case EdgeKind::Call:
       return PageEdge::Dispatch;
-    case EdgeKind::Work:
+    case EdgeKind::Activity:
       // The time of collectives holds the waits of other ranks.
-      return examined.kernels.is_collective(examined.model.work()[graph.work_of(to)].event) ? PageEdge::Fixed
-                                                                                            : PageEdge::Work;
+      return examined.kernels.is_collective(examined.model.activities()[graph.activity_of(to)].event)
+                 ? PageEdge::Fixed
+                 : PageEdge::Activity;
     case EdgeKind::Sync:
       return PageEdge::Sync;
     default:
@@ -66,10 +67,10 @@ void write_graph(PageJson& json, const Examined& examined, const ReplayGraph& gr
       root_times.add_delta(saturating_sub(alone.times[p], graph.measured_ns(graph.order().front())));
     }
   }
-  for (std::size_t w = 0; w < examined.model.work().size(); ++w) {
-    const std::uint32_t step = examined.model.work()[w].step;
-    begins.add_delta(rank[graph.work_begin(w)]);
-    ends.add_delta(rank[graph.work_end(w)]);
+  for (std::size_t w = 0; w < examined.model.activities().size(); ++w) {
+    const std::uint32_t step = examined.model.activities()[w].step;
+    begins.add_delta(rank[graph.activity_begin(w)]);
+    ends.add_delta(rank[graph.activity_end(w)]);
     steps.add_delta(step < examined.model.steps().size() ? std::int64_t{step} : -1);
   }
   json.key("graph").begin_object().key("counts").text(counts.str()).key("froms").text(froms.str());
@@ -93,16 +94,16 @@ void write_grid(PageJson& json, const Examined& examined, const WhatIf& what_if,
   json.key("grid").begin_object();
   write_axis("dispatch", kDispatchAt);
   write_axis("loading", loading_at);
-  write_axis("works", kWorksAt);
+  write_axis("activities", kActivitiesAt);
   PageColumn spans, steps;
-  const std::span<const Work> works = examined.model.work();
+  const std::span<const Activity> activities = examined.model.activities();
   for (const bool without_syncs : {false, true}) {
-    for (const double factor : kWorksAt) {
+    for (const double factor : kActivitiesAt) {
       Change change{.without_syncs = without_syncs};
-      change.work_scale.assign(works.size(), 1);
-      for (std::size_t w = 0; w < works.size(); ++w) {
-        if (!examined.kernels.is_collective(works[w].event))
-          change.work_scale[w] = static_cast<float>(factor);
+      change.activity_scale.assign(activities.size(), 1);
+      for (std::size_t w = 0; w < activities.size(); ++w) {
+        if (!examined.kernels.is_collective(activities[w].event))
+          change.activity_scale[w] = static_cast<float>(factor);
       }
       for (const double loading : loading_at) {
         change.loading = loading;
@@ -120,7 +121,8 @@ void write_grid(PageJson& json, const Examined& examined, const WhatIf& what_if,
 
 enum class Answers : std::uint8_t { InThePage, Beforehand };
 
-// Devices that the works could run on: the graph needs factors, for each class of works; else answers.
+// Devices that the activities could run on: the graph needs factors, for each class of activities; else
+// answers.
 void write_devices(PageJson& json, const Examined& examined, const WhatIf& what_if, Answers answers) {
   const OtherDevice other(examined);
   json.key("devices")
@@ -139,7 +141,7 @@ void write_devices(PageJson& json, const Examined& examined, const WhatIf& what_
   json.end_array();
   if (answers == Answers::InThePage) {
     PageColumn classes;
-    for (std::size_t w = 0; w < examined.model.work().size(); ++w) classes.add(other.class_of(w));
+    for (std::size_t w = 0; w < examined.model.activities().size(); ++w) classes.add(other.class_of(w));
     json.key("classes").text(classes.str()).key("factors").begin_array();
     for (const Device& device : known_devices()) {
       json.begin_array();
@@ -152,8 +154,8 @@ void write_devices(PageJson& json, const Examined& examined, const WhatIf& what_
     PageColumn spans, steps;
     for (const Device& device : known_devices()) {
       Change change;
-      for (std::size_t w = 0; w < examined.model.work().size(); ++w)
-        change.work_scale.push_back(other.factor(other.class_of(w), device));
+      for (std::size_t w = 0; w < examined.model.activities().size(); ++w)
+        change.activity_scale.push_back(other.factor(other.class_of(w), device));
       const Answer answer = what_if.ask(change);
       spans.add_delta(answer.span_ns);
       steps.add_delta(answer.step_ns);
@@ -165,9 +167,10 @@ void write_devices(PageJson& json, const Examined& examined, const WhatIf& what_
 
 }  // namespace
 
-std::string page_what_if(const Examined& examined, std::size_t most_edges, std::size_t most_bytes) {
+std::string page_what_if(const Examined& examined, std::size_t max_edges, std::size_t max_bytes) {
   const Model& model = examined.model;
-  if (model.work().empty() || model.work().size() == model.works_without_launch()) return "null";
+  if (model.activities().empty() || model.activities().size() == model.activities_without_launch())
+    return "null";
   const WhatIf what_if(examined);
   const ReplayGraph& graph = what_if.graph();
   PageJson json;
@@ -184,11 +187,11 @@ std::string page_what_if(const Examined& examined, std::size_t most_edges, std::
   json.key("has_loading").fact(has_loading).key("has_syncs").fact(graph.edges_of(EdgeKind::Sync) != 0);
   if (what_if.refusal().empty()) {
     PageJson with_graph = json;
-    if (edges <= most_edges) {
+    if (edges <= max_edges) {
       write_graph(with_graph, examined, graph);
       write_devices(with_graph, examined, what_if, Answers::InThePage);
     }
-    if (edges <= most_edges && with_graph.str().size() <= most_bytes) {
+    if (edges <= max_edges && with_graph.str().size() <= max_bytes) {
       json = std::move(with_graph);
     } else {
       write_grid(json, examined, what_if, has_loading);

@@ -25,7 +25,7 @@ void keep_only(Report& report, const std::vector<std::string>& keys,
                const std::vector<std::string_view>& known) {
   for (const std::string& key : keys)
     PEL_CHECK(std::ranges::find(known, key) != known.end(), ValueError,
-              "there is no finding '{}'; there are {}", key, fmt::join(known, ", "));
+              "there is no finding '{}'; the findings are {}", key, fmt::join(known, ", "));
   for (Report::Trace& trace : report.traces)
     std::erase_if(trace.diagnosis.findings,
                   [&](const Finding& finding) { return std::ranges::find(keys, finding.key) == keys.end(); });

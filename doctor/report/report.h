@@ -1,4 +1,4 @@
-// What was found in one or several traces, as text and JSON show it.
+// The findings of one or several traces, as text and JSON show them.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ namespace pel::doctor {
 struct Report {
   struct Trace {
     Diagnosis diagnosis;
-    std::vector<Checked> expectations{};  // empty: none were asked for
+    std::vector<Checked> expectations{};  // empty: none were launched
   };
   struct Unread {
     std::string path, reason;
   };
   std::vector<Trace> traces;
   std::vector<Unread> unread{};
-  std::vector<Finding> together{};  // of several traces, held against each other
+  std::vector<Finding> together{};  // of several traces, compared with each other
 
   bool all_hold() const;
   bool is_whole() const;  // nothing was left out, of any trace

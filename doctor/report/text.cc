@@ -12,8 +12,8 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMostSkipped = 5;  // reasons that are shown
-constexpr int kLeastFactsForTwoColumns = 5;
+constexpr std::size_t kMaxSkipped = 5;  // reasons that are shown
+constexpr int kMinFactsForTwoColumns = 5;
 
 std::string colored(Bound bound, const Terminal& terminal, std::string_view text) {
   switch (bound) {
@@ -53,8 +53,8 @@ std::string count_of(std::uint64_t count, std::string_view one, std::string_view
 std::string totals_line(const Diagnosis& diagnosis) {
   const Totals& totals = diagnosis.totals;
   std::string line = count_of(totals.kernels, "kernel", "kernels");
-  line += " · " + count_of(totals.memcpy, "copy", "copies");
-  line += " · " + count_of(totals.memset, "fill", "fills");
+  line += " · " + count_of(totals.memcpy, "memcpy", "memcpys");
+  line += " · " + count_of(totals.memset, "memset", "memsets");
   line += " · " + count_of(totals.graph_launches, "graph launch", "graph launches");
   line += " · " + count_of(totals.syncs, "sync", "syncs");
   line += fmt::format(" · {}, {}", count_of(diagnosis.summary.events, "event", "events"),
@@ -73,7 +73,7 @@ void add_facts(std::string& text, const std::vector<Fact>& facts, const Terminal
   }
   label_width = std::min(label_width, terminal.columns / 3);
   const int both = label_width + 2 + value_width;
-  if (static_cast<int>(pairs.size()) >= kLeastFactsForTwoColumns && 2 * both + 6 <= terminal.columns) {
+  if (static_cast<int>(pairs.size()) >= kMinFactsForTwoColumns && 2 * both + 6 <= terminal.columns) {
     const std::size_t lines = (pairs.size() + 1) / 2;
     for (std::size_t i = 0; i < lines; ++i) {
       std::string line = "  " + terminal.dim(pad_right(pairs[i].first, label_width)) + "  ";
@@ -127,7 +127,7 @@ void add_skipped(std::string& text, const TraceSummary& summary, const Terminal&
       fmt::format("{}, {} in all, could not be read:", count_of(summary.skipped_count, "piece", "pieces"),
                   readable_bytes(summary.skipped_bytes)),
       terminal.columns, "  ", "  ");
-  const std::size_t shown = std::min(summary.skipped.size(), kMostSkipped);
+  const std::size_t shown = std::min(summary.skipped.size(), kMaxSkipped);
   for (std::size_t i = 0; i < shown; ++i) {
     const Skipped& skipped = summary.skipped[i];
     add_wrapped(text,
@@ -175,7 +175,7 @@ void add_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal
   add_skipped(text, diagnosis.summary, terminal);
 }
 
-// The folder that all paths have in common, and the slash behind it.
+// The folder that all paths have in common, and the slash after it.
 std::size_t common_folder(const Report& report) {
   const auto same = [](std::string_view a, std::string_view b) {
     return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());

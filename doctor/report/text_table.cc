@@ -11,7 +11,7 @@ namespace pel::doctor {
 namespace {
 
 constexpr int kBetween = 2;  // columns between two of a table
-constexpr int kLeastWide = 24, kLeastText = 8;
+constexpr int kMinWide = 24, kMinText = 8;
 constexpr int kBar = 10;
 
 struct TextColumn {
@@ -47,12 +47,12 @@ int width_of(const std::vector<TextColumn>& all) {
 }
 
 // The column that can best be narrower, and by how much at most.
-std::pair<TextColumn*, int> most_slack(std::vector<TextColumn>& all) {
+std::pair<TextColumn*, int> max_slack(std::vector<TextColumn>& all) {
   std::pair<TextColumn*, int> best{nullptr, 0};
   for (const bool is_wide : {true, false}) {
     for (TextColumn& column : all) {
       if (column.is_number || column.is_bar || column.is_wide != is_wide) continue;
-      const int slack = column.width - (is_wide ? kLeastWide : kLeastText);
+      const int slack = column.width - (is_wide ? kMinWide : kMinText);
       if (slack > best.second) best = {&column, slack};
     }
     if (best.first != nullptr) return best;
@@ -62,7 +62,7 @@ std::pair<TextColumn*, int> most_slack(std::vector<TextColumn>& all) {
 
 void narrow(std::vector<TextColumn>& all, int columns) {
   while (width_of(all) > columns) {
-    if (const auto [column, slack] = most_slack(all); column != nullptr) {
+    if (const auto [column, slack] = max_slack(all); column != nullptr) {
       column->width -= std::min(slack, width_of(all) - columns);
     } else if (all.size() > 1) {
       all.pop_back();
@@ -78,7 +78,7 @@ void add_bars(std::vector<TextColumn>& all, int columns) {
   if (shares == all.end() || shares->shares.size() < 2) return;
   int least = kBar;  // what must be there: wide columns may be cut
   for (const TextColumn& column : all)
-    least += kBetween + (column.is_wide ? std::min(column.width, 2 * kLeastWide) : column.width);
+    least += kBetween + (column.is_wide ? std::min(column.width, 2 * kMinWide) : column.width);
   if (least > columns) return;
   TextColumn bars;
   bars.is_number = false;

@@ -38,12 +38,12 @@ TRACES = (
 
 # What HTA does otherwise, and for which questions; a difference must come from some of these.
 RULES = {
-    "rows": "whatever has a stream counts as work of the device, also ops of the host and marks of waits",
-    "steps": "where there are two steps, works that were launched before the trace or after the last step are left out",
-    "first": "a work whose launch is not in the trace counts as launched by the first event of the file",
-    "previous": "a gap of a stream begins at the end of the work that began last, not where all before have ended",
-    "copies": "collectives are hidden by kernels alone, not by copies",
-    "calls": "only works of eleven calls queue; not those of graphs, cuLaunchKernelEx, hipModuleLaunchKernel and others",
+    "rows": "every event with a stream counts as device activity, also host ops and wait marks",
+    "steps": "with two or more steps, activities launched before the trace or after the last step are ignored",
+    "first": "an activity whose launch is not in the trace counts as launched by the first event of the file",
+    "previous": "a gap of a stream begins at the end of the activity that began last, not when all before it have ended",
+    "copies": "only kernels overlap collectives, not copies",
+    "calls": "only activities of eleven calls queue, not those of graphs, cuLaunchKernelEx, hipModuleLaunchKernel and others",
 }
 QUESTIONS = {
     "busy": ("rows", "steps"),
@@ -58,7 +58,7 @@ QUEUEING = {
     "runFunction - job_prep_and_submit_for_execution", "hipLaunchKernel", "hipExtModuleLaunchKernel", "hipMemcpyAsync",
     "hipMemsetAsync", "hipMemcpyWithStream",
 }  # fmt: skip
-WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+ACTIVITIES = ("kernel", "gpu_memcpy", "gpu_memset")
 
 Work = namedtuple("Work", "begin end name stream kind launch call")  # times in nanoseconds; launch: None is not known
 
@@ -113,38 +113,38 @@ class Truth:
         begin, duration = int(Decimal(event["ts"]) * 1000), int(Decimal(event["dur"]) * 1000)
         return begin, begin + duration
 
-    def works(self, rules):
-        works = self.rows if "rows" in rules else [w for w in self.rows if w.kind in WORK]
+    def activities(self, rules):
+        activities = self.rows if "rows" in rules else [w for w in self.rows if w.kind in ACTIVITIES]
         if "steps" in rules and self.last_step_end is not None:
-            works = [w for w in works if w.launch is not None and w.launch <= self.last_step_end]
-        return works
+            activities = [w for w in activities if w.launch is not None and w.launch <= self.last_step_end]
+        return activities
 
     def answer(self, question, rules):
-        works = self.works(rules)
+        activities = self.activities(rules)
         if question == "busy":
-            return {"span": max(w.end for w in works) - works[0].begin, "busy": length(union([w[:2] for w in works]))}
+            return {"span": max(w.end for w in activities) - activities[0].begin, "busy": length(union([w[:2] for w in activities]))}
         if question == "gaps of streams":
-            return self.gaps(works, rules)
+            return self.gaps(activities, rules)
         if question == "kernels":
             sums = defaultdict(int)
-            for w in works:
+            for w in activities:
                 if w.kind not in ("gpu_memcpy", "gpu_memset"):
                     sums[w.name] += w.end - w.begin
             return dict(sums)
         if question == "overlap":
             is_collective = COLLECTIVE.search
-            collectives = union([w[:2] for w in works if is_collective(w.name)])
-            others = union([w[:2] for w in works if not is_collective(w.name)
+            collectives = union([w[:2] for w in activities if is_collective(w.name)])
+            others = union([w[:2] for w in activities if not is_collective(w.name)
                             and ("copies" not in rules or w.kind not in ("gpu_memcpy", "gpu_memset"))])
             if not collectives:
                 return {}
             return {"percent": 100 * common_length(collectives, others) / length(collectives)}
-        return self.queues(works, rules)
+        return self.queues(activities, rules)
 
-    def gaps(self, works, rules):
+    def gaps(self, activities, rules):
         answer, ends = {}, {}
-        for w in works:
-            idle, late = f"idle of {w.stream}", f"not yet asked for by {w.stream}"
+        for w in activities:
+            idle, late = f"idle of {w.stream}", f"not yet launched by {w.stream}"
             if w.stream not in ends:
                 answer[idle] = answer[late] = 0
                 ends[w.stream] = w.end
@@ -158,9 +158,9 @@ class Truth:
             ends[w.stream] = w.end if "previous" in rules else max(ends[w.stream], w.end)
         return answer
 
-    def queues(self, works, rules):
+    def queues(self, activities, rules):
         changes = defaultdict(list)
-        for w in works:
+        for w in activities:
             if w.launch is None or ("calls" in rules and w.call not in QUEUEING):
                 continue
             changes[w.stream] += [(min(w.launch, w.begin), 1), (w.begin, -1)]
@@ -176,7 +176,7 @@ class Truth:
             answer[f"most in {stream}"] = max(depths)
             answer[f"mean of {stream} by time"] = weighted / passed if passed else 0
             answer[f"mean of {stream} by changes"] = sum(depths) / len(depths)
-            # HTA sorts launches and works of one time in any order, and a swap of two changes one depth by two.
+            # HTA sorts launches and activities of one time in any order, and a swap of two changes one depth by two.
             times = defaultdict(lambda: {1: 0, -1: 0})
             for time, change in list_:
                 times[time][change] += 1
@@ -196,7 +196,7 @@ class Doctor:
             return {"span": time["span_ns"], "busy": time["busy_ns"]}
         if question == "gaps of streams":
             return {key: value for row in dispatch["streams"] for key, value in
-                    ((f"idle of {row['stream']}", row["idle_ns"]), (f"not yet asked for by {row['stream']}", row["late_ns"]))}
+                    ((f"idle of {row['stream']}", row["idle_ns"]), (f"not yet launched by {row['stream']}", row["late_ns"]))}
         if question == "kernels":
             sums = defaultdict(int)
             for row in self.findings["kernels"]["tables"]["kernels"]:
@@ -204,8 +204,8 @@ class Doctor:
             return dict(sums)
         if question == "overlap":
             return {"percent": time["collectives_hidden"]} if "collectives_hidden" in time else {}
-        return {key: value for row in dispatch["streams"] if row["queue_most"] for key, value in
-                ((f"most in {row['stream']}", row["queue_most"]), (f"mean of {row['stream']} by time", row["queue_mean"]))}
+        return {key: value for row in dispatch["streams"] if row["queue_max"] for key, value in
+                ((f"most in {row['stream']}", row["queue_max"]), (f"mean of {row['stream']} by time", row["queue_mean"]))}
 
 
 class Hta:
@@ -226,7 +226,7 @@ class Hta:
             rows, _ = BreakdownAnalysis.get_idle_time_breakdown(self.analysis.t, 30, visualize=False)
             answer = {}
             for _, row in rows.iterrows():
-                idle, late = f"idle of {row['stream']}", f"not yet asked for by {row['stream']}"
+                idle, late = f"idle of {row['stream']}", f"not yet launched by {row['stream']}"
                 answer[idle] = answer.get(idle, 0) + 1000 * row["idle_time"]
                 answer[late] = answer.get(late, 0) + (1000 * row["idle_time"] if row["idle_category"] == "host_wait" else 0)
             return answer
@@ -252,7 +252,7 @@ def differences(answer, truth, tolerance):
 
 def tolerance_of(question, truth, of_doubles):
     """Sums of times in doubles are off by what each of them is; HTA's percents have two digits."""
-    works = len(truth.rows)
+    activities = len(truth.rows)
     if question == "overlap":
         return lambda key, value: 0.01
     if question == "queue":
@@ -260,7 +260,7 @@ def tolerance_of(question, truth, of_doubles):
     if not of_doubles:
         return lambda key, value: 0
     each = 1.0 if question == "kernels" else 1.0 + truth.double_ns
-    return lambda key, value: each * works
+    return lambda key, value: each * activities
 
 
 def explain(question, truth, answer):

@@ -99,16 +99,16 @@ class BrokenTraces : public testing::Test {
     const auto only = static_cast<std::int64_t>(test::number_from("PELLUCID_CASE", UINT64_MAX));
     std::int64_t count = 0;
     for (std::size_t trace = 0; trace < paths.size(); ++trace) {
-      if (only >= 0 && only / kMostRounds != static_cast<std::int64_t>(trace)) continue;
+      if (only >= 0 && only / kMaxRounds != static_cast<std::int64_t>(trace)) continue;
       const WholeTrace whole = whole_trace(paths[trace]);
       constexpr std::size_t kBytes = std::size_t{20} << 20;
       const auto fit = static_cast<std::int64_t>(kBytes / whole.text.size()) + 1;
       const auto rounds = static_cast<std::int64_t>(test::number_from(
           "PELLUCID_BROKEN_ROUNDS",
-          static_cast<std::uint64_t>(test::Random::share_of(static_cast<int>(std::min(fit, kMostRounds))))));
-      for (std::int64_t i = 0; i < std::min(rounds, kMostRounds); ++i) {
+          static_cast<std::uint64_t>(test::Random::share_of(static_cast<int>(std::min(fit, kMaxRounds))))));
+      for (std::int64_t i = 0; i < std::min(rounds, kMaxRounds); ++i) {
         const auto number =
-            static_cast<std::int64_t>(trace) * kMostRounds + (only >= 0 ? only % kMostRounds : i);
+            static_cast<std::int64_t>(trace) * kMaxRounds + (only >= 0 ? only % kMaxRounds : i);
         test::Random random = seed.of_case(static_cast<std::uint64_t>(number));
         round(whole, paths[trace], random);
         ++count;
@@ -117,7 +117,7 @@ class BrokenTraces : public testing::Test {
     }
     std::cout << count << " broken traces read" << std::endl;
   }
-  static constexpr std::int64_t kMostRounds = 200;
+  static constexpr std::int64_t kMaxRounds = 200;
 };
 
 TEST_F(BrokenTraces, CutOffTheyGiveWhatWasThere) {

@@ -102,7 +102,7 @@ TEST(Chains, DoNotSaveArithmetic) {
   EXPECT_EQ(chain_fact(*finding, "saved_ns"), Value(std::int64_t{8'000}));  // two trips of five, in 20 µs
 }
 
-TEST(Chains, OfAHostEndWhereAnotherOpWorks) {
+TEST(Chains, OfAHostEndAtAnotherOp) {
   ChainOfHost run;
   run.op("aten::gelu", kOneInput).op("aten::sort", kOneInput).op("aten::mul", kTwoInputs);
   EXPECT_FALSE(chains_of(run.trace()).has_value());
@@ -159,21 +159,21 @@ TEST(Chains, NeedAResultOfTheSameSizes) {
   EXPECT_FALSE(chains_of(run.trace()).has_value());
 }
 
-TEST(Chains, GoOnOverAProductThatReadsSomethingElse) {
-  const std::string product = op_shapes("[[8, 16], [16, 1000]]", R"(["float", "float"])");
+TEST(Chains, ContinueOverAMatmulThatReadsSomethingElse) {
+  const std::string matmul = op_shapes("[[8, 16], [16, 1000]]", R"(["float", "float"])");
   ChainOfHost run;
-  run.op("aten::silu", kOneInput).op("aten::mm", product).op("aten::mul", kTwoInputs);
+  run.op("aten::silu", kOneInput).op("aten::mm", matmul).op("aten::mul", kTwoInputs);
   const auto finding = chains_of(run.trace());
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(chain_text_at(*finding, 0, "ops"), "silu, mul");
 
-  ChainOfHost reads;  // the product takes what silu left
+  ChainOfHost reads;  // the matmul takes what silu left
   reads.op("aten::silu", kOneInput)
       .op("aten::mm", op_shapes("[[8, 1000], [1000, 1000]]", R"(["float", "float"])"))
       .op("aten::mul", kTwoInputs);
   EXPECT_FALSE(chains_of(reads.trace()).has_value());
-  ChainOfHost single;  // mul needs no more than what the product left
-  single.op("aten::silu", kOneInput).op("aten::mm", product).op("aten::neg", kOneInput);
+  ChainOfHost single;  // mul needs no more than what the matmul left
+  single.op("aten::silu", kOneInput).op("aten::mm", matmul).op("aten::neg", kOneInput);
   EXPECT_FALSE(chains_of(single.trace()).has_value());
 }
 

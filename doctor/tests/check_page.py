@@ -198,7 +198,7 @@ def check_what_if(keys):
     answer = "document.querySelector('.answer').textContent"
     if not keys.page.run("document.querySelector('#knob-dispatch') !== null"):
         return
-    for key in ("dispatch", "works"):
+    for key in ("dispatch", "activities"):
         keys.focus(f"#knob-{key}")
         keys.changes(f"move the slider of {key}", f"document.querySelector('#knob-{key}').value", "ArrowLeft")
     keys.changes("change the answer", answer, *["ArrowRight"] * 10)
@@ -211,7 +211,7 @@ def check_what_if(keys):
         keys.expect("letters in a list are no keys of the page", f"{theme} === '{before}'")
     keys.focus(".presets button")
     keys.press("Enter")
-    keys.expect("a button puts all back", "document.querySelector('#knob-works').value === '1'")
+    keys.expect("a button puts all back", "document.querySelector('#knob-activities').value === '1'")
 
 
 def check_diff(keys):

@@ -17,7 +17,7 @@ struct Timed {
   DeviceTime time;
 };
 
-// Works that were asked for in time, 1 µs apart: what the trace is measured by.
+// Activities that were launched in time, 1 µs apart: what the trace is measured by.
 TraceText& queue(TraceText& trace) {
   for (int i = 0; i < 10; ++i) {
     trace.call(1, "cudaLaunchKernel", i, 0.5, 1000 + i);
@@ -30,7 +30,8 @@ TraceText& queue(TraceText& trace) {
 Gap last_gap(TraceText& trace) {
   const Timed timed(trace);
   EXPECT_EQ(timed.time.gaps().back().end_ns, 300'000);
-  EXPECT_EQ(timed.time.all().total(), timed.model.work().back().end_ns - timed.model.work().front().begin_ns);
+  EXPECT_EQ(timed.time.all().total(),
+            timed.model.activities().back().end_ns - timed.model.activities().front().begin_ns);
   return timed.time.gaps().back();
 }
 
@@ -46,7 +47,7 @@ TEST(DeviceTime, ALateLaunchIsDispatch) {
   EXPECT_EQ(timed.time.all().busy_ns, 105'000);
 }
 
-TEST(DeviceTime, AWaitThatOutlastsTheWorkIsASync) {
+TEST(DeviceTime, AWaitThatOutlastsTheActivityIsASync) {
   TraceText trace;
   queue(trace)
       .call(1, "cudaStreamSynchronize", 150, 62, 2)

@@ -59,7 +59,7 @@ void expect_adds_up(const std::vector<Finding>& findings) {
     for (std::size_t i = 0; i + 1 < parts.rows.size(); ++i) sum += number_in(parts, i, column);
     EXPECT_EQ(sum, number_in(parts, parts.rows.size() - 1, column)) << column;
   }
-  // No work is lost between the steps and the kernels' changes.
+  // No activity is lost between the steps and the kernels' changes.
   const Table& changes = diff_table(findings, "changes");
   const Table& steps = diff_table(findings, "steps");
   std::int64_t before = 0, after = 0;
@@ -122,7 +122,7 @@ TEST(CommonByCount, PairsTheFirstWithTheFirst) {
   EXPECT_EQ(common_by_count(a, b), (std::vector<IndexPair>{{0, 0}, {1, 3}, {2, 1}}));
 }
 
-// An op on thread 1 with its launch and its kernel, one behind the other.
+// An op on thread 1 with its launch and its kernel, one after the other.
 class OpsInARow {
  public:
   OpsInARow& op(const std::string& name, const std::string& kernel, double takes, int thread = 1) {
@@ -302,11 +302,11 @@ TEST(Diff, FewerLaunchesAreSaidToSaveDispatch) {
   EXPECT_NE(findings[0].sentences[1].find("100 %"), std::string::npos) << findings[0].sentences[1];
 }
 
-TEST(Diff, WithoutWorkOfADeviceThereIsNothingToCompare) {
+TEST(Diff, WithoutDeviceActivityThereIsNothingToCompare) {
   const ExaminedText one(TraceText().kernel(7, kRelu, 0, 5, 1)), none(TraceText().op(1, "aten::mm", 0, 5));
   for (const auto& findings : {compare(*one, *none), compare(*none, *one), compare(*none, *none)}) {
     ASSERT_EQ(findings.size(), 1u);
-    EXPECT_NE(findings[0].sentences.at(0).find("no work of a device"), std::string::npos);
+    EXPECT_NE(findings[0].sentences.at(0).find("no device activity"), std::string::npos);
   }
 }
 

@@ -67,9 +67,8 @@ std::size_t pieces_in(std::string_view text, std::string_view piece) {
   return count;
 }
 
-// A run of two steps: ops that launch, a wait, data that is loaded. Another product, and another time of it.
-TraceText run_of_two_steps(const std::string& product = "ampere_sgemm_128x64_tn",
-                           double product_us = 70.125) {
+// A run of two steps: ops that launch, a wait, data that is loaded. Another matmul, and another time of it.
+TraceText run_of_two_steps(const std::string& matmul = "ampere_sgemm_128x64_tn", double matmul_us = 70.125) {
   TraceText trace;
   trace.metadata(R"("deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}])");
   int correlation = 1;
@@ -87,11 +86,11 @@ TraceText run_of_two_steps(const std::string& product = "ampere_sgemm_128x64_tn"
       const char* relu =
           "void at::native::vectorized_elementwise_kernel<4, at::native::relu_kernel, 2>(int, float)";
       if (i % 3 == 0) {
-        trace.kernel(7, product, device, product_us, correlation);
+        trace.kernel(7, matmul, device, matmul_us, correlation);
       } else {
         trace.kernel(7, i % 3 == 1 ? relu : "k", device, i == 5 ? 4 : 12, correlation);
       }
-      device += i % 3 == 0 ? product_us + 1 : 13;
+      device += i % 3 == 0 ? matmul_us + 1 : 13;
     }
     trace.call(1, "cudaDeviceSynchronize", time + 520, device - time - 515, 1000 + step);
     time += 1000;
@@ -244,7 +243,7 @@ TEST(HtmlReport, OfAHundredThousandEventsIsBelowThreeMegabytesAndWhole) {
 }
 
 TEST(HtmlReport, OfALongerTraceLeavesOutPythonFirstAndSaysSo) {
-  const Paged paged = page_of(long_trace(40'000), {.most_bytes = 500'000});
+  const Paged paged = page_of(long_trace(40'000), {.max_bytes = 500'000});
   EXPECT_LT(paged.html.size(), 500'000u);
   simdjson::dom::parser parser;
   const simdjson::dom::array left_out = parser.parse(data_of(paged.html))["timeline"]["left_out"];
@@ -271,13 +270,13 @@ TEST(HtmlReport, ItsTimelineHasTheSpansOfTheTrace) {
     EXPECT_EQ(std::int64_t(at["begin"]), events.begin_ns(e) - first);
     EXPECT_EQ(std::int64_t(at["duration"]), events.duration_ns(e));
   }
-  for (const Work& work : model.work()) {
+  for (const Activity& activity : model.activities()) {
     const simdjson::dom::element at = shown["spans"].at(span++);
-    EXPECT_EQ(std::int64_t(at["begin"]), work.begin_ns - first);
-    EXPECT_EQ(std::string_view(at["ops"]), model.op_chain(work.launch));
+    EXPECT_EQ(std::int64_t(at["begin"]), activity.begin_ns - first);
+    EXPECT_EQ(std::string_view(at["ops"]), model.op_chain(activity.launch));
     const simdjson::dom::element launch = shown["spans"].at(std::size_t(std::int64_t(at["launch"])));
-    EXPECT_EQ(std::int64_t(launch["begin"]), events.begin_ns(work.launch) - first);
-    EXPECT_EQ(std::string_view(at["stack"].at(0)), model.stack_of(work.launch, 1)[0]);
+    EXPECT_EQ(std::int64_t(launch["begin"]), events.begin_ns(activity.launch) - first);
+    EXPECT_EQ(std::string_view(at["stack"].at(0)), model.stack_of(activity.launch, 1)[0]);
   }
   EXPECT_EQ(span, simdjson::dom::array(shown["spans"]).size());
   EXPECT_EQ(simdjson::dom::array(shown["gaps"]).size(), paged.examination->examined().time.gaps().size());
@@ -291,16 +290,16 @@ constexpr PageQuestion kPageQuestions[] = {
     {"dispatch=0.5", R"({"dispatch": 0.5})"},
     {"dispatch=0", R"({"dispatch": 0})"},
     {"loading=0; dispatch=1.5", R"({"loading": 0, "dispatch": 1.5})"},
-    {"kernels=0.5", R"({"works": 0.5})"},
-    {"syncs=0; kernels=1.5", R"({"syncs": false, "works": 1.5})"},
+    {"kernels=0.5", R"({"activities": 0.5})"},
+    {"syncs=0; kernels=1.5", R"({"syncs": false, "activities": 1.5})"},
     {"syncs=0; dispatch=0; loading=2; kernels=2",
-     R"({"syncs": false, "dispatch": 0, "loading": 2, "works": 2})"},
+     R"({"syncs": false, "dispatch": 0, "loading": 2, "activities": 2})"},
     {"device=T4", R"({"device": "T4"})"},
     {"device=A100 SXM 80GB", R"({"device": "A100 SXM 80GB"})"},
 };
 constexpr PageQuestion kTogether[] = {
     // a device with other changes: only the graph has these
-    {"device=MI300X; kernels=0.3", R"({"device": "MI300X", "works": 0.3})"},
+    {"device=MI300X; kernels=0.3", R"({"device": "MI300X", "activities": 0.3})"},
     {"dispatch=0.5; device=B200; syncs=0", R"({"device": "B200", "dispatch": 0.5, "syncs": false})"},
 };
 
@@ -335,7 +334,7 @@ TEST(HtmlReport, ItsReplayAnswersAsWhatIfDoes) {
 TEST(HtmlReport, AnswersThatWereComputedBeforehandAreThoseOfWhatIf) {
   if (!has_node()) GTEST_SKIP() << "node is not installed";
   expect_the_same_answers(run_of_two_steps().text(), {std::begin(kPageQuestions), std::end(kPageQuestions)},
-                          {.most_edges = 0});
+                          {.max_edges = 0});
 }
 
 TEST(HtmlReport, WhereWhatIfRefusesThePageSaysWhy) {
@@ -425,7 +424,7 @@ TEST(HtmlReport, AllThatCanBeClickedCanBePressed) {
 // keyboard alone.
 TEST(HtmlReport, EveryViewIsOfUseInABrowser) {
   for (const Paged& paged :
-       {page_of(run_of_two_steps().text(), {.most_edges = 0}),
+       {page_of(run_of_two_steps().text(), {.max_edges = 0}),
         page_of_two(run_of_two_steps().text(), run_of_two_steps("volta_sgemm_64x64_nt", 31).text())}) {
     const PageFile file(paged.html);
     const Ran ran = run_command(

@@ -47,10 +47,10 @@ std::string span(const std::string& name) {
          R"(", "pid": 1, "tid": 2, "ts": 1.5, "dur": 2})";
 }
 std::string document(const std::vector<std::string>& events, const std::string& before = "",
-                     const std::string& behind = "") {
+                     const std::string& past = "") {
   std::string text = "{" + before + "\"traceEvents\": [\n";
   for (std::size_t i = 0; i < events.size(); ++i) text += (i == 0 ? "" : ",\n") + events[i];
-  return text + "\n]" + behind + "}";
+  return text + "\n]" + past + "}";
 }
 std::string refusal(const std::string& text) {
   try {
@@ -187,10 +187,10 @@ TEST(ReadKineto, NamesOf2021AreReadAsThoseOfToday) {
 
 TEST(ReadKineto, MetadataMayStandOnEitherSide) {
   const std::string base = "\"baseTimeNanoseconds\": 1711964646000000000";
-  for (const auto& [before, behind] :
+  for (const auto& [before, past] :
        {std::pair<std::string, std::string>{base + ", \"distributedInfo\": {\"rank\": 3},", ""},
         {"", ", " + base + ", \"distributedInfo\": {\"rank\": 3}"}}) {
-    const TraceSummary summary = read(document({span("a")}, before, behind)).summary;
+    const TraceSummary summary = read(document({span("a")}, before, past)).summary;
     EXPECT_EQ(summary.base_time_ns, 1711964646000000000);
     ASSERT_NE(summary.find("distributedInfo"), nullptr);
     EXPECT_EQ(*summary.find("distributedInfo"), "{\"rank\": 3}");
@@ -220,13 +220,13 @@ TEST(ReadKineto, StrictSaysWhereAndWhy) {
       {document({span("a"), "{\"ph\": \"X\"}"}), "text at byte 102: no ts"},
       {document({"{\"ph\": \"X\", \"ts\": 1}"}), "text at byte 18: no dur"},
       {document({"{\"ts\": 1}"}), "text at byte 18: no ph"},
-      {document({"{\"ph\": \"X\", \"ts\": \"1\", \"dur\": 1}"}), "text at byte 18: ts is no time"},
+      {document({"{\"ph\": \"X\", \"ts\": \"1\", \"dur\": 1}"}), "text at byte 18: \"ts\" is not a time"},
       {document({"{\"ph\": \"X\" \"ts\": 1}"}), "text at byte 18:"},
       {document({span("a\"b\"c")}), "text at byte 18:"},
       {document({span("a\x01")}), "text at byte 18:"},
       {document({span("a\xff")}), "text at byte 18:"},
       {document({span("a\nb")}), "text at byte 18: a line break inside a string"},
-      {document({span("a")}) + "x", "text at byte 103: text behind the end of the document"},
+      {document({span("a")}) + "x", "text at byte 103: there is text after the end of the document"},
       {"\x1f\x8b", "text at byte 0: a trace begins with { or ["},
   };
   for (const auto& [text, expected] : cases)
@@ -241,7 +241,7 @@ TEST(ReadKineto, LenientLeavesOutWhatIsBrokenAndListsIt) {
   ASSERT_EQ(got.summary.skipped.size(), 2u);
   EXPECT_EQ(got.summary.skipped[0].offset, text.find(bad));
   EXPECT_EQ(got.summary.skipped[0].bytes, bad.size());
-  EXPECT_EQ(got.summary.skipped[1].reason, "no ts");
+  EXPECT_EQ(got.summary.skipped[1].reason, "an event has no \"ts\"");
   EXPECT_FALSE(got.summary.is_truncated);
 }
 
@@ -368,12 +368,12 @@ TEST(ReadKineto, ATextThatIsMadeToTakeLongIsGivenUp) {
   ReadOptions options;
   options.reading = Reading::Lenient;
   for (const bool is_patient : {true, false}) {
-    options.most_wasted_bytes = std::uint64_t{is_patient ? 1000u : 100u} << 20;
+    options.max_wasted_bytes = std::uint64_t{is_patient ? 1000u : 100u} << 20;
     test::TextSource source(text, 1 << 20);
     const TraceSummary summary = read_kineto(source, [](const TraceEvent&) {}, options);
     EXPECT_EQ(summary.events, 1u);
     EXPECT_TRUE(summary.is_truncated);
-    EXPECT_EQ(summary.skipped.back().reason == "too much is broken to go on", !is_patient);
+    EXPECT_EQ(summary.skipped.back().reason == "too much of the document is broken to continue", !is_patient);
   }
 }
 

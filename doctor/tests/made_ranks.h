@@ -25,7 +25,7 @@ struct MadeStraggler {
   bool is_late_in(int step) const { return step >= first_step && (step - first_step) % every == 0; }
 };
 
-// Each step loads data, runs kernels that the device is behind with, and ends with an all-reduce that the
+// Each step loads data, runs kernels that keep the device busy, and ends with an all-reduce that the
 // host waits for.
 struct MadeTrainingRun {
   int ranks = 8, steps = 10, kernels = 20;

@@ -224,7 +224,7 @@ class TraceMaker {
           kHost, kHost, time(now_), allocated_, bytes);
   }
 
-  // Work of the device, in the order of its stream. Returns when it ends.
+  // Activity of the device, in the order of its stream. Returns when it ends.
   std::int64_t device(std::string_view category, std::string_view name, int which, std::int64_t ready,
                       std::int64_t duration, std::int64_t correlation, std::string_view more) {
     std::int64_t& free = free_at_[static_cast<std::size_t>(which)];
@@ -346,15 +346,15 @@ class TraceMaker {
 };
 
 // The document in parts, so that it may be longer than memory. It has the steps of the plan, and more until
-// it has `least_bytes`.
+// it has `min_bytes`.
 class MadeSource : public doctor::ByteSource {
  public:
-  explicit MadeSource(const TracePlan& plan, std::uint64_t least_bytes = 0)
-      : maker_(plan), steps_(plan.steps), least_bytes_(least_bytes), part_(maker_.head()) {}
+  explicit MadeSource(const TracePlan& plan, std::uint64_t min_bytes = 0)
+      : maker_(plan), steps_(plan.steps), min_bytes_(min_bytes), part_(maker_.head()) {}
   std::size_t read(char* to, std::size_t most) override {
     while (at_ == part_.size()) {
       if (is_done_) return 0;
-      is_done_ = maker_.truth().steps >= steps_ && maker_.truth().bytes >= least_bytes_;
+      is_done_ = maker_.truth().steps >= steps_ && maker_.truth().bytes >= min_bytes_;
       part_ = is_done_ ? maker_.tail() : maker_.step();
       at_ = 0;
     }
@@ -369,7 +369,7 @@ class MadeSource : public doctor::ByteSource {
  private:
   TraceMaker maker_;
   std::int64_t steps_;
-  std::uint64_t least_bytes_;
+  std::uint64_t min_bytes_;
   std::string part_, name_ = "made trace";
   std::size_t at_ = 0;
   bool is_done_ = false;

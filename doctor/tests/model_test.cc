@@ -42,14 +42,14 @@ TEST(Model, AnOpsChainIsWhatEnclosesItsLaunch) {
                           .call(1, "cudaLaunchKernel", 40, 5, 7)
                           .kernel(2, "gemm", 60, 10, 7)
                           .model();
-  ASSERT_EQ(model.work().size(), 1u);
-  const Work& work = model.work()[0];
-  EXPECT_EQ(model.events().name(work.launch), "cudaLaunchKernel");
-  EXPECT_EQ(model.op_chain(work.launch), "aten::linear > aten::addmm");
-  EXPECT_EQ(model.events().name(model.op_of_work(work)), "aten::addmm");
-  EXPECT_EQ(model.events().name(model.outermost_op_of(work.launch)), "aten::linear");
-  EXPECT_EQ(model.stack_of(work.launch, 3), std::vector<std::string>{"train.py(3): main"});
-  const RowId row = model.events().row(work.launch);
+  ASSERT_EQ(model.activities().size(), 1u);
+  const Activity& activity = model.activities()[0];
+  EXPECT_EQ(model.events().name(activity.launch), "cudaLaunchKernel");
+  EXPECT_EQ(model.op_chain(activity.launch), "aten::linear > aten::addmm");
+  EXPECT_EQ(model.events().name(model.op_of_activity(activity)), "aten::addmm");
+  EXPECT_EQ(model.events().name(model.outermost_op_of(activity.launch)), "aten::linear");
+  EXPECT_EQ(model.stack_of(activity.launch, 3), std::vector<std::string>{"train.py(3): main"});
+  const RowId row = model.events().row(activity.launch);
   EXPECT_EQ(model.events().name(model.running_at(row, 12'000)), "aten::t");
   EXPECT_EQ(model.events().name(model.running_at(row, 16'000)), "aten::linear");
   EXPECT_EQ(model.events().name(model.running_at(row, 70'000)), "train.py(3): main");
@@ -67,7 +67,7 @@ TEST(Model, ThreadsDoNotEncloseEachOther) {
   EXPECT_EQ(model.op_of_launch(find_event(model, "cudaLaunchKernel")), kNoEvent);
 }
 
-TEST(Model, AGraphHasOneLaunchAndManyWorks) {
+TEST(Model, AGraphHasOneLaunchAndManyActivities) {
   const Model model = TraceText()
                           .call(1, "cudaGraphLaunch", 0, 10, 3)
                           .kernel(7, "a", 20, 5, 3)
@@ -76,10 +76,10 @@ TEST(Model, AGraphHasOneLaunchAndManyWorks) {
                           .kernel(7, "from before", 1, 1, 99)
                           .model();
   EXPECT_EQ(model.launched_by(find_event(model, "cudaGraphLaunch")).size(), 3u);
-  EXPECT_EQ(model.works_without_launch(), 1u);
+  EXPECT_EQ(model.activities_without_launch(), 1u);
 }
 
-TEST(Model, WorkBelongsToTheStepOfItsLaunch) {
+TEST(Model, AnActivityBelongsToTheStepOfItsLaunch) {
   const Model model = TraceText()
                           .annotation(1, "ProfilerStep#4", 0, 100)
                           .annotation(1, "ProfilerStep#5", 100, 100)
@@ -93,9 +93,9 @@ TEST(Model, WorkBelongsToTheStepOfItsLaunch) {
   EXPECT_TRUE(model.has_marked_steps());
   ASSERT_EQ(model.steps().size(), 2u);
   EXPECT_EQ(model.steps()[0].name, "ProfilerStep#4");
-  EXPECT_EQ(model.work()[0].step, 0u);
-  EXPECT_EQ(model.work()[1].step, 1u);
-  EXPECT_EQ(model.work()[2].step, kNoStep);
+  EXPECT_EQ(model.activities()[0].step, 0u);
+  EXPECT_EQ(model.activities()[1].step, 1u);
+  EXPECT_EQ(model.activities()[2].step, kNoStep);
 }
 
 TEST(Model, WithoutMarksTheWholeTraceIsOneStep) {
@@ -104,7 +104,7 @@ TEST(Model, WithoutMarksTheWholeTraceIsOneStep) {
   ASSERT_EQ(model.steps().size(), 1u);
   EXPECT_EQ(model.steps()[0].begin_ns, 10'000);
   EXPECT_EQ(model.steps()[0].end_ns, 125'000);
-  EXPECT_EQ(model.work()[0].step, 0u);
+  EXPECT_EQ(model.activities()[0].step, 0u);
   EXPECT_TRUE(TraceText().model().steps().empty());
 }
 
@@ -117,14 +117,14 @@ TEST(Model, ExternalIdsNameOpsOrRepeatCorrelations) {
           .kernel(7, "launched on a thread that was not recorded", 40, 5, 2, R"("External id": 5)")
           .model();
   EXPECT_EQ(of_ops.external_ids(), ExternalIds::Ops);
-  EXPECT_EQ(of_ops.op_of_work(of_ops.work()[1]), find_event(of_ops, "aten::mm"));
+  EXPECT_EQ(of_ops.op_of_activity(of_ops.activities()[1]), find_event(of_ops, "aten::mm"));
   const Model of_calls = TraceText()
                              .op(1, "aten::mm", 0, 20, R"("External id": 77)")
                              .call(1, "cudaLaunchKernel", 5, 5, 1, R"("External id": 1)")
                              .kernel(7, "a", 30, 5, 1, R"("External id": 1)")
                              .model();
   EXPECT_EQ(of_calls.external_ids(), ExternalIds::Correlations);
-  EXPECT_EQ(of_calls.op_of_work(of_calls.work()[0]), find_event(of_calls, "aten::mm"));
+  EXPECT_EQ(of_calls.op_of_activity(of_calls.activities()[0]), find_event(of_calls, "aten::mm"));
 }
 
 TEST(Model, ABackwardOpKnowsItsForwardOp) {

@@ -92,7 +92,7 @@ TEST(KernelNames, ABackwardSoftmaxIsASoftmaxAndACopyIsACopy) {
     EXPECT_EQ(*decode_kernel_name(c.name).family, c.family) << c.name;
 }
 
-TEST(KernelNames, AProductWithoutTensorCoresIsSeen) {
+TEST(KernelNames, AMatmulWithoutTensorCoresIsSeen) {
   for (const std::string_view with : {"cutlass_80_tensorop_s1688gemm_64x64_16x6_nt_align4",
                                       "nvjet_tst_64x8_64x8_4x1_v_bz_TNT", "volta_h884gemm_64x64_ldg8_nn"})
     EXPECT_TRUE(decode_kernel_name(with).tensor_cores && *decode_kernel_name(with).tensor_cores) << with;
@@ -193,10 +193,10 @@ std::vector<std::string> real_names() {
 
 #define PEL_SKIP_WITHOUT_NAMES(names) \
   if ((names).empty())                \
-  GTEST_SKIP() << "PELLUCID_TRACES names no folder beside a reference/all_kernel_names.json"
+  GTEST_SKIP() << "PELLUCID_TRACES names no folder next to a reference/all_kernel_names.json"
 
 // PELLUCID_PRINT_NAMES=1 prints each with its family and title, for eyes.
-TEST(RealKernelNames, HaveAFamilyAndProductsTheirDtypesAndLayouts) {
+TEST(RealKernelNames, HaveAFamilyAndMatmulsTheirDtypesAndLayouts) {
   const std::vector<std::string> names = real_names();
   PEL_SKIP_WITHOUT_NAMES(names);
   std::map<std::string_view, int> families;

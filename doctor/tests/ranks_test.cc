@@ -364,7 +364,7 @@ TEST(ReadRanks, AnErrorNamesTheFile) {
 TEST(ReadRanks, TheNumberOfThreadsChangesNothing) {
   const auto at_most = [](std::size_t count) {
     RanksOptions options;
-    options.most_at_once = count;
+    options.max_at_once = count;
     return options;
   };
   const MadeTrainingRun run{.ranks = 8, .steps = 6, .late = {{.rank = 1, .late_ns = 100'000}}};

@@ -1,5 +1,5 @@
 // Traces of PyTorch from many machines and years, with what is known of each: PELLUCID_TRACES names the
-// folder, which has an EXPECTED.json beside them.
+// folder, which also has an EXPECTED.json.
 #include "doctor/tests/real_traces.h"
 
 #include <algorithm>
@@ -102,33 +102,34 @@ TEST_F(RealTraces, MeanWhatIsKnownOfThem) {
     const DeviceTime& time = examination.examined().time;
     const EventTable& events = model.events();
     // It computed in doubles, which are that far apart at the times of the trace; ours are whole nanoseconds.
-    const double last_us = model.work().empty() ? 0 : microseconds(model.work().back().end_ns);
+    const double last_us = model.activities().empty() ? 0 : microseconds(model.activities().back().end_ns);
     const double apart = std::nextafter(last_us, std::numeric_limits<double>::infinity()) - last_us;
 
-    EXPECT_EQ(model.works_without_launch(), std::uint64_t(expected["gpu_events_without_launch_in_trace"]));
+    EXPECT_EQ(model.activities_without_launch(),
+              std::uint64_t(expected["gpu_events_without_launch_in_trace"]));
     std::set<NameId> names;
     std::set<EventId> graphs;
     std::map<std::string, std::int64_t> via, sync_calls, sync_ops;
     std::vector<double> delays, durations;
     std::int64_t under_graph = 0, shorter = 0, copies_to_host = 0, kernel_ns = 0, below_10 = 0, sync_ns = 0;
-    for (const Work& work : model.work()) {
-      const std::int64_t ns = work.end_ns - work.begin_ns;
-      if (events.category(work.event) == Category::Kernel) {
-        names.insert(events.name_id(work.event));
+    for (const Activity& activity : model.activities()) {
+      const std::int64_t ns = activity.end_ns - activity.begin_ns;
+      if (events.category(activity.event) == Category::Kernel) {
+        names.insert(events.name_id(activity.event));
         durations.push_back(microseconds(ns));
         kernel_ns += ns;
         below_10 += ns < 10'000 ? 1 : 0;
       }
-      copies_to_host += events.name(work.event).starts_with("Memcpy DtoH") ? 1 : 0;
-      if (work.launch == kNoEvent) continue;
-      ++via[std::string(events.name(work.launch))];
-      if (contains(events.name(work.launch), "GraphLaunch")) {
+      copies_to_host += events.name(activity.event).starts_with("Memcpy DtoH") ? 1 : 0;
+      if (activity.launch == kNoEvent) continue;
+      ++via[std::string(events.name(activity.launch))];
+      if (contains(events.name(activity.launch), "GraphLaunch")) {
         ++under_graph;
-        graphs.insert(work.launch);
+        graphs.insert(activity.launch);
         continue;
       }
-      delays.push_back(std::max(0.0, microseconds(work.begin_ns - events.end_ns(work.launch))));
-      shorter += ns < events.duration_ns(work.launch) ? 1 : 0;
+      delays.push_back(std::max(0.0, microseconds(activity.begin_ns - events.end_ns(activity.launch))));
+      shorter += ns < events.duration_ns(activity.launch) ? 1 : 0;
     }
     for (EventId e = 0; e < events.size(); ++e) {
       const std::string name(events.name(e));
@@ -158,12 +159,12 @@ TEST_F(RealTraces, MeanWhatIsKnownOfThem) {
                   kThreeDigits + 4 * apart);
     }
     double span_us;
-    EXPECT_EQ(model.work().empty(), expected["gpu_span_us"].get(span_us) != simdjson::SUCCESS);
-    if (!model.work().empty()) {
+    EXPECT_EQ(model.activities().empty(), expected["gpu_span_us"].get(span_us) != simdjson::SUCCESS);
+    if (!model.activities().empty()) {
       const TimeShares& all = time.all();
       EXPECT_NEAR(microseconds(all.total()), span_us, kThreeDigits + 4 * apart);
       EXPECT_NEAR(microseconds(all.busy_ns), double(expected["gpu_busy_us"]),
-                  kThreeDigits + 2 * apart * static_cast<double>(model.work().size()));
+                  kThreeDigits + 2 * apart * static_cast<double>(model.activities().size()));
       EXPECT_NEAR(100 * static_cast<double>(all.idle()) / static_cast<double>(all.total()),
                   double(expected["gpu_idle_pct"]), kTwoDigits);
       EXPECT_NEAR(microseconds(kernel_ns), double(expected["kernel_dur_us"]["sum"]), kThreeDigits);
@@ -171,13 +172,13 @@ TEST_F(RealTraces, MeanWhatIsKnownOfThem) {
       EXPECT_EQ(below_10, std::int64_t(expected["kernel_dur_us"]["lt10us"]));
     }
     for (const auto [name, known] : simdjson::dom::object(expected["per_step_by_launch_time"])) {
-      std::int64_t works = 0, of_kernels = 0;
-      for (const Work& work : model.work()) {
-        if (work.step == kNoStep || model.steps()[work.step].name != name) continue;
-        ++works;
-        of_kernels += events.category(work.event) == Category::Kernel ? 1 : 0;
+      std::int64_t activities = 0, of_kernels = 0;
+      for (const Activity& activity : model.activities()) {
+        if (activity.step == kNoStep || model.steps()[activity.step].name != name) continue;
+        ++activities;
+        of_kernels += events.category(activity.event) == Category::Kernel ? 1 : 0;
       }
-      EXPECT_EQ(works, std::int64_t(known["gpu_events"])) << name;
+      EXPECT_EQ(activities, std::int64_t(known["gpu_events"])) << name;
       EXPECT_EQ(of_kernels, std::int64_t(known["kernels"])) << name;
     }
   });

@@ -53,8 +53,8 @@ std::vector<Truth> truths() {
   return {
       {"starved, dispatch halved", starved, with(starved, half_dispatch), "dispatch=0.5"},
       {"busy, dispatch halved", busy, with(busy, half_dispatch), "dispatch=0.5"},
-      {"starved, works halved", starved, with(starved, half_kernels), "kernels=0.5"},
-      {"busy, works halved", busy, with(busy, half_kernels), "kernels=0.5"},
+      {"starved, activities halved", starved, with(starved, half_kernels), "kernels=0.5"},
+      {"busy, activities halved", busy, with(busy, half_kernels), "kernels=0.5"},
       {"busy, dispatch ten times as long", busy, with(busy, [](RunCosts& c) { c.dispatch *= 10; }),
        "dispatch=10"},
       {"loading, a third of it", loading, with(loading, [](RunCosts& c) { c.loading /= 3; }),
@@ -114,7 +114,7 @@ TEST(Replay, QuestionsThatCannotBeReadSayWhatCan) {
   EXPECT_NE(message("dispach=0.5").find("none of dispatch"), std::string::npos);
   EXPECT_NE(message("dispatch=half").find("a number from 0 to 1000"), std::string::npos);
   EXPECT_NE(message("syncs=2").find("syncs=0"), std::string::npos);
-  EXPECT_NE(message("device=Abacus").find("Abacus\" is known; there are P100-SXM2, "), std::string::npos);
+  EXPECT_NE(message("device=Abacus").find("Abacus\"; known devices are P100-SXM2, "), std::string::npos);
   EXPECT_NE(message("device=H100").find("does not name its device"), std::string::npos);
   EXPECT_NE(message(" ; ").find("nothing is asked"), std::string::npos);
   EXPECT_EQ(message("elementwise=0.5; dispatch=2"), "no error");
@@ -125,8 +125,8 @@ test::TraceText on_h100(test::TraceText trace) {
   return trace.metadata(R"("deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}])");
 }
 
-TEST(Replay, OnAnotherDeviceWorksThatMemoryBoundsGoByBandwidth) {
-  const RunCosts busy{.dispatch = 8, .kernel = 30};  // works take 15 to 45 µs
+TEST(Replay, OnAnotherDeviceMemoryBoundActivitiesScaleWithBandwidth) {
+  const RunCosts busy{.dispatch = 8, .kernel = 30};  // activities take 15 to 45 µs
   const double h100 = 3350, mi300x = 5300;
   const RunCosts there = with(busy, [&](RunCosts& c) { c.kernel *= h100 / mi300x; });
   for (unsigned seed = 1; seed <= 3; ++seed) {
@@ -138,8 +138,8 @@ TEST(Replay, OnAnotherDeviceWorksThatMemoryBoundsGoByBandwidth) {
   EXPECT_NEAR(Asked(on_h100(run.trace())).span("device=MI300X"), run.span(), 0.005 * run.span());
 }
 
-TEST(Replay, OnAnotherDeviceEachWorkGoesByWhatBoundsIt) {
-  const auto product = [](int m) {
+TEST(Replay, OnAnotherDeviceEachActivityScalesWithWhatBoundsIt) {
+  const auto matmul = [](int m) {
     return fmt::format(
         R"("Input Dims": [[{}, 4096], [4096, 4096]], "Input type": ["c10::Half", "c10::Half"])", m);
   };
@@ -152,11 +152,11 @@ TEST(Replay, OnAnotherDeviceEachWorkGoesByWhatBoundsIt) {
     double duration, factor;
   };
   const Case cases[] = {
-      {"aten::mm", gemm, product(4096), 300, arithmetic},
-      {"aten::mm", gemm, product(1), 20, memory},
+      {"aten::mm", gemm, matmul(4096), 300, arithmetic},
+      {"aten::mm", gemm, matmul(1), 20, memory},
       {"aten::mm", gemm, "", 300, arithmetic},  // of sizes that are not known
       {"aten::relu", relu, "", 50, memory},
-      {"aten::mm", gemm, product(4096), 10, 1},  // too short
+      {"aten::mm", gemm, matmul(4096), 10, 1},  // too short
       {"aten::relu", relu, "", 4, 1},
       {"nccl", "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "", 500, 1},
   };
@@ -172,13 +172,14 @@ TEST(Replay, OnAnotherDeviceEachWorkGoesByWhatBoundsIt) {
   const Asked asked(on_h100(trace));
   const Examined examined{asked.model, asked.kernels, asked.time};
   const Question question = parse_question(examined, "device=T4");
-  ASSERT_EQ(question.change.work_scale.size(), std::size(cases));
+  ASSERT_EQ(question.change.activity_scale.size(), std::size(cases));
   for (std::size_t i = 0; i < std::size(cases); ++i)
-    EXPECT_NEAR(question.change.work_scale[i], cases[i].factor, 1e-5 * cases[i].factor) << i;
+    EXPECT_NEAR(question.change.activity_scale[i], cases[i].factor, 1e-5 * cases[i].factor) << i;
   EXPECT_NE(question.text.find("T4, guessed by roofline"), std::string::npos) << question.text;
   const auto finding = answer_questions(examined, {"device=T4"});
   ASSERT_TRUE(finding);
-  EXPECT_NE(finding->sentences.at(0).find("On T4 works take"), std::string::npos) << finding->sentences[0];
+  EXPECT_NE(finding->sentences.at(0).find("On T4 kernels and copies take"), std::string::npos)
+      << finding->sentences[0];
   EXPECT_NE(finding->sentences.at(1).find("a guess by roofline"), std::string::npos) << finding->sentences[1];
 }
 
@@ -186,7 +187,7 @@ TEST(Replay, WhatTheTraceDoesNotExplainIsRefused) {
   test::TraceText trace;
   for (int i = 0; i < 20; ++i) {
     trace.call(1, "cudaLaunchKernel", 10 * i, 5, i + 1);
-    trace.kernel(7, "k", 1000 + 1000 * i, 10, i + 1);  // asked for long before, and nothing is waited for
+    trace.kernel(7, "k", 1000 + 1000 * i, 10, i + 1);  // launched long before, and nothing is waited for
   }
   EXPECT_NE(Asked(trace).what_if.refusal().find("nothing in the trace explains"), std::string::npos);
 }
@@ -211,7 +212,7 @@ TEST_F(ReplayOfRealTraces, SpanAndStepsAreWithinOnePercentInMost) {
   for (const auto [name, expected] : simdjson::dom::object(parser.load(folder_ + "EXPECTED.json").value())) {
     if (!std::filesystem::exists(folder_ + std::string(name))) continue;
     const Examination examination(folder_ + std::string(name));
-    if (examination.model().work().empty()) continue;
+    if (examination.model().activities().empty()) continue;
     ++traces;
     const ReplayGraph graph(examination.model(), examination.examined().time);
     const Replayed was = measured(graph), is = replay(graph);
@@ -238,7 +239,7 @@ TEST_F(ReplayOfRealTraces, NeedEveryKindOfEdge) {
       {EdgeKind::Thread, "h100_bertsmall_eager.json.gz"},
       {EdgeKind::HandOver, "a100_resnet_ddp_nccl_meta_rank0of2.json.gz"},
       {EdgeKind::Launch, "h100_bertsmall_eager.json.gz"},
-      {EdgeKind::Work, "h100_qwen05b_eager.json.gz"},
+      {EdgeKind::Activity, "h100_qwen05b_eager.json.gz"},
       {EdgeKind::Call, "b200_vllm_moe_prefill_eager_nvjet_fmha.json.gz"},
       {EdgeKind::Stream, "h100_qwen05b_eager.json.gz"},
       {EdgeKind::StreamWait, "dlrm_v100_8rank/rank1.json.gz"},
@@ -265,7 +266,7 @@ TEST_F(ReplayOfRealTraces, NeedEveryKindOfEdge) {
   }
 }
 
-// Data loaded by the process itself, and by four workers beside it.
+// Data loaded by the process itself, and by four workers.
 TEST_F(ReplayOfRealTraces, FasterLoadingGivesWhatWasMeasuredWithIt) {
   const std::string pair = folder_ + "resnet50_v100_2021_oldschema/num_workers_";
   const Examination slow(pair + "0.json.gz"), fast(pair + "4.json.gz");
@@ -290,11 +291,11 @@ TEST_F(ReplayOfRealTraces, FasterLoadingGivesWhatWasMeasuredWithIt) {
 
 // The same program on two devices. The guess is off by what data sheets are off: a third, and a half.
 TEST_F(ReplayOfRealTraces, AnotherDeviceIsGuessedWithinAHalf) {
-  const auto works_ns = [](const Examined& examined, const std::vector<float>& scale) {
+  const auto activities_ns = [](const Examined& examined, const std::vector<float>& scale) {
     double ns = 0;
-    for (std::size_t w = 0; w < examined.model.work().size(); ++w) {
-      const Work& work = examined.model.work()[w];
-      ns += static_cast<double>(work.end_ns - work.begin_ns) * (scale.empty() ? 1 : scale[w]);
+    for (std::size_t w = 0; w < examined.model.activities().size(); ++w) {
+      const Activity& activity = examined.model.activities()[w];
+      ns += static_cast<double>(activity.end_ns - activity.begin_ns) * (scale.empty() ? 1 : scale[w]);
     }
     return ns;
   };
@@ -303,8 +304,8 @@ TEST_F(ReplayOfRealTraces, AnotherDeviceIsGuessedWithinAHalf) {
         amd(folder_ + fmt::format("mi300x_{}_eager.json.gz", program));
     for (const auto& [from, to, device] : {std::tuple(&nvidia, &amd, "MI300X"), {&amd, &nvidia, "H100"}}) {
       const Question question = parse_question(from->examined(), fmt::format("device={}", device));
-      const double guessed = works_ns(from->examined(), question.change.work_scale);
-      const double known = works_ns(to->examined(), {});
+      const double guessed = activities_ns(from->examined(), question.change.activity_scale);
+      const double known = activities_ns(to->examined(), {});
       EXPECT_GT(guessed / known, 1 / 1.5) << program << " on " << device;
       EXPECT_LT(guessed / known, 1.5) << program << " on " << device;
       RecordProperty(fmt::format("{}_on_{}", program, device),

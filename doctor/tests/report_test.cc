@@ -1,4 +1,4 @@
-// The report of a diagnosis that is made here: as text, as JSON, and held against expectations.
+// The report of a diagnosis that is made here: as text, as JSON, and checked against expectations.
 #include "doctor/report/report.h"
 
 #include <sstream>
@@ -34,13 +34,13 @@ Diagnosis made_diagnosis() {
   d.totals = {12'345, 120, 4, 0, 1};
   d.verdict = {
       Bound::Overhead,
-      "The device idles 63.0 % of 1.20 s: 58.1 % because its next work had not been asked for in time.",
+      "The device idles 63.0 % of 1.20 s: 58.1 % because its next activity had not been launched in time.",
       {"A kernel runs 8 µs, and issuing one takes 15 µs: the CPU cannot keep up, however fast the device is.",
        "Compile the model, or record it as a graph."}};
   Finding time{"device_time", "Time"};
   time.facts = {{"idle", "idle", 63.0, Unit::Percent}};
   Finding syncs{"syncs", "Sync points"};
-  syncs.sentences = {"The host waited once for the device; nothing else was asked for until then."};
+  syncs.sentences = {"The host waited once for the device; nothing else was launched until then."};
   syncs.facts = {{"idle", "idle", 63.0, Unit::Percent},
                  {"waited_ns", "waited", std::int64_t{1'250'000}, Unit::Nanoseconds},
                  {"copied", "copied", 31e6, Unit::Bytes},
@@ -301,7 +301,7 @@ TEST(Report, KeepsTheFindingsThatAreAskedFor) {
   EXPECT_EQ(report.traces[0].diagnosis.findings[0].key, "kernels");
   Report again{{{made_diagnosis()}}};
   const auto error = thrown_by<ValueError>([&] { keep_only(again, {"sync"}, {"syncs", "kernels"}); });
-  EXPECT_TRUE(says(error.what(), "there is no finding 'sync'; there are syncs, kernels"));
+  EXPECT_TRUE(says(error.what(), "there is no finding 'sync'; the findings are syncs, kernels"));
 }
 
 TEST(Report, IsWholeWhereNothingWasLeftOut) {

@@ -66,7 +66,7 @@ std::vector<std::string> pieces(const std::string& text, const std::vector<std::
   for (std::size_t i = 0; i <= ends.size(); ++i) {
     const std::size_t end = i < ends.size() ? ends[i] : text.size();
     for (;;) {
-      // A copy, so that a sanitizer sees a look behind the end.
+      // A copy, so that a sanitizer sees a look after the end.
       const std::string window = text.substr(dropped, end - dropped);
       const Piece piece = splitter.next(window, i < ends.size() ? Rest::Follows : Rest::IsThere);
       if (piece.kind == Kind::NeedsMore) break;
@@ -159,8 +159,8 @@ TEST(SplitEvents, NestingHasALimit) {
     for (int i = 0; i < depth; ++i) text += ']';
     return text;
   };
-  EXPECT_EQ(extent_of(nested(kMostNesting), 0).outcome, Extent::Outcome::Whole);
-  EXPECT_EQ(extent_of(nested(kMostNesting + 1), 0).outcome, Extent::Outcome::TooDeep);
+  EXPECT_EQ(extent_of(nested(kMaxNesting), 0).outcome, Extent::Outcome::Whole);
+  EXPECT_EQ(extent_of(nested(kMaxNesting + 1), 0).outcome, Extent::Outcome::TooDeep);
   EXPECT_EQ(pieces("[{\"a\":" + nested(1000) + "}]", {}), std::vector<std::string>{"broken nested too deep"});
 }
 
@@ -172,11 +172,11 @@ TEST(SplitEvents, ALineBreakInAStringIsSeenBeforeTheEndAndNotBehindIt) {
 TEST(SplitEvents, SaysWhatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"x", "broken a trace begins with { or ["},
-      {"[1]", "broken an event is no object"},
+      {"[1]", "broken an event is not an object"},
       {"{1}", "broken a member of the document without a key"},
-      {"{\"a\" 1}", "broken no colon behind a key"},
+      {"{\"a\" 1}", "broken a key is not followed by a colon"},
       {"{\"a\": }", "broken a key without a value"},
-      {"{} {", "broken text behind the end of the document"},
+      {"{} {", "broken there is text after the end of the document"},
       {"[,{}]", "broken a comma with nothing before it"},
       {"", "truncated the document has no end"},
       {"[", "truncated the document has no end"},
@@ -191,7 +191,7 @@ TEST(SplitEvents, CommasThatAreMissingOrTooManyArePassedOver) {
   EXPECT_EQ(pieces("[{} {},,{},]", {}),
             (std::vector<std::string>{"event {}", "broken no comma between two events", "event {}",
                                       "broken a comma with nothing before it", "event {}",
-                                      "broken a comma with nothing behind it", "end"}));
+                                      "broken a comma is followed by nothing", "end"}));
 }
 
 TEST(SplitEvents, RecoversAtWhatBeginsLikeTheFirstEvent) {

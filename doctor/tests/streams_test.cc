@@ -1,4 +1,4 @@
-// What each stream did, and how much of collectives other work hides.
+// What each stream did, and how much of collectives other activity hides.
 #include <gtest/gtest.h>
 
 #include "doctor/diagnosis/examination.h"
@@ -15,7 +15,7 @@ Finding stream_finding(const TraceText& trace, std::optional<Finding> (*analyse)
   return analyse(examination.examined()).value();
 }
 
-// Stream 7 runs from 10 to 30 and from 50 to 60, asked for at 1, 2 and 40; stream 9 from 20 to 45.
+// Stream 7 runs from 10 to 30 and from 50 to 60, launched at 1, 2 and 40; stream 9 from 20 to 45.
 TraceText two_streams() {
   TraceText trace;
   trace.call(1, "cudaLaunchKernel", 1, 0.5, 1).kernel(7, "void add_kernel()", 10, 10, 1);

@@ -28,11 +28,11 @@ class TraceText {
   }
   TraceText& kernel(int stream, const std::string& name, double begin, double duration, int correlation,
                     const std::string& args = "") {
-    return work("kernel", stream, name, begin, duration, correlation, args);
+    return activity("kernel", stream, name, begin, duration, correlation, args);
   }
   TraceText& copy(int stream, const std::string& name, double begin, double duration, int correlation,
                   const std::string& args = "") {
-    return work("gpu_memcpy", stream, name, begin, duration, correlation, args);
+    return activity("gpu_memcpy", stream, name, begin, duration, correlation, args);
   }
   TraceText& span(const std::string& category, int process, int thread, const std::string& name, double begin,
                   double duration, const std::string& args) {
@@ -59,8 +59,8 @@ class TraceText {
   static std::string with(const std::string& key, int value, const std::string& more) {
     return fmt::format(R"("{}": {}{}{})", key, value, more.empty() ? "" : ", ", more);
   }
-  TraceText& work(const std::string& category, int stream, const std::string& name, double begin,
-                  double duration, int correlation, const std::string& args) {
+  TraceText& activity(const std::string& category, int stream, const std::string& name, double begin,
+                      double duration, int correlation, const std::string& args) {
     return span(
         category, 0, stream, name, begin, duration,
         with("correlation", correlation,

@@ -17,7 +17,7 @@
 #include "doctor/compare/diff.h"
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/fleet/fleet_folder.h"
-#include "doctor/model/each_at_once.h"
+#include "doctor/model/run_in_parallel.h"
 #include "doctor/ranks/compare_ranks.h"
 #include "doctor/ranks/read_ranks.h"
 #include "doctor/report/html.h"
@@ -47,7 +47,7 @@ class ReadingProgress {
   explicit ReadingProgress(std::span<const std::string> traces) : traces_(traces), done_(traces.size()) {}
   ReadingProgress(const ReadingProgress&) = delete;
   ReadingProgress& operator=(const ReadingProgress&) = delete;
-  ~ReadingProgress() { show_progress("", 1); }  // or what follows would stand behind the bar
+  ~ReadingProgress() { show_progress("", 1); }  // clears the bar before the report
 
   void see(std::size_t trace, const doctor::SourceProgress& progress) {
     if (progress.all_bytes == 0) return;
@@ -86,14 +86,14 @@ doctor::Diagnosis diagnose_one(const doctor::Examination& examination, const Doc
 // One of several traces that cannot be read does not keep the others from being shown.
 doctor::Report examine(const DoctorOptions& asked, const std::string& program, fleet::FleetFolder* tables) {
   const std::size_t count = asked.traces.size();
-  const std::size_t most_at_once = tables == nullptr ? 1 : 0;  // tables are made of many traces
+  const std::size_t max_at_once = tables == nullptr ? 1 : 0;  // tables are made of many traces
   std::vector<std::optional<doctor::Diagnosis>> diagnoses(count);
   std::vector<std::string> errors(count);
   {
     ReadingProgress progress(asked.traces);
-    doctor::each_at_once(count, most_at_once, [&](std::size_t i) {
+    doctor::run_in_parallel(count, max_at_once, [&](std::size_t i) {
       doctor::ReadOptions options = read_options(asked);
-      if (count > 1 && most_at_once != 1) options.parsing = doctor::Parsing::OnCallersThread;
+      if (count > 1 && max_at_once != 1) options.parsing = doctor::Parsing::OnCallersThread;
       options.progress = [&](const doctor::SourceProgress& read) { progress.see(i, read); };
       std::optional<doctor::Examination> examination;
       try {
@@ -153,16 +153,18 @@ std::vector<std::string_view> known_keys(const DoctorOptions& asked) {
 void run_doctor(const DoctorOptions& asked, const std::string& program, Context& context) {
   // What is wrong with what was asked is said before anything is read.
   if (!asked.html.empty() && asked.traces.size() != 1)
-    throw CLI::ValidationError("--html shows one trace: give one");
+    throw CLI::ValidationError("--html writes the page of one trace: give exactly one");
   if (!asked.before.empty() && asked.traces.size() != 1)
-    throw CLI::ValidationError("--before compares two traces: give one more");
+    throw CLI::ValidationError("--before compares two traces: give exactly one other");
   if (asked.are_ranks && (asked.traces.size() < 2 || !asked.expect.empty() || !asked.only.empty()))
-    throw CLI::ValidationError("--ranks compares several traces, and shows nothing else of them");
+    throw CLI::ValidationError(
+        "--ranks compares several traces and shows nothing else: give two or more, without --expect and "
+        "--only");
   std::optional<fleet::FleetFolder> folder;
   if (!asked.parquet.empty()) {
     if (!fleet::can_write_parquet())
       throw CLI::ValidationError(
-          "--parquet: this program was built without Arrow: take `pellucid doctor` of a build after ./dev "
+          "--parquet: this program was built without Arrow: use `pellucid doctor` of a build after ./dev "
           "setup");
     folder.emplace(asked.parquet);
   }
@@ -191,23 +193,22 @@ void add_doctor_options(CLI::App& command, Context& context) {
   command.add_option("TRACE", asked->traces, "Traces of PyTorch's profiler or Pellucid's: JSON, .gz or .zst")
       ->required()
       ->type_name("");
-  command
-      .add_option("--expect", asked->expect, "Fail where this does not hold: \"kernels == 5; syncs == 0\"")
+  command.add_option("--expect", asked->expect, "Fail unless this holds: \"kernels == 5; syncs == 0\"")
       ->type_name("CONDITIONS");
   command
       .add_option("--what-if", asked->what_if,
-                  "Ask: \"dispatch=0.5; syncs=0\", loading, kernels, gemm …, device")
+                  "Predict: \"dispatch=0.5; syncs=0\", loading, kernels, gemm …, device")
       ->allow_extra_args(false)
       ->type_name("CHANGES");
-  command.add_option("--before", asked->before, "Say what changed since this trace of the same program")
+  command.add_option("--before", asked->before, "Show what changed since this trace of the same program")
       ->type_name("TRACE");
   command.add_flag("--ranks", asked->are_ranks,
-                   "The traces are ranks of one run: whom do the others wait for");
+                   "The traces are the ranks of one run: show which ones are late");
   command.add_option("--html", asked->html, "Also write a page with a timeline, tables and what-if sliders")
       ->type_name("FILE");
   command.add_option("--parquet", asked->parquet, "Also write tables for SQL, a folder for each rank")
       ->type_name("FOLDER");
-  command.add_option("--only", asked->only, "Show these alone, by their keys in JSON, with commas between")
+  command.add_option("--only", asked->only, "Show only these findings: comma-separated keys of the JSON")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("FINDING");
@@ -217,10 +218,10 @@ void add_doctor_options(CLI::App& command, Context& context) {
       })
       ->type_name("N");
   command.add_flag("--strict", asked->is_strict,
-                   "Refuse a trace with anything wrong in it; else that is left out");
+                   "Refuse a broken trace; by default broken parts are skipped");
   command.footer(
-      "Exit codes: 0 fine, 1 an expectation does not hold, 2 wrong usage, 3 cannot be read,\n"
-      "5 read in part: the file ends early, or something in it was left out.");
+      "Exit codes: 0 success, 1 an expectation does not hold, 2 wrong usage, 3 cannot be read,\n"
+      "5 read in part: the file is truncated, or broken parts were skipped.");
   CLI::App* const parent = command.get_parent();
   command.callback([&context, asked, program = (parent != nullptr ? parent : &command)->get_name()] {
     run_doctor(*asked, program, context);
@@ -228,8 +229,7 @@ void add_doctor_options(CLI::App& command, Context& context) {
 }
 
 void add_doctor(CLI::App& app, Context& context) {
-  add_doctor_options(*app.add_subcommand("doctor", "Say what a run was bound by, and why, from its trace"),
-                     context);
+  add_doctor_options(*app.add_subcommand("doctor", "Diagnose what bounds a run, from its trace"), context);
 }
 
 }  // namespace pel::tool

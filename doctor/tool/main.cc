@@ -5,7 +5,7 @@
 int main(int argc, char** argv) {
   using namespace pel::tool;
   Context context;
-  CLI::App app("Says what a run was bound by, and why, from traces of PyTorch's profiler or Pellucid's.",
+  CLI::App app("Diagnoses what bounds a run, from traces of PyTorch's profiler or Pellucid's.",
                "pellucid-doctor");
   prepare(app, context);
   add_doctor_options(app, context);

@@ -7,9 +7,9 @@
 
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/diagnosis/examination.h"
+#include "doctor/readers/kineto.h"
 #include "doctor/tests/made_trace.h"
 #include "doctor/tests/packed.h"
-#include "doctor/readers/kineto.h"
 #include "doctor/tests/sources.h"
 #include "doctor/tests/trace_text.h"
 

@@ -6,7 +6,7 @@ const kPartColours = {
   dispatch: '--cause-dispatch',
   sync: '--cause-sync',
   input: '--cause-input',
-  other: '--work',
+  other: '--activity',
 };
 
 const tableOf = (finding, key) => finding.tables.find((table) => table.key === key);

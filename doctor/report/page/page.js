@@ -9,7 +9,7 @@ const kKeys = [
     [
       ['1 2 3 …', 'the views, from left to right'], ['L', 'dark or light'], ['?', 'this list'],
       ['Tab, Shift + Tab', 'the next, and the one before'],
-      ['← →', 'on the name of a view: the view beside it']
+      ['← →', 'on the name of a view: the next view']
     ]
   ],
   [
@@ -17,9 +17,9 @@ const kKeys = [
     [
       ['W S, + −, wheel', 'zoom in and out'], ['A D, ← →, drag', 'move in time'],
       ['↑ ↓, Shift + wheel', 'other rows'], ['Home, End', 'the beginning, the end'],
-      ['click', 'select; on the name of a row: fold it'], [', .', 'select the span before, the span behind'],
+      ['click', 'select; on the name of a row: fold it'], [', .', 'select the previous or the next span'],
       ['J K', 'select in the row below, above'], ['G, Shift + G', 'select the next idle gap, the gap before'],
-      ['Page Up, Page Down', 'what is around or asked for it; what is inside or was asked for'],
+      ['Page Up, Page Down', 'the enclosing span or the launch; the span inside or the launched activity'],
       ['C', 'fold the row of the selection, or unfold it'], ['F', 'fit to the selection'],
       ['0', 'all of the trace'], ['/', 'search'], ['N, Shift + N', 'next match, match before'],
       ['Esc', 'select nothing']

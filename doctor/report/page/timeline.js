@@ -9,7 +9,7 @@ class Timeline extends TimelinePicture {
     this.to = this.trace.length;
     this.scroll = 0;
     this.selection = null;
-    this.launches = [];  // calls and works of a selected span of the host
+    this.launches = [];  // calls and activities of a selected span of the host
     this.hover = null;
     this.matches = [];
     this.match = -1;
@@ -26,7 +26,7 @@ class Timeline extends TimelinePicture {
   depthWithPython() {
     let most = 0;
     const depths = new Int32Array(this.trace.count);
-    for (let i = 0; i < this.trace.firstWork; ++i) {
+    for (let i = 0; i < this.trace.firstActivity; ++i) {
       depths[i] = this.trace.parents[i] < 0 ? 1 : depths[this.trace.parents[i]] + 1;
       if (depths[i] > most) most = depths[i];
     }
@@ -61,9 +61,9 @@ class Timeline extends TimelinePicture {
            causes.map(
                (cause) => swatch(causeColour(this.trace.causes[cause]).slice(2), this.trace.causes[cause])));
     const families = new Set(this.trace.kindTable.filter((kind) => kind.family).map(colourOf));
-    const works = kWorkLegend.filter(([colour]) => families.has(colour));
-    if (works.length > 0)
-      legend.append(el('li', {}, 'works:'), ...works.map(([colour, text]) => swatch(colour, text)));
+    const activities = kActivityLegend.filter(([colour]) => families.has(colour));
+    if (activities.length > 0)
+      legend.append(el('li', {}, 'device activities:'), ...activities.map(([colour, text]) => swatch(colour, text)));
     this.canvas =
         el('canvas', {tabindex: 0, role: 'application', 'aria-label': 'Timeline; ? shows its keys'});
     this.tip = el('div', {class: 'tip', hidden: true});
@@ -213,7 +213,7 @@ class Timeline extends TimelinePicture {
   select(item) {
     this.selection = item;
     this.launches =
-        item === null || item.isGap || this.trace.isWork(item.index) ? [] : this.trace.launchesIn(item.index);
+        item === null || item.isGap || this.trace.isActivity(item.index) ? [] : this.trace.launchesIn(item.index);
     this.showDetails();
     this.draw();
   }
@@ -288,9 +288,9 @@ class Timeline extends TimelinePicture {
       begin = Math.min(begin, this.trace.begins[span]);
       end = Math.max(end, this.trace.end(span));
     };
-    if (!isGap && this.trace.isWork(index) && this.trace.launchOf[index] >= 0)
+    if (!isGap && this.trace.isActivity(index) && this.trace.launchOf[index] >= 0)
       include(this.trace.launchOf[index]);
-    for (const [, work] of this.launches) include(work);
+    for (const [, activity] of this.launches) include(activity);
     const margin = Math.max(10, (end - begin) * 0.08);
     this.show(begin - margin, end + margin);
   }
@@ -315,7 +315,7 @@ class Timeline extends TimelinePicture {
     this.choose(this.matches[this.match]);
   }
 
-  // The next on the row of the selection, or the first work that is seen.
+  // The next on the row of the selection, or the first activity that is seen.
   step(by) {
     if (this.selection === null) {
       const block = this.layout.blocks.find((b) => b.lane !== undefined);
@@ -385,19 +385,19 @@ class Timeline extends TimelinePicture {
   stepOut() {
     if (this.selection === null || this.selection.isGap) return;
     const {index} = this.selection;
-    let to = this.trace.isWork(index) ? this.trace.launchOf[index] : this.trace.parents[index];
+    let to = this.trace.isActivity(index) ? this.trace.launchOf[index] : this.trace.parents[index];
     while (to >= 0 && !this.layout.isShown(to)) to = this.trace.parents[to];
     if (to >= 0) this.choose(to);
   }
   stepIn() {
-    if (this.selection === null || this.selection.isGap || this.trace.isWork(this.selection.index)) return;
+    if (this.selection === null || this.selection.isGap || this.trace.isActivity(this.selection.index)) return;
     const {index} = this.selection;
-    const works = this.trace.worksOf.get(index);
-    if (works !== undefined) {
-      this.choose(works[0]);
+    const activities = this.trace.activitiesOf.get(index);
+    if (activities !== undefined) {
+      this.choose(activities[0]);
       return;
     }
-    for (let span = index + 1; span < this.trace.firstWork && this.trace.begins[span] < this.trace.end(index);
+    for (let span = index + 1; span < this.trace.firstActivity && this.trace.begins[span] < this.trace.end(index);
          ++span) {
       if (this.layout.isShown(span)) {
         this.choose(span);

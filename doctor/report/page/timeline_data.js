@@ -40,9 +40,9 @@ class Trace {
       }
       first += count;
     }
-    this.firstWork = this.count;
+    this.firstActivity = this.count;
     for (const lane of this.lanes)
-      if (lane.isDevice) this.firstWork = Math.min(this.firstWork, lane.first);
+      if (lane.isDevice) this.firstActivity = Math.min(this.firstActivity, lane.first);
     this.parents = new Int32Array(this.count).fill(-1);
     column(data.parents).forEach((back, i) => {
       if (back > 0) this.parents[i] = i - back;
@@ -51,17 +51,17 @@ class Trace {
 
   readLaunches(data) {
     this.launchOf = new Int32Array(this.count).fill(-1);
-    this.worksOf = new Map();
+    this.activitiesOf = new Map();
     summed(data.launches).forEach((call, i) => {
-      const work = this.firstWork + i;
-      this.launchOf[work] = call;
+      const activity = this.firstActivity + i;
+      this.launchOf[activity] = call;
       if (call < 0) return;
-      if (!this.worksOf.has(call)) this.worksOf.set(call, []);
-      this.worksOf.get(call).push(work);
+      if (!this.activitiesOf.has(call)) this.activitiesOf.set(call, []);
+      this.activitiesOf.get(call).push(activity);
     });
-    this.opOf = new Map();  // of works whose op is not around their launch
-    const works = summed(data.ops[0]), ops = summed(data.ops[1]);
-    works.forEach((work, i) => this.opOf.set(work, ops[i]));
+    this.opOf = new Map();  // of activities whose op is not around their launch
+    const activities = summed(data.ops[0]), ops = summed(data.ops[1]);
+    activities.forEach((activity, i) => this.opOf.set(activity, ops[i]));
   }
 
   sparse([spans, texts]) {
@@ -94,14 +94,14 @@ class Trace {
   end(span) {
     return this.begins[span] + this.durations[span];
   }
-  isWork(span) {
-    return span >= this.firstWork;
+  isActivity(span) {
+    return span >= this.firstActivity;
   }
 
-  // The ops around a span of the host, or around the launch of a work: the outermost first.
+  // The ops around a span of the host, or around the launch of an activity: the outermost first.
   opsOf(span) {
     let at = span;
-    if (this.isWork(span)) at = this.opOf.has(span) ? this.opOf.get(span) : this.launchOf[span];
+    if (this.isActivity(span)) at = this.opOf.has(span) ? this.opOf.get(span) : this.launchOf[span];
     const ops = [];
     for (; at >= 0; at = this.parents[at]) {
       const {category, name} = this.kind(at);
@@ -113,7 +113,7 @@ class Trace {
   // The innermost frame first.
   stackOf(span) {
     const frames = [];
-    for (let at = this.isWork(span) ? this.launchOf[span] : span; at >= 0; at = this.parents[at]) {
+    for (let at = this.isActivity(span) ? this.launchOf[span] : span; at >= 0; at = this.parents[at]) {
       if (this.kind(at).category === 'python_function')
         frames.push(this.name(at));
       else if (frames.length === 0 && this.stacks.has(at))
@@ -122,12 +122,12 @@ class Trace {
     return frames;
   }
 
-  // All that was launched inside a span of the host, as pairs of call and work.
+  // All that was launched inside a span of the host, as pairs of call and activity.
   launchesIn(span) {
     const pairs = [];
     const lane = this.lanes[this.laneOf[span]], end = this.end(span);
     for (let at = span; at < lane.end && (at === span || this.begins[at] < end); ++at) {
-      for (const work of this.worksOf.get(at) || []) pairs.push([at, work]);
+      for (const activity of this.activitiesOf.get(at) || []) pairs.push([at, activity]);
     }
     return pairs;
   }
@@ -175,7 +175,7 @@ class Layout {
     place(block);
   }
 
-  // Works of a stream may overlap: each goes to the first row that is free.
+  // Activities of a stream may overlap: each goes to the first row that is free.
   packed(lane) {
     const rows = [], ends = [];
     for (let span = lane.first; span < lane.end; ++span) {

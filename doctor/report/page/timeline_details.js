@@ -1,6 +1,6 @@
 // What is known of a span or gap: in the tip under the mouse, and in the panel beside the timeline.
 
-const kMostListed = 10;
+const kMaxListed = 10;
 
 const kCategoryNames = {
   cpu_op: 'op',
@@ -15,16 +15,16 @@ const kCategoryNames = {
 };
 
 const kCauseTexts = {
-  dispatch: 'The host had not yet asked for the next work.',
+  dispatch: 'The host had not yet launched the next kernel or copy.',
   sync: 'The host had waited for the device, and so let it run dry.',
   input: 'The host was loading data.',
   guards: 'The host was looking for, or making, compiled code.',
   allocation: 'The host was asking the driver for memory.',
   profiler: 'The host was busy with the profiler itself.',
-  latency: 'The work was asked for in time, and began as soon as works do.',
-  dependency: 'The next work waited for that of another stream.',
-  'no launch': 'Who asked for the next work, and when, is not in the trace.',
-  unexplained: 'The next work had been asked for long before; nothing in the trace says what held it back.',
+  latency: 'It was launched in time and began after the usual launch latency.',
+  dependency: 'The next kernel or copy waited for another stream.',
+  'no launch': 'The launch of the next kernel or copy is not in the trace.',
+  unexplained: 'The next kernel or copy had been launched long before; nothing in the trace shows what delayed it.',
 };
 
 function tipOf(trace, item) {
@@ -83,23 +83,23 @@ function detailsOf(trace, item, choose) {
         el('h3', {}, 'Shapes of inputs'), el('p', {class: 'mono'}, trace.texts[trace.shapes.get(span)]));
   if (launch >= 0)
     parts.push(el('h3', {}, 'Asked for by'), el('p', {}, link(launch)));
-  else if (trace.isWork(span))
-    parts.push(el('p', {class: 'note'}, 'Who asked for it is not in the trace.'));
+  else if (trace.isActivity(span))
+    parts.push(el('p', {class: 'note'}, 'Its launch is not in the trace.'));
   const ops = trace.opsOf(span).filter((op) => op !== span);
   if (ops.length > 0)
     parts.push(el('h3', {}, 'Ops around it'), el('ul', {}, ops.map((op) => el('li', {}, link(op)))));
-  const works = trace.isWork(span) ? [] : trace.launchesIn(span);
-  if (works.length > 0) {
-    const total = works.reduce((sum, [, work]) => sum + trace.durations[work], 0);
+  const activities = trace.isActivity(span) ? [] : trace.launchesIn(span);
+  if (activities.length > 0) {
+    const total = activities.reduce((sum, [, activity]) => sum + trace.durations[activity], 0);
     parts.push(
         el('h3', {},
-           `Launched ${works.length === 1 ? '1 work' : `${grouped(works.length)} works`}, ${
+           `Launched ${activities.length === 1 ? '1 activity' : `${grouped(activities.length)} activities`}, ${
                readableNs(total)} in all`),
         el('ul', {},
-           works.slice(0, kMostListed)
-               .map(([, work]) => el('li', {}, link(work), ` ${readableNs(trace.durations[work])}`))));
-    if (works.length > kMostListed)
-      parts.push(el('p', {class: 'note'}, `and ${grouped(works.length - kMostListed)} more`));
+           activities.slice(0, kMaxListed)
+               .map(([, activity]) => el('li', {}, link(activity), ` ${readableNs(trace.durations[activity])}`))));
+    if (activities.length > kMaxListed)
+      parts.push(el('p', {class: 'note'}, `and ${grouped(activities.length - kMaxListed)} more`));
   }
   const stack = trace.stackOf(span).filter((frame) => frame !== kind.name);
   if (stack.length > 0) {

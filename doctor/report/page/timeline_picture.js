@@ -4,18 +4,18 @@ const kOverviewHeight = 30, kAxisHeight = 20, kStepHeight = 16, kTop = kOverview
 
 const kFewestLetters = 4;  // of a name that is cut
 const kShades = 5;         // of a pixel, by how much of it is covered
-const kMostLinks = 60;     // of a span that launched more, evenly chosen ones
+const kMaxLinks = 60;     // of a span that launched more, evenly chosen ones
 
 const kFamilyColours = {
-  gemm: 'product',
-  gemv: 'product',
-  convolution: 'product',
-  attention: 'product',
-  moe: 'product',
-  elementwise: 'pointwise',
-  optimizer: 'pointwise',
-  random: 'pointwise',
-  quantize: 'pointwise',
+  gemm: 'matmul',
+  gemv: 'matmul',
+  convolution: 'matmul',
+  attention: 'matmul',
+  moe: 'matmul',
+  elementwise: 'elementwise',
+  optimizer: 'elementwise',
+  random: 'elementwise',
+  quantize: 'elementwise',
   reduction: 'reduce',
   norm: 'reduce',
   softmax: 'reduce',
@@ -40,19 +40,19 @@ const kCategoryColours = {
   gpu_memcpy: 'move',
   gpu_memset: 'move'
 };
-const kWorkLegend = [
-  ['product', 'products'], ['pointwise', 'pointwise'], ['reduce', 'reductions'], ['move', 'copies, indices'],
-  ['collective', 'collectives'], ['work', 'others']
+const kActivityLegend = [
+  ['matmul', 'matmuls'], ['elementwise', 'elementwise'], ['reduce', 'reductions'], ['move', 'copies, indices'],
+  ['collective', 'collectives'], ['activity', 'others']
 ];
-const kDarkFills = new Set(['product', 'collective', 'call', 'wait']);
+const kDarkFills = new Set(['matmul', 'collective', 'call', 'wait']);
 const kColourNames = [
   'page', 'card',    'ink',       'soft',   'line',     'faint',      'accent',       'mark',
-  'busy', 'product', 'pointwise', 'reduce', 'move',     'collective', 'work',         'op',
+  'busy', 'matmul', 'elementwise', 'reduce', 'move',     'collective', 'activity',         'op',
   'call', 'wait',    'python',    'note',   'overhead', 'span-ink',   'dark-span-ink'
 ];
 
 function colourOf(kind) {
-  if (kind.family) return kFamilyColours[kind.family] || (kind.category === 'kernel' ? 'work' : 'move');
+  if (kind.family) return kFamilyColours[kind.family] || (kind.category === 'kernel' ? 'activity' : 'move');
   if (kind.category.endsWith('_runtime') || kind.category.endsWith('_driver'))
     return kind.name.includes('Synchronize') ? 'wait' : 'call';
   return kCategoryColours[kind.category] || 'overhead';
@@ -82,7 +82,7 @@ class TimelinePicture {
     this.colour = {};
     for (const name of kColourNames) this.colour[name] = style.getPropertyValue(`--${name}`).trim();
     this.causeColours = this.trace.causes.map(
-        (cause) => style.getPropertyValue(causeColour(cause)).trim() || this.colour.work);
+        (cause) => style.getPropertyValue(causeColour(cause)).trim() || this.colour.activity);
     this.isOverviewOld = true;
     this.draw();
   }
@@ -396,10 +396,10 @@ class TimelinePicture {
       const gap = trace.gaps[index];
       if (gap.blame >= 0) this.outline({index: gap.blame}, colour.mark, 2);
       if (gap.next >= 0 && trace.launchOf[gap.next] >= 0) this.link(trace.launchOf[gap.next], gap.next);
-    } else if (trace.isWork(index)) {
+    } else if (trace.isActivity(index)) {
       if (trace.launchOf[index] >= 0) this.link(trace.launchOf[index], index);
     } else {
-      const launches = this.launches, every = Math.ceil(launches.length / kMostLinks);
+      const launches = this.launches, every = Math.ceil(launches.length / kMaxLinks);
       for (let i = 0; i < launches.length; i += every) this.link(...launches[i]);
     }
     this.outline(this.selection, colour.ink, 2);
@@ -415,8 +415,8 @@ class TimelinePicture {
           right = Math.min(rect.x + Math.max(rect.width, 2), this.width + 4);
     if (right > left) c.strokeRect(left - 0.5, rect.y - 0.5, right - left, rect.height + 1);
   }
-  link(call, work) {
-    const a = this.rectOf({index: call}), b = this.rectOf({index: work});
+  link(call, activity) {
+    const a = this.rectOf({index: call}), b = this.rectOf({index: activity});
     if (a === null || b === null) return;
     const {context: c} = this;
     const x0 = a.x + Math.min(a.width / 2, 8), x1 = b.x + Math.min(1, b.width / 2);

@@ -1,7 +1,7 @@
 // The graph of a trace run again with other costs, by the rules of replay.cc; or answers that were computed
 // beforehand.
 
-const kDispatchEdge = 1, kDispatchAndLoadingEdge = 2, kWorkEdge = 3, kSyncEdge = 4;
+const kDispatchEdge = 1, kDispatchAndLoadingEdge = 2, kActivityEdge = 3, kSyncEdge = 4;
 
 class WhatIf {
   constructor(data) {
@@ -44,28 +44,28 @@ class WhatIf {
     this.ends = Int32Array.from(summed(graph.ends));
     this.steps = Int32Array.from(summed(graph.steps));
     this.times = new Float64Array(this.points);
-    this.workOf = new Int32Array(this.points);  // of the end of a work
+    this.activityOf = new Int32Array(this.points);  // of the end of an activity
     this.ends.forEach((p, w) => {
-      this.workOf[p] = w;
+      this.activityOf[p] = w;
     });
   }
 
-  // {dispatch, loading, works: factors; syncs: whether waits are kept; device: the name of another, or null}
+  // {dispatch, loading, activities: factors; syncs: whether waits are kept; device: the name of another, or null}
   // to {span, step} in nanoseconds.
   ask(change) {
     return this.isExact ? this.replay(change) : this.interpolate(change);
   }
 
-  replay({dispatch = 1, loading = 1, works = 1, syncs = true, device = null}) {
+  replay({dispatch = 1, loading = 1, activities = 1, syncs = true, device = null}) {
     const {firsts, froms, kinds, delays, loadings, times, alone} = this;
     const scale = (ns, factor) => factor === 1 ? ns :
         ns * factor < 0                        ? -Math.round(-ns * factor) :
                                                  Math.round(ns * factor);
     // As floats, which C++ keeps them in.
-    const workScale = Math.fround(works);
+    const activityScale = Math.fround(activities);
     const factors = device === null ? null : this.devices.factors[this.devices.names.indexOf(device)];
-    const scaleOf = (work) =>
-        factors === null ? workScale : Math.fround(workScale * Math.fround(factors[this.classes[work]]));
+    const scaleOf = (activity) =>
+        factors === null ? activityScale : Math.fround(activityScale * Math.fround(factors[this.classes[activity]]));
     for (let p = 0; p < this.points; ++p) {
       let time = -Infinity;
       for (let e = firsts[p]; e < firsts[p + 1]; ++e) {
@@ -77,8 +77,8 @@ class WhatIf {
           case kDispatchAndLoadingEdge:
             delay = scale(delay - loadings[e], dispatch) + scale(loadings[e], loading);
             break;
-          case kWorkEdge:
-            delay = scale(delay, scaleOf(this.workOf[p]));
+          case kActivityEdge:
+            delay = scale(delay, scaleOf(this.activityOf[p]));
             break;
           case kSyncEdge:
             if (!syncs) continue;
@@ -106,7 +106,7 @@ class WhatIf {
   }
 
   // Another device is answered alone, with nothing else changed.
-  interpolate({dispatch = 1, loading = 1, works = 1, syncs = true, device = null}) {
+  interpolate({dispatch = 1, loading = 1, activities = 1, syncs = true, device = null}) {
     const {grid} = this;
     if (device !== null) {
       const at = this.devices.names.indexOf(device);
@@ -120,11 +120,11 @@ class WhatIf {
       return [[i, 1 - part], [i + 1, part]];
     };
     let span = 0, step = 0;
-    for (const [w, x] of place(grid.works, works)) {
+    for (const [w, x] of place(grid.activities, activities)) {
       for (const [l, y] of place(grid.loading, loading)) {
         for (const [d, z] of place(grid.dispatch, dispatch)) {
           const at =
-              (((syncs ? 0 : 1) * grid.works.length + w) * grid.loading.length + l) * grid.dispatch.length +
+              (((syncs ? 0 : 1) * grid.activities.length + w) * grid.loading.length + l) * grid.dispatch.length +
               d;
           span += x * y * z * grid.spans[at];
           step += x * y * z * grid.steps[at];

@@ -4,12 +4,12 @@ const kCurvePoints = 17;
 const kUnchanged = {
   dispatch: 1,
   loading: 1,
-  works: 1,
+  activities: 1,
   syncs: true,
   device: null
 };
 const kNothingToReplay =
-    'No work of a device in this trace has a launch that is known: there is nothing to run again.';
+    'No device activity in this trace has a known launch: there is nothing to replay.';
 
 class WhatIfView {
   constructor(data, root) {
@@ -24,7 +24,7 @@ class WhatIfView {
     this.change = {...kUnchanged};
     this.knobs = [
       {key: 'dispatch', label: 'Dispatch', text: 'what the host spends in launches and between them'},
-      {key: 'works', label: 'Works', text: 'how long kernels and copies take; collectives stay'},
+      {key: 'activities', label: 'Kernels and copies', text: 'how long kernels and copies take; collectives stay'},
     ];
     if (data.has_loading)
       this.knobs.push({key: 'loading', label: 'Loading', text: 'what the host spends in loading data'});
@@ -55,7 +55,7 @@ class WhatIfView {
       ask('As measured', {}),
       ask('Launches cost half', {dispatch: 0.5}),
       ask('Launches cost nothing, as in a graph', {dispatch: 0}),
-      ask('Works take half the time', {works: 0.5}),
+      ask('Activities take half the time', {activities: 0.5}),
     ];
     if (this.data.has_syncs) presets.push(ask('Never wait', {syncs: false}));
     if (this.data.has_loading) presets.push(ask('Data is there', {loading: 0}));
@@ -102,7 +102,7 @@ class WhatIfView {
         },
            el('option', {value: ''}, 'as measured'), names.map((name) => el('option', {value: name}, name)));
     const rule =
-        `a guess by roofline: products by the peaks of data sheets, other works by bandwidth; what takes
+        `a roofline estimate: matmuls by the peaks of data sheets, other activities by bandwidth; what takes
         at most ${readableNs(too_short_ns)} keeps its time`;
     return el(
         'div', {class: 'knob line'}, el('label', {'for': 'knob-device'}, 'Device'), this.device,
@@ -130,7 +130,7 @@ class WhatIfView {
     const figure = (label, text, size) =>
         el('div', {}, el('span', {class: size}, text), el('small', {}, label));
     this.answer.replaceChildren(
-        figure('from the first work to the end of the last', readableNs(span), 'big'),
+        figure('from the first activity to the end of the last', readableNs(span), 'big'),
         figure('times as fast', isFinite(faster) ? faster.toFixed(2) : '–', 'mid'),
         figure(
             'saved',

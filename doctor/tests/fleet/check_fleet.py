@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the tables of `pellucid doctor --parquet` against the traces, the report, and doctor/docs/fleet.md, with the real DuckDB.
+"""Checks the tables of `pellucid doctor --parquet` against the traces, the report and doctor/docs/fleet.md, with the real DuckDB.
 
     check_fleet.py PELLUCID WRITE_MADE_RANKS
 
@@ -135,22 +135,22 @@ def check_tables(folder, trace_path, report):
     for key, category in (("kernels", "kernel"), ("memcpy", "gpu_memcpy"), ("memset", "gpu_memset")):
         expect_equal(counts.get(category, 0), totals[key], f"{what}: {category}")
     expect_equal(ask("SELECT count(*) FILTER (NOT is_copy) FROM {syncs}"), [(totals["syncs"],)], f"{what}: syncs")
-    works = totals["kernels"] + totals["memcpy"] + totals["memset"]
+    activities = totals["kernels"] + totals["memcpy"] + totals["memset"]
     (meta,) = rows(duckdb.sql(f"FROM '{folder}/meta.parquet'"))
-    expect_equal((meta["works"], meta["events"]), (works, report["read"]["events"]), f"{what}: meta")
-    launched = ask("SELECT count(*), count(DISTINCT work) FROM {launches}")[0]
-    expect_equal(launched, (works - meta["works_without_launch"],) * 2, f"{what}: launches")
+    expect_equal((meta["activities"], meta["events"]), (activities, report["read"]["events"]), f"{what}: meta")
+    launched = ask("SELECT count(*), count(DISTINCT activity) FROM {launches}")[0]
+    expect_equal(launched, (activities - meta["activities_without_launch"],) * 2, f"{what}: launches")
     expect_equal(ask("SELECT count(*), min(event), max(event) FROM {events}")[0],
                  (meta["spans"], 0 if meta["spans"] else None, meta["spans"] - 1 if meta["spans"] else None), f"{what}: numbers")
-    expect_equal(ask("SELECT coalesce(sum(works), 0), coalesce(sum(device_ns), 0), coalesce(sum(exposed_ns), 0) FROM {facts}"),
+    expect_equal(ask("SELECT coalesce(sum(activities), 0), coalesce(sum(device_ns), 0), coalesce(sum(exposed_ns), 0) FROM {facts}"),
                  ask("SELECT count(*), coalesce(sum(duration_ns), 0), any_value(exposed_ns) FROM "
                      "(SELECT * FROM {events} WHERE category IN ('kernel', 'gpu_memcpy', 'gpu_memset')) RIGHT JOIN {meta} ON true")
-                 if works else [(0, 0, 0)], f"{what}: facts")
+                 if activities else [(0, 0, 0)], f"{what}: facts")
     expect_equal(ask("SELECT coalesce(sum(duration_ns), 0) FROM {gaps}"), [(meta["device_ns"] - meta["busy_ns"],)],
                  f"{what}: gaps")
-    expect_equal(ask("SELECT count(*) FROM {launches} l JOIN {events} c ON c.event = call JOIN {events} w ON w.event = work "
+    expect_equal(ask("SELECT count(*) FROM {launches} l JOIN {events} c ON c.event = call JOIN {events} w ON w.event = activity "
                      "WHERE delay_ns <> w.begin_ns - c.begin_ns"), [(0,)], f"{what}: delays")
-    expect_equal(ask("SELECT count(*) FROM {gaps} g JOIN {events} w ON w.event = next_work "
+    expect_equal(ask("SELECT count(*) FROM {gaps} g JOIN {events} w ON w.event = next_activity "
                      "WHERE g.begin_ns + g.duration_ns <> w.begin_ns"), [(0,)], f"{what}: ends of gaps")
     expect_equal(ask("SELECT count(*) FROM {collectives} c ANTI JOIN {events} e "
                      "ON c.event = e.event AND c.begin_ns = e.begin_ns AND c.end_ns = e.begin_ns + duration_ns"), [(0,)],
@@ -219,7 +219,7 @@ def check_made(pellucid, make, folder, ranks=8):
         took[event["name"]] += int(event["dur"] * 1000)
     expect_equal({row["name"]: row["device_ns"] for row in answers["kernels by time"]}, dict(took), "kernels by time")
     expect_equal(sum(row["launches"] for row in answers["delays of launches"]), len(events), "launches")
-    expect_equal(sum(row["works"] for row in answers["launches and device time"]), len(events), "works")
+    expect_equal(sum(row["activities"] for row in answers["launches and device time"]), len(events), "activities")
 
 
 def check_failures(pellucid, folder):

@@ -6,7 +6,7 @@
 
 namespace pel::doctor::names {
 
-// False where no word is a product: s16816gemm, sgemm, s1688fprop, scudnn.
-bool read_product_words(const Pieces& words, KernelName& out);
+// False where no word is a matmul: s16816gemm, sgemm, s1688fprop, scudnn.
+bool read_gemm_words(const Pieces& words, KernelName& out);
 
 }  // namespace pel::doctor::names

@@ -1,4 +1,4 @@
-// Products of matrices that do not use tensor cores, or whose sizes do not fit them.
+// Matmuls that do not use tensor cores, or whose sizes do not fit them.
 #include <fmt/format.h>
 
 #include "doctor/analyses/analysis.h"
@@ -11,20 +11,20 @@ namespace {
 
 constexpr std::int64_t kAlignmentBytes = 16;  // of a row, for the widest loads into tensor cores
 
-struct ProductSum {
+struct MatmulSum {
   std::int64_t count = 0;
   SaturatingSum ns;
   EventId example = kNoEvent;
 };
-struct ProductKind {
+struct MatmulKind {
   NameId name;
   std::string sizes, type, problem;
-  auto operator<=>(const ProductKind&) const = default;
+  auto operator<=>(const MatmulKind&) const = default;
 };
 
 // Rows of A and B have k or n elements, by layout; the result's have n.
-std::string misaligned(const ProductSizes& product) {
-  const int bytes = bytes_of_type(product.type);
+std::string misaligned(const MatmulSizes& matmul) {
+  const int bytes = bytes_of_type(matmul.type);
   if (bytes == 0 || bytes > 2)
     return {};  // of f32, only TF32 uses them, and what that asks for is met by most
   const std::int64_t elements = kAlignmentBytes / bytes;
@@ -32,30 +32,30 @@ std::string misaligned(const ProductSizes& product) {
   const auto look = [&](const char* axis, std::int64_t size) {
     if (size % elements != 0) which += fmt::format("{}{} = {}", which.empty() ? "" : ", ", axis, size);
   };
-  look("n", product.n);
-  look("k", product.k);
+  look("n", matmul.n);
+  look("k", matmul.k);
   if (which.empty()) return {};
-  return fmt::format("{}: no multiple of {}", which, elements);
+  return fmt::format("{}: not a multiple of {}", which, elements);
 }
 
 }  // namespace
 
-std::optional<Finding> analyse_products(const Examined& examined) {
+std::optional<Finding> analyse_matmuls(const Examined& examined) {
   const Model& model = examined.model;
   if (model.is_synchronous()) return std::nullopt;  // a CPU's units are others
   const EventTable& events = model.events();
-  std::map<ProductKind, ProductSum> kinds;
-  std::int64_t products = 0, without = 0, unfit = 0;
-  SaturatingSum products_ns, without_ns, misaligned_ns;
-  for (const Work& work : model.work()) {
-    if (events.category(work.event) != Category::Kernel) continue;
-    const KernelName& kernel = examined.kernels.of(work.event);
+  std::map<MatmulKind, MatmulSum> kinds;
+  std::int64_t matmuls = 0, without = 0, unfit = 0;
+  SaturatingSum matmuls_ns, without_ns, misaligned_ns;
+  for (const Activity& activity : model.activities()) {
+    if (events.category(activity.event) != Category::Kernel) continue;
+    const KernelName& kernel = examined.kernels.of(activity.event);
     if (*kernel.family != KernelFamily::Gemm && *kernel.family != KernelFamily::Convolution) continue;
-    const std::int64_t ns = work.end_ns - work.begin_ns;
-    ++products;
-    products_ns += ns;
-    const auto sizes =
-        *kernel.family == KernelFamily::Gemm ? product_of(model, model.op_of_work(work)) : std::nullopt;
+    const std::int64_t ns = activity.end_ns - activity.begin_ns;
+    ++matmuls;
+    matmuls_ns += ns;
+    const auto sizes = *kernel.family == KernelFamily::Gemm ? matmul_of(model, model.op_of_activity(activity))
+                                                            : std::nullopt;
     std::string problem;
     if (kernel.tensor_cores && !*kernel.tensor_cores) {
       problem = kernel.tensor_cores.certainty == Certainty::Guessed ? "no tensor cores (guessed)"
@@ -74,27 +74,29 @@ std::optional<Finding> analyse_products(const Examined& examined) {
                                   ? fmt::format("{}x{}x{}", sizes->m, sizes->n, sizes->k)
                                   : fmt::format("{} of {}x{}x{}", sizes->batch, sizes->m, sizes->n, sizes->k);
     const std::string type(sizes ? dtype_of_type(sizes->type) : kernel.a ? std::string_view(*kernel.a) : "");
-    ProductSum& sum = kinds[{events.name_id(work.event), shape, type, problem}];
+    MatmulSum& sum = kinds[{events.name_id(activity.event), shape, type, problem}];
     ++sum.count;
     sum.ns += ns;
-    sum.example = work.event;
+    sum.example = activity.event;
   }
   if (kinds.empty()) return std::nullopt;
-  Finding finding{.key = "products", .title = "Products that could be faster"};
+  Finding finding{.key = "matmuls", .title = "Matmuls that could be faster"};
   finding.facts = {
-      {"products", "products and convolutions", products, Unit::Count},
+      {"matmuls", "matmuls and convolutions", matmuls, Unit::Count},
       {"without_tensor_cores", "without tensor cores", without, Unit::Count},
-      {"without_tensor_cores_share", "of their time", percent_of(without_ns, products_ns), Unit::Percent},
-      {"misaligned", "with sizes that do not fit", unfit, Unit::Count},
-      {"misaligned_share", "of their time", percent_of(misaligned_ns, products_ns), Unit::Percent},
+      {"without_tensor_cores_share", "of their time", percent_of(without_ns, matmuls_ns), Unit::Percent},
+      {"misaligned", "with misaligned sizes", unfit, Unit::Count},
+      {"misaligned_share", "of their time", percent_of(misaligned_ns, matmuls_ns), Unit::Percent},
   };
   if (without_ns > 0)
     finding.sentences.emplace_back(
-        "float32 products use tensor cores only with TF32: torch.set_float32_matmul_precision('high'); or "
+        "float32 matmuls use tensor cores only with TF32: call torch.set_float32_matmul_precision('high'), "
+        "or "
         "run them in bf16.");
   if (misaligned_ns > 0)
     finding.sentences.emplace_back(
-        "Sizes that are multiples of 8 (16-bit) or 16 (8-bit) use the widest loads: pad vocabularies and "
+        "Sizes that are multiples of 8 (16-bit) or 16 (8-bit) use the widest loads: pad the vocabulary and "
+        "the "
         "heads.");
   Table table{.key = "kinds",
               .title = "by time",
@@ -106,7 +108,7 @@ std::optional<Finding> analyse_products(const Examined& examined) {
                           {"title", "kernel", Unit::None, true},
                           {"name", ""}},
               .rows = {}};
-  for (const auto& [kind, sum] : by_largest(kinds, [](const ProductSum& s) { return s.ns; }))
+  for (const auto& [kind, sum] : by_largest(kinds, [](const MatmulSum& s) { return s.ns; }))
     table.rows.push_back({sum->ns, sum->count, kind->sizes.empty() ? Value() : Value(kind->sizes), kind->type,
                           kind->problem, examined.kernels.of(sum->example).title,
                           std::string(events.names[kind->name])});

@@ -1,4 +1,4 @@
-#include "doctor/names/product_words.h"
+#include "doctor/names/gemm_words.h"
 
 #include <algorithm>
 
@@ -7,17 +7,17 @@ namespace {
 
 using Family = KernelFamily;
 
-struct ProductKind {
+struct MatmulKind {
   std::string_view ending;
   Family family;
   std::string_view direction;
 };
-constexpr ProductKind kProductKinds[] = {{"gemm", Family::Gemm, ""},
-                                         {"gemv", Family::Gemv, ""},
-                                         {"fprop", Family::Convolution, "forward"},
-                                         {"dgrad", Family::Convolution, "backward data"},
-                                         {"wgrad", Family::Convolution, "backward weights"},
-                                         {"cudnn", Family::Convolution, ""}};
+constexpr MatmulKind kMatmulKinds[] = {{"gemm", Family::Gemm, ""},
+                                       {"gemv", Family::Gemv, ""},
+                                       {"fprop", Family::Convolution, "forward"},
+                                       {"dgrad", Family::Convolution, "backward data"},
+                                       {"wgrad", Family::Convolution, "backward weights"},
+                                       {"cudnn", Family::Convolution, ""}};
 
 // The digits of a matrix instruction are written without a mark between them.
 struct Shape {
@@ -32,13 +32,13 @@ constexpr Shape kShapes[] = {{"884", {8, 8, 4}},       {"1684", {16, 8, 4}},    
 
 // s16816gemm: accumulates in f32, by instructions of 16x8x16.
 struct Core {
-  const ProductKind* kind = nullptr;
+  const MatmulKind* kind = nullptr;
   std::string_view accumulate, digits;
 };
 
 Core core_of(std::string_view word) {
   Core core;
-  for (const ProductKind& kind : kProductKinds) {
+  for (const MatmulKind& kind : kMatmulKinds) {
     if (!word.ends_with(kind.ending)) continue;
     std::string_view rest = word.substr(0, word.size() - kind.ending.size());
     if (rest.starts_with('g') && rest.size() > 1) rest.remove_prefix(1);  // gcgemm: complex by three products
@@ -142,7 +142,7 @@ class WordReader {
     }
   }
 
-  // The type of sums is always said; that of the result in front of it, that of A and B behind it, where they
+  // The type of sums is always said; that of the result in front of it, that of A and B after it, where they
   // differ. CUTLASS 3 lists all: A B sum C D.
   void say_types(std::string_view core, std::string_view result) {
     const std::string sum(dtype_of_letter(core_.accumulate.empty() ? '\0' : core_.accumulate[0]));
@@ -157,7 +157,7 @@ class WordReader {
     if (!types_.empty()) {
       out_.a.say(std::string(dtype_of_word(types_[0])), types_[0]);
     } else if (core_.digits == "1688" && sum == "f32") {
-      out_.a.guess("tf32", core);  // f32 by instructions of 16x8x8, and no type behind it
+      out_.a.guess("tf32", core);  // f32 by instructions of 16x8x8, and no type after it
     } else if (!sum.empty()) {
       out_.a.say(sum, core);
     }
@@ -189,6 +189,6 @@ class WordReader {
 
 }  // namespace
 
-bool read_product_words(const Pieces& words, KernelName& out) { return WordReader(words, out).read(); }
+bool read_gemm_words(const Pieces& words, KernelName& out) { return WordReader(words, out).read(); }
 
 }  // namespace pel::doctor::names

@@ -127,7 +127,7 @@ std::vector<Question> usual_questions(const Examined& examined) {
   ask("dispatch=0", "dispatch takes no time: the bound for a CUDA graph");
   if (examined.time.all().idle(IdleCause::Input) != 0) ask("loading=0", "data loading takes no time");
   ask("syncs=0", "the host never waits for the device");
-  ask("kernels=0.5", "kernels and copies take half the time, except collectives");
+  ask("kernels=0.5", "kernels take half the time, except collectives");
   return questions;
 }
 

@@ -245,10 +245,10 @@ TEST(Chains, SayWhatKeepsAGraphFromBeingCaptured) {
   const auto finding = chains_of(run.trace());
   ASSERT_TRUE(finding.has_value());
   ASSERT_EQ(finding->sentences.size(), 1);
-  EXPECT_EQ(
-      finding->sentences[0],
-      "What keeps a graph of the step from being captured: values read by the host (1), sizes that depend on "
-      "values (1), steps with other kernels or sizes than the step before (1).");
+  EXPECT_EQ(finding->sentences[0],
+            "A CUDA graph of the step cannot be captured because of: values read by the host (1), sizes that "
+            "depend on "
+            "values (1), steps whose kernels or sizes differ from the step before (1).");
 }
 
 // As they were checked by hand in docs/doctor.md: 9,158,656 numbers are hidden states of Qwen, bf16 or f32.

@@ -217,9 +217,9 @@ TEST(ReadKineto, TheSizeOfBlocksMakesNoDifference) {
 
 TEST(ReadKineto, StrictSaysWhereAndWhy) {
   const std::pair<std::string, std::string> cases[] = {
-      {document({span("a"), "{\"ph\": \"X\"}"}), "text at byte 102: no ts"},
-      {document({"{\"ph\": \"X\", \"ts\": 1}"}), "text at byte 18: no dur"},
-      {document({"{\"ts\": 1}"}), "text at byte 18: no ph"},
+      {document({span("a"), "{\"ph\": \"X\"}"}), "text at byte 102: an event has no \"ts\""},
+      {document({"{\"ph\": \"X\", \"ts\": 1}"}), "text at byte 18: a complete event has no \"dur\""},
+      {document({"{\"ts\": 1}"}), "text at byte 18: an event has no \"ph\""},
       {document({"{\"ph\": \"X\", \"ts\": \"1\", \"dur\": 1}"}), "text at byte 18: \"ts\" is not a time"},
       {document({"{\"ph\": \"X\" \"ts\": 1}"}), "text at byte 18:"},
       {document({span("a\"b\"c")}), "text at byte 18:"},

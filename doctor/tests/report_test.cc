@@ -34,7 +34,7 @@ Diagnosis made_diagnosis() {
   d.totals = {12'345, 120, 4, 0, 1};
   d.verdict = {
       Bound::Overhead,
-      "The device idles 63.0 % of 1.20 s: 58.1 % because its next activity had not been launched in time.",
+      "The device is idle for 63.0 % of 1.20 s: for 58.1 % because the next kernel was launched too late.",
       {"A kernel runs 8 µs, and issuing one takes 15 µs: the CPU cannot keep up, however fast the device is.",
        "Compile the model, or record it as a graph."}};
   Finding time{"device_time", "Time"};
@@ -97,9 +97,9 @@ TEST(ReadableValue, HasTheUnitOfItsColumn) {
 
 TEST(TextReport, BeginsWithTheVerdictAndSaysAllOfIt) {
   const std::string text = text_report(made_diagnosis(), Terminal{});
-  EXPECT_TRUE(text.starts_with("overhead-bound\nThe device idles 63.0 %")) << text;
+  EXPECT_TRUE(text.starts_with("overhead-bound\nThe device is idle for 63.0 %")) << text;
   for (const char* part :
-       {"12,345 kernels · 120 copies · 4 fills · 0 graph launches · 1 sync · 84,123 events, 31.0 MB",
+       {"12,345 kernels · 120 memcpys · 4 memsets · 0 graph launches · 1 sync · 84,123 events, 31.0 MB",
         "Sync points", "waited", "1.25 ms", "1.55 TB/s", "yes", "12,000", "50.0 %  █████",
         "… 1 more; --top 3 shows all", "Kernels"})
     EXPECT_TRUE(says(text, part)) << part << " is not in\n" << text;

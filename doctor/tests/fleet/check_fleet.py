@@ -225,7 +225,7 @@ def check_made(pellucid, make, folder, ranks=8):
 def check_failures(pellucid, folder):
     trace = SOURCE / "tests/inspect/launches.json"
     code, out, err = run(pellucid, "doctor", trace, "--parquet", trace)
-    expect(code == 3 and not out and "launches.json/rank=0 cannot be made" in err, "a folder that is a file:", code, out, err)
+    expect(code == 3 and not out and "launches.json/rank=0 cannot be created" in err, "a folder that is a file:", code, out, err)
     both = folder / "rank5.json", folder / "rank5_again.json"
     for path in both:
         path.write_bytes(trace.read_bytes())

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Counts the instructions of one call of every case and holds them against bench/instructions.json.
+"""Counts the instructions of one call of every case and compares them with bench/instructions.json.
 
-Counts do not depend on how busy the machine is, so this gate can stand where timing cannot. A case is run
-twice, with different numbers of calls; the difference is free of start-up.
+Counts do not depend on how busy the machine is, so this check works where timing does not. A case is run
+twice, with different numbers of calls; the difference excludes start-up.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def total_instructions(executable, case, iters):
 def parse_total(profile):
     total = re.search(r"^(?:summary|totals): (\d+)", profile, re.MULTILINE)
     if not total:
-        raise CannotRun("callgrind wrote no total")
+        raise CannotRun("callgrind's output has no total")
     return int(total.group(1))
 
 
@@ -57,7 +57,7 @@ def check_names(name, executable, budgets):
         served = set(server.cases())
     if served != set(budgets):
         names = ", ".join(sorted(served ^ set(budgets)))
-        raise CannotRun(f"bench_{name} and the budgets must name the same cases; only one names: {names}")
+        raise CannotRun(f"bench_{name} and the budgets must name the same cases; only one of them names: {names}")
 
 
 def table(rows):
@@ -76,7 +76,7 @@ def advice(rows, commands):
             profile = f"valgrind --tool=callgrind {shlex.join(commands[name])} --case {case} --iters {MANY}"
             lines += [
                 f"{name} {case}: {count:,.1f} instructions, over its budget of {budget:,}.",
-                f"  See where they go: {profile}",
+                f"  Find the cause with: {profile}",
                 "  and then: callgrind_annotate callgrind.out.*",
             ]
     if lines:
@@ -114,7 +114,7 @@ def summary(rows):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Holds instruction counts against their budgets.")
+    parser = argparse.ArgumentParser(description="Compares instruction counts with their budgets.")
     parser.add_argument("--bench-dir", required=True, metavar="DIR", help="where to look for the executables")
     parser.add_argument("--budgets", type=pathlib.Path, default=BUDGETS, metavar="FILE")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of instructions.py. Scripts play Valgrind and the benchmark, so nothing needs to be installed."""
+"""Tests of instructions.py. Scripts stand in for Valgrind and the benchmark, so nothing needs to be installed."""
 
 import contextlib
 import io
@@ -68,7 +68,7 @@ class Gate(unittest.TestCase):
 
     def test_a_case_without_a_budget_is_refused(self):
         self.assertEqual(self.gate({"fake": {"other": 1}}, cost=1)[0], 2)
-        self.assertIn("only one names: other, small", self.errors.getvalue())
+        self.assertIn("only one of them names: other, small", self.errors.getvalue())
 
     def test_a_failing_run_is_reported_with_its_command(self):
         (self.folder / "valgrind").write_text("#!/bin/sh\necho broken >&2\nexit 7\n")
@@ -80,7 +80,7 @@ class Gate(unittest.TestCase):
 class Budgets(unittest.TestCase):
     def test_name_the_same_cases_as_the_goals(self):
         for name, cases in json.loads(instructions.BUDGETS.read_text()).items():
-            goals = json.loads(instructions.BUDGETS.with_name(f"{name}.json").read_text())
+            goals = json.loads((instructions.BUDGETS.parent / name / f"{name}.json").read_text())
             self.assertEqual(set(cases), set(goals["cases"]))
 
 

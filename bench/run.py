@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Times a benchmark against its peer and holds the ratios against their goals.
+"""Times a benchmark against its peer and compares the ratios with their goals.
 
-Ours and the peer run in two processes and take turns, on one core unless the benchmark asks for more, because the
-cores are shared and absolute times mean little. bench/README.md says how to read the table; bench/server.h says what the processes answer.
+Ours and the peer run in two processes and alternate, on one core unless the benchmark requests more, because the
+cores are shared and absolute times mean little. bench/README.md says how to read the table; bench/support/server.h defines the
+protocol of the processes.
 """
 
 import argparse
@@ -21,9 +22,9 @@ from dataclasses import dataclass, field
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BURST_NS = 3e6  # shorter than a scheduler's time slice, so that some bursts run undisturbed
 BURSTS_PER_SAMPLE = 3  # a sample is the fastest of these
-REST_S = 0.03  # before a burst on several cores: threads of the other side may still spin, waiting for work
-SHORT_NS = 20e6  # calls up to this are made once more after a rest, which leaves caches cold and threads asleep
-ROUNDS_PER_PROCESS = 10  # a process's addresses shift its times by up to 3 %, so new ones are drawn often
+REST_S = 0.03  # before a burst on several cores: threads of the other side may still spin
+SHORT_NS = 20e6  # calls up to this are warmed up after a rest, which leaves caches cold and threads asleep
+ROUNDS_PER_PROCESS = 10  # the address layout shifts times by up to 3 %, so processes restart often
 CONFIDENCE = 0.95
 PAIRS, LIMIT = 50, 400
 EXIT_MISSED = 1
@@ -31,11 +32,11 @@ EXIT_CANNOT_RUN = 2
 
 
 class CannotRun(Exception):
-    """The benchmark gave no figures. The message says what to do."""
+    """The benchmark produced no figures. The message says what to do."""
 
 
 def median_ranks(count, confidence=CONFIDENCE):
-    """Ranks, from 0, of the two samples that enclose the median, whatever the distribution of the samples."""
+    """Returns the ranks, from 0, of the two samples that enclose the median, for any distribution of the samples."""
     below, low = 0.0, -1
     while True:
         below += math.comb(count, low + 1) / 2**count
@@ -72,7 +73,7 @@ def find_executable(folder, name):
 
 
 def find_peer(folder, name, other=None):
-    """An executable, unless the peer is another of our benchmarks, or a script for the peers' Python."""
+    """Returns an executable, unless the peer is another of our benchmarks or a script for the peers' Python."""
     if other:
         return find_executable(folder, f"bench_{other}")
     if script := next((ROOT / "bench").glob(f"*/peer_{name}.py"), None):
@@ -81,7 +82,7 @@ def find_peer(folder, name, other=None):
 
 
 class Server:
-    """One side of the benchmark, in a process of its own."""
+    """One side of the benchmark, in its own process."""
 
     def __init__(self, command):
         self.command = command
@@ -130,7 +131,7 @@ class Server:
 
 
 def pin_to_cores(count):
-    """Both servers inherit the cores. Where that is refused, the ratios are only noisier."""
+    """Pins this process; both servers inherit the cores. If that is refused, the ratios are only noisier."""
     try:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-count:])
     except (AttributeError, OSError):
@@ -172,7 +173,7 @@ class Side:
 
 @dataclass
 class FirstCalls:
-    """In the place of a Side where each burst is the first call of a new process."""
+    """Replaces a Side if each burst is the first call of a new process."""
 
     bursts_per_sample = 1
     server: Server
@@ -209,7 +210,7 @@ class Case:
 
 
 class GeometricMean:
-    """Of all cases: one mean per round, over the rounds that every case has."""
+    """The mean of all cases: one value per round, over the rounds that every case has."""
 
     name = "geometric mean"
 
@@ -224,7 +225,7 @@ class GeometricMean:
 
 
 def take_pair(case, ours, peer, rng):
-    """The bursts of the two sides alternate. Chance says who begins, so that neither has the better place."""
+    """Alternates the bursts of the two sides. Which one begins is random, so that neither has an advantage."""
     fastest = {id(ours): math.inf, id(peer): math.inf}
     order = [ours, peer]
     rng.shuffle(order)
@@ -252,7 +253,7 @@ def measure(cases, ours, peer, pairs, limit, rng, progress):
             if index % ROUNDS_PER_PROCESS == 0:
                 ours.restart(pending)
                 peer.restart(pending)
-            # Round by round, so that a noisy second touches all cases a little and none much.
+            # Round by round, so that a noisy second affects all cases a little and none much.
             for case in rng.sample(pending, len(pending)):
                 take_pair(case, ours, peer, rng)
                 progress.step()
@@ -346,9 +347,9 @@ def advice(name, cases):
 
     lines = []
     if missed := chosen("missed"):
-        lines.append(f"missed: look again with ./dev bench {name} --check{missed}")
+        lines.append(f"missed: run again with ./dev bench {name} --check{missed}")
     if undecided := chosen("inconclusive"):
-        lines.append(f"inconclusive: take more pairs with ./dev bench {name} --check --limit 1600{undecided}")
+        lines.append(f"inconclusive: measure more pairs with ./dev bench {name} --check --limit 1600{undecided}")
     return "\n".join(lines)
 
 
@@ -389,13 +390,13 @@ def check_names(described, ours, peer, is_shared):
         if server is ours and is_shared:
             continue
         if extra := ", ".join(sorted(served - described)):
-            raise CannotRun(f"the goals do not name these cases; say null for none: {extra}")
+            raise CannotRun(f"the goals do not name these cases; write null for no goal: {extra}")
 
 
 def choose(cases, wanted):
     names = [case.name for case in cases]
     if unknown := ", ".join(sorted(set(wanted) - set(names))):
-        raise CannotRun(f"no case {unknown}; there are: {', '.join(names)}")
+        raise CannotRun(f"there is no case {unknown}; the cases are: {', '.join(names)}")
     return [case for case in cases if not wanted or case.name in wanted]
 
 
@@ -403,11 +404,11 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description="Times a benchmark against its peer.")
     add = parser.add_argument
     add("name", metavar="NAME", help="the table described in bench/*/NAME.json")
-    add("--check", action="store_true", help="repeat what is inconclusive; exit 1 when a goal is missed")
+    add("--check", action="store_true", help="repeat inconclusive cases; exit 1 if a goal is missed")
     add("--json", action="store_true", help="print only the JSON line")
     add("--case", action="append", default=[], metavar="CASE", help="only this case; may be repeated")
     add("--pairs", type=int, help=f"pairs per case (default: the benchmark's own, or {PAIRS})")
-    add("--limit", type=int, help=f"most pairs per case with --check (default: the benchmark's own, or {LIMIT})")
+    add("--limit", type=int, help=f"maximum pairs per case with --check (default: the benchmark's own, or {LIMIT})")
     add("--seed", type=int, default=0, help="for the order within pairs (default %(default)s)")
     add("--build", default=ROOT / "build" / "release", metavar="FOLDER", help="where the executables are")
     add("--ours", type=shlex.split, metavar="COMMAND", help="instead of bench_NAME")
@@ -415,7 +416,7 @@ def parse(arguments):
     add("--goals", default=ROOT / "bench", metavar="FOLDER", help="where NAME.json is, in any folder below")
     options = parser.parse_args(arguments)
     if options.pairs is not None and options.pairs < 6:
-        parser.error("--pairs must be at least 6: fewer give no 95 % interval")
+        parser.error("--pairs must be at least 6: fewer have no 95 % interval")
     return options
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of run.py. The executables are played by small Python servers, so nothing needs to be built."""
+"""Tests of run.py. Small Python servers stand in for the executables, so nothing needs to be built."""
 
 import contextlib
 import io
@@ -15,8 +15,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import run
 
-# Answers with the nanoseconds that an expression gives for the n-th burst. The count outlives the process,
-# because the driver starts new processes as it goes.
+# Answers with the nanoseconds that an expression yields for the n-th burst. The count outlives the process,
+# because the driver restarts processes.
 FAKE_SERVER = """
 import pathlib, sys
 count_file, names, expression = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -32,7 +32,7 @@ for line in sys.stdin:
         break
 """
 
-# Thirty bursts fast, thirty slow: about as many samples below the mean as above, at every look.
+# Thirty bursts fast, thirty slow: about as many samples below the mean as above, at every check.
 STRADDLING = "90 if n // 30 % 2 == 0 else 110"
 
 
@@ -82,7 +82,7 @@ class Verdict(unittest.TestCase):
         self.assertFalse(run.summary("x", [met, missed])["ok"])
 
 
-    def test_the_geometric_mean_is_one_figure_a_round(self):
+    def test_the_geometric_mean_is_one_figure_per_round(self):
         first, second = run.Case("a", 1.0), run.Case("b", 1.0)
         first.ours, first.peer = [50, 200, 50, 50, 50, 50, 50], [100] * 7
         second.ours, second.peer = [200] * 6, [100] * 6  # one round fewer
@@ -94,7 +94,7 @@ class Verdict(unittest.TestCase):
 
 
 class FakeSide:
-    """Gives out bursts from a list, and remembers who was asked when."""
+    """Returns bursts from a list, and records the order of the requests."""
 
     bursts_per_sample = run.BURSTS_PER_SAMPLE
 
@@ -145,12 +145,12 @@ class Measuring(unittest.TestCase):
             with self.subTest(goal=goal):
                 self.assertEqual(len(self.measure([100.0] * 60, goal, pairs=20, limit=400).ours), 20)
 
-    def test_new_processes_are_started_as_it_goes(self):
+    def test_processes_are_restarted_between_rounds(self):
         self.measure([50.0] * 150, 1.0, pairs=50, limit=50)
         self.assertEqual(self.ours.restarts, 5)
 
 
-    def test_first_calls_each_have_a_process_of_their_own(self):
+    def test_each_first_call_has_its_own_process(self):
         class Recorder:
             def __init__(self):
                 self.journal = []
@@ -194,7 +194,7 @@ class Calibration(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    """The whole driver, with servers in processes of their own."""
+    """The whole driver, with servers in their own processes."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -271,7 +271,7 @@ class Command(unittest.TestCase):
         self.assertEqual(result["ratios"]["small"], 0.001667)
         self.assertLessEqual(max(map(len, text.splitlines()[:-1])), 100)
 
-    def test_what_is_no_time_has_its_own_unit(self):
+    def test_a_quantity_that_is_not_a_time_has_its_own_unit(self):
         cases = {"small": {"goal": 1.0}, "free": {"goal": None}}
         description = {"peer": "a fake", "unit": "bytes", "cases": cases}
         (self.folder / "fake.json").write_text(json.dumps(description))
@@ -284,7 +284,7 @@ class Command(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertRegex(self.errors.getvalue(), r"ours .* ended with code 3 at 'run small 1'")
 
-    def test_a_refusal_is_passed_on(self):
+    def test_an_error_of_a_server_is_passed_on(self):
         code, _, _ = self.bench("'error: small: out of memory'")
         self.assertEqual(code, 2)
         self.assertIn("error: small: out of memory", self.errors.getvalue())
@@ -293,11 +293,11 @@ class Command(unittest.TestCase):
         self.assertEqual(self.bench("50", names="small")[0], 2)
         self.assertIn("lacks the cases: free", self.errors.getvalue())
         self.assertEqual(self.bench("50", names="small free other")[0], 2)
-        self.assertIn("do not name these cases; say null for none: other", self.errors.getvalue())
+        self.assertIn("do not name these cases; write null for no goal: other", self.errors.getvalue())
 
     def test_an_unknown_case_is_refused(self):
         self.assertEqual(self.bench("50", "--case", "smal")[0], 2)
-        self.assertIn("no case smal; there are: small, free", self.errors.getvalue())
+        self.assertIn("there is no case smal; the cases are: small, free", self.errors.getvalue())
 
     def test_a_missing_executable_or_benchmark_is_named(self):
         for name, message in [("fake", "no executable bench_fake under"), ("none", "no benchmark none")]:
@@ -316,7 +316,7 @@ class Command(unittest.TestCase):
         path.chmod(0o755)
         self.assertEqual(run.find_executable(self.folder, "bench_fake"), [str(path)])
 
-    def test_a_script_is_the_peer_where_there_is_one(self):
+    def test_a_script_is_the_peer_if_there_is_one(self):
         command = run.find_peer(self.folder, "compile")
         self.assertEqual(command[-1], str(run.ROOT / "bench" / "compile" / "peer_compile.py"))
         with self.assertRaisesRegex(run.CannotRun, "no executable peer_fake"):

@@ -14,7 +14,7 @@ foreach(source IN LISTS benches)
   add_executable(bench_${name} ${source})
   if(name STREQUAL "doctor")
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_doctor)
-  elseif(name MATCHES "^(mlp_fused|compile_replay)$")  # over internals alone
+  elseif(name MATCHES "^(mlp_fused|compile_replay)$")  # use internals
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_static)
   else()
     target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)
@@ -43,7 +43,7 @@ if(PELLUCID_ONEDNN)
   pellucid_add_peers(onednn DNNL::dnnl gomp Threads::Threads)
 endif()
 if(PELLUCID_TORCH_DIR)
-  # Not find_package(Torch): it demands a CUDA toolkit when the wheel was built with one.
+  # Not find_package(Torch): it requires a CUDA toolkit if the wheel was built with one.
   add_library(peer_torch INTERFACE)
   target_include_directories(peer_torch SYSTEM INTERFACE
     "${PELLUCID_TORCH_DIR}/include" "${PELLUCID_TORCH_DIR}/include/torch/csrc/api/include")
@@ -54,7 +54,7 @@ if(PELLUCID_TORCH_DIR)
   pellucid_add_peers(torch peer_torch)
 endif()
 
-# The doctor's generate and read traces.
+# The doctor's benchmarks generate and read traces.
 foreach(side IN ITEMS bench_doctor peer_doctor_inflate peer_doctor_pace)
   if(NOT TARGET ${side})
     continue()
@@ -68,7 +68,7 @@ if(TARGET peer_doctor_inflate)
   target_link_libraries(peer_doctor_inflate PRIVATE ZLIB::ZLIB)
 endif()
 
-# Both sides of jit see internals.
+# Both sides of jit use internals.
 foreach(side IN ITEMS bench_jit peer_jit)
   if(TARGET ${side})
     target_link_libraries(${side} PRIVATE pellucid_static)
@@ -76,7 +76,7 @@ foreach(side IN ITEMS bench_jit peer_jit)
   endif()
 endforeach()
 
-# Instructions per call against their budgets. They depend on the compiler, so only the reference build is checked.
+# Compares instructions per call with their budgets. They depend on the compiler, so only the reference build is checked.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_test(NAME instructions COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/instructions.py"
     --bench-dir "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

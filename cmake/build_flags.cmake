@@ -1,4 +1,4 @@
-# Compiler, linker and warning flags. Targets take them by linking pellucid_flags.
+# Compiler, linker and warning flags. Targets get them by linking pellucid_flags.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -14,31 +14,31 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
 find_program(PELLUCID_CCACHE ccache)
 if(PELLUCID_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER  # without this it passes by all files with a precompiled header
+  set(CMAKE_CXX_COMPILER_LAUNCHER  # without this ccache does not cache files with a precompiled header
     "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PELLUCID_CCACHE}")
 endif()
 
 add_library(pellucid_flags INTERFACE)
 target_compile_options(pellucid_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
-  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>  # plain -Wshadow of g++ minds scoped enumerators
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>  # plain -Wshadow of g++ warns about scoped enumerators
   $<$<BOOL:${PELLUCID_WERROR}>:-Werror>
   -fno-semantic-interposition
-  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=  # places in messages are relative to the project
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=  # paths in messages are relative to the project
   -ftls-model=initial-exec
-  -ffp-contract=off  # a fused multiply-add rounds once: the same source would give other bits elsewhere
-  $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)  # ccache sees through headers below
+  -ffp-contract=off  # a fused multiply-add rounds once: the same source would compute other bits on other machines
+  $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)  # for ccache, with the headers below
 
-# Headers of others that most files include, parsed once. A file still names those it needs.
+# Third-party headers that most files include, precompiled. A file still includes those it needs.
 set(pellucid_headers_of_others <algorithm> <array> <atomic> <cmath> <cstdint> <functional> <limits> <map> <memory> <mutex>
   <optional> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
 
 if(PELLUCID_SANITIZE)
-  set(CMAKE_CXX_FLAGS_DEBUG "-gline-tables-only")  # what a report shows
+  set(CMAKE_CXX_FLAGS_DEBUG "-gline-tables-only")  # enough for the reports of sanitizers
   target_compile_options(pellucid_flags INTERFACE
     -fno-omit-frame-pointer -fsanitize=${PELLUCID_SANITIZE} -fno-sanitize-recover=all)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # It reads a signature in front of each function that is called by pointer; generated kernels have none.
+    # It reads a signature before each function that is called through a pointer; generated kernels have none.
     target_compile_options(pellucid_flags INTERFACE -fno-sanitize=function)
   endif()
   target_link_options(pellucid_flags INTERFACE -fsanitize=${PELLUCID_SANITIZE})
@@ -49,12 +49,12 @@ function(pellucid_compile_together target files)
   if(PELLUCID_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files}
       UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
-    # g++ takes what is included for a header, which others might include too.
+    # g++ treats included files as headers, which other files might include too.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 
-# The first linker of the list that this compiler can use; none means the compiler's own.
+# Uses the first linker of the list that this compiler supports; if there is none, the compiler's default.
 include(CheckLinkerFlag)
 set(PELLUCID_LINKER "default")
 foreach(linker IN ITEMS mold lld)

@@ -7,16 +7,16 @@ foreach(source IN LISTS examples)
   target_link_libraries(example_${name} PRIVATE pellucid_flags Pellucid::pellucid)
   target_compile_definitions(example_${name} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   set(arguments)
-  if(name STREQUAL "train_gpt")  # small enough for every test run
+  if(name STREQUAL "train_gpt")  # small sizes for the tests
     set(arguments --steps 20 --width 32 --layers 1)
   elseif(name STREQUAL "chat")
-    set(arguments --temperature 0 --most 16 --ask "What is the capital of France?" --ask "What is 2 + 3?")
+    set(arguments --temperature 0 --max-tokens 16 --ask "What is the capital of France?" --ask "What is 2 + 3?")
   endif()
-  if(name STREQUAL "profile")  # the doctor reads it in the test cli
+  if(name STREQUAL "profile")  # the test cli analyses this trace
     set(arguments "${PROJECT_BINARY_DIR}/own_trace.json")
   endif()
   add_test(NAME example_${name} COMMAND example_${name} ${arguments})
-  set_tests_properties(example_${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)  # weights that are not there
+  set_tests_properties(example_${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)  # 77: the weights are missing
 endforeach()
 
 if(TEST example_profile)
@@ -36,6 +36,6 @@ if(TARGET pellucid-doctor)
     PASS_REGULAR_EXPRESSION "gelu, mul")
 endif()
 
-# Writes docs/gemm.md.
+# Generates docs/gemm.md.
 add_executable(pellucid-gemm-page EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/gemm_page/main.cc")
 target_link_libraries(pellucid-gemm-page PRIVATE pellucid_flags Pellucid::pellucid)

@@ -1,5 +1,5 @@
 # The table of ops is the list of files src/ops/FAMILY/NAME.cc: each must define pel::ops::define_NAME(), or linking fails.
-# Files in src/ops/shared/ hold what several ops use; they are compiled and define no op.
+# Files in src/ops/shared/ hold code that several ops use; they are compiled, but define no op.
 
 file(GLOB op_names RELATIVE "${PROJECT_SOURCE_DIR}/src/ops" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/ops/*/*.cc")
 list(FILTER op_names EXCLUDE REGEX "^shared/")
@@ -16,7 +16,7 @@ foreach(name IN LISTS op_names)
   string(APPEND define_lines "    ops::define_${name},\n")
 endforeach()
 
-# file(CONFIGURE) leaves an unchanged file alone, so nothing is rebuilt for it.
+# file(CONFIGURE) does not touch an unchanged file, so nothing is rebuilt.
 set(PELLUCID_GENERATED_DIR "${PROJECT_BINARY_DIR}/generated")
 file(CONFIGURE OUTPUT "${PELLUCID_GENERATED_DIR}/op_names.h" @ONLY CONTENT [[
 // Generated from the file names in src/ops/.

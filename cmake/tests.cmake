@@ -1,8 +1,8 @@
 # tests/FOLDER/*.cc becomes the executable FOLDER_tests; ctest names each of its tests FOLDER/Suite.Name.
-#   installed  sees what a user sees: the shared library and the public headers
-#   exhaustive takes 40 minutes: ./dev test exhaustive builds and runs it, ctest does not know it
-#   parity     is one ctest test, torch_parity, because it walks one file of cases
-# What peers answered for a folder lies in the build tree, written by ./dev test.
+#   installed  uses what a user has: the shared library and the public headers
+#   exhaustive takes 40 minutes: ./dev test exhaustive builds and runs it, ctest does not
+#   parity     is one ctest test, torch_parity, because it reads one file of cases
+# The results of peers for a folder are in the build tree, written by ./dev test.
 
 include(GoogleTest)
 
@@ -23,7 +23,7 @@ foreach(folder IN LISTS test_folders)
   set(target ${folder}_tests)
   add_executable(${target} ${sources})
   pellucid_compile_together(${target} 8)
-  # In long files g++ 12 takes the buffer inside std::string for all of it.
+  # In long files g++ 12 warns about the inline buffer of std::string.
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>)
   target_link_libraries(${target} PRIVATE pellucid_flags GTest::gtest_main)
@@ -31,7 +31,7 @@ foreach(folder IN LISTS test_folders)
     target_link_libraries(${target} PRIVATE Pellucid::pellucid)
   else()
     set(own_headers ${pellucid_headers_of_others} <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
-    if(PELLUCID_SANITIZE AND folder STREQUAL "conformance")  # it computes what ops are held against, millions of times
+    if(PELLUCID_SANITIZE AND folder STREQUAL "conformance")  # it computes millions of reference values
       target_precompile_headers(${target} PRIVATE ${own_headers})
       target_compile_options(${target} PRIVATE -O1)
     elseif(NOT first_tests)
@@ -68,7 +68,7 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
-# A trace that the profiler wrote, and those that read it.
+# A trace of the profiler, and the programs that read it.
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/profile" AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_executable(write_sample "${PROJECT_SOURCE_DIR}/tests/profile/write_sample.cc")
   target_link_libraries(write_sample PRIVATE pellucid_flags Pellucid::pellucid fmt::fmt)
@@ -87,6 +87,12 @@ endif()
 if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_test(NAME layers
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_layers.py" --self-test)
+  add_test(NAME devices
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_devices.py" --self-test)
   add_test(NAME readme_snippets
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_readme.py" --self-test)
+  add_test(NAME decisions
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_decisions.py" --self-test)
+  add_test(NAME words  # of the scripts; ./dev lint checks all files
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_words.py" --self-test scripts)
 endif()

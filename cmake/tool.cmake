@@ -1,4 +1,4 @@
-# The program pellucid: what it shows is in src/inspect, which sees the public headers alone; tools/pellucid parses arguments.
+# The program pellucid: src/inspect, which uses only the public headers, computes what it shows; tools/pellucid parses arguments.
 
 find_package(CLI11 REQUIRED)
 
@@ -12,7 +12,7 @@ file(GLOB tool_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/tools/pellucid/*.cc" "${PROJECT_SOURCE_DIR}/tools/pellucid/commands/*.cc")
 add_executable(pellucid-tool ${tool_sources})
 pellucid_compile_together(pellucid-tool 20)
-set_target_properties(pellucid-tool PROPERTIES OUTPUT_NAME pellucid BUILD_RPATH "$ORIGIN/../lib")  # of the Parquet module
+set_target_properties(pellucid-tool PROPERTIES OUTPUT_NAME pellucid BUILD_RPATH "$ORIGIN/../lib")  # for the Parquet module
 target_include_directories(pellucid-tool PRIVATE "${PROJECT_SOURCE_DIR}/tools/pellucid")
 target_link_libraries(pellucid-tool PRIVATE
   pellucid_flags pellucid_inspect pellucid_doctor_command pellucid_fleet Pellucid::pellucid CLI11::CLI11)

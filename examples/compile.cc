@@ -1,4 +1,4 @@
-// The GeGLU MLP compiled: what was five kernels is four, for all sizes, with the same bits.
+// The GeGLU MLP compiled: four kernels instead of five, for all sizes, with the same bits.
 #include <cstring>
 #include <iostream>
 
@@ -8,15 +8,15 @@ using namespace pel;
 
 int main() {
   manual_seed(0);
-  const NoGrad no_grad;  // gradients flow inside of a compiled function, not out of it
+  const NoGrad no_grad;  // gradients flow inside a compiled function, not out of it
   const nn::GegluMlp mlp(512, 1408);
   const auto fast = compile(mlp);
 
   for (const int rows : {256, 1, 8}) {
     const Tensor x = randn({rows, 512});
-    const Tensor wanted = mlp(x), given = fast(x);
-    const auto bytes = static_cast<std::size_t>(wanted.numel().value()) * sizeof(float);
-    const bool same = std::memcmp(wanted.raw_data(), given.raw_data(), bytes) == 0;
+    const Tensor expected = mlp(x), actual = fast(x);
+    const auto bytes = static_cast<std::size_t>(expected.numel().value()) * sizeof(float);
+    const bool same = std::memcmp(expected.raw_data(), actual.raw_data(), bytes) == 0;
     std::cout << rows << " rows: " << fast.kernels(x).size() << " kernels, the bits are "
               << (same ? "" : "not ") << "the same\n";
   }

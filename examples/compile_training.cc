@@ -25,9 +25,9 @@ int main() {
 
   for (const int length : {8, 17, 32}) {
     const Tensor x = randint(0, 64, {4, length}), y = randint(0, 64, {4, length});
-    const Tensor given = step(x, y), wanted = train(same, plain, x, y);
-    const bool agree = std::memcmp(wanted.raw_data(), given.raw_data(), sizeof(float)) == 0;
-    std::cout << "loss " << given.item().to_double() << (agree ? ", the bits are" : ", the bits are not")
+    const Tensor actual = step(x, y), expected = train(same, plain, x, y);
+    const bool agree = std::memcmp(expected.raw_data(), actual.raw_data(), sizeof(float)) == 0;
+    std::cout << "loss " << actual.item().to_double() << (agree ? ", the bits are" : ", the bits are not")
               << " the same\n";
     optimizer.set_lr(5e-4), plain.set_lr(5e-4);
   }

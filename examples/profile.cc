@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     return linear(mul(gated, linear(x, up)), down);
   };
 
-  // Throws where the guess is wrong, and shows the launches beside it.
+  // Throws if the guess is wrong, with the launches in its message.
   expect_kernels(5, mlp);
   expect("gemm == 3; pointwise == 2; copies == 0; syncs == 0; bytes <= 22M", mlp);
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Profiles a function of PyTorch, and opens what the doctor says about it.
+"""Profiles a PyTorch function, and opens the doctor's report about it.
 
     python3 examples/profile_torch.py [--doctor PELLUCID_DOCTOR] [--no-open] [FOLDER]
 
-Replace `step` by yours. Writes trace.json and report.html into FOLDER, which is the current one where it is not given.
+Replace `step` by yours. Writes trace.json and report.html into FOLDER, by default the current one.
 """
 import argparse
 import pathlib
@@ -37,7 +37,7 @@ def main():
     for _ in range(3):  # the first calls do more than later ones
         step()
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * torch.cuda.is_available()
-    with profile(activities=activities, record_shapes=True) as profiled:  # shapes tell bytes
+    with profile(activities=activities, record_shapes=True) as profiled:  # shapes are needed for bytes
         for i in range(5):
             with record_function(f"ProfilerStep#{i}"):
                 step()

@@ -1,4 +1,4 @@
-// Trains a small GPT on text, byte by byte, and lets it write a line.
+// Trains a small GPT on text, byte by byte, and generates a line.
 //
 //   example_train_gpt [--steps N] [--width N] [--layers N] [FILE…]
 //
@@ -51,7 +51,7 @@ Tensor read_bytes(const std::vector<std::string>& files) {
   return from_data(bytes, {static_cast<std::int64_t>(bytes.size())});
 }
 
-// The likeliest byte after another, one at a time; what was seen is in the caches.
+// Generates the likeliest next byte, one at a time; earlier bytes are in the caches.
 std::string write_on(const nn::Gpt& model, std::string text, int count) {
   const InferenceMode inference;
   nn::KvCaches caches = model.make_caches();

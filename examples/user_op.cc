@@ -8,7 +8,7 @@ namespace demo {
 
 using namespace pel;
 
-// The kernel: destination first, nothing returned.
+// The kernel: destination first, returns nothing.
 Support takes(const KernelArgs& args) {
   for (int i = 0; i < 2; ++i) {
     const Operand& operand = args.operands[i];

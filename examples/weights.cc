@@ -1,4 +1,4 @@
-// Files of weights: write some, read them where they lie, and see what a broken file says.
+// Weight files: write one, map it into memory, and see the error of an invalid file.
 #include <filesystem>
 #include <iostream>
 
@@ -17,7 +17,7 @@ int main() {
     for (const std::string& name : file.names()) std::cout << name << "\n";
     read = file.tensor("layer.weight");
   }
-  std::filesystem::remove(path);  // the tensor keeps what it looks at
+  std::filesystem::remove(path);  // the tensor keeps the mapping alive
   std::cout << read << (read.is_read_only() ? ", read-only\n" : "\n");
 
   const std::string broken = std::string("\2\0\0\0\0\0\0\0", 8) + "{}" + "more";

@@ -5,7 +5,7 @@
 - Every header is named in the README.md of its folder, or of a folder above it.
 - No folder has more than 60 C++ files.
 
-With --self-test it first proves, on small trees with one fault each, that it can fail.
+With --self-test it first proves on small trees, each with one error, that it can fail.
 """
 import sys
 import tempfile

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the #include lines under src/ and doctor/ against src/LAYERS, and keeps each big library inside its one folder.
 
-With --self-test it first proves, on small trees with one fault each, that it can fail.
+With --self-test it first proves on small trees, each with one error, that it can fail.
 """
 import re
 import sys
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 GENERATED = {"op_names.h"}
 
-# Headers that match the pattern may stand only in .cc files of the folder.
+# Only .cc files of the folder may include headers that match the pattern.
 HOMES = [
     (re.compile(r"llvm(-c)?/"), "src/codegen/llvm"),
     (re.compile(r"oneapi/|dnnl"), "src/backends/cpu/onednn"),
@@ -41,7 +41,7 @@ def read_layers(root, problems):
         folder, _, names = line.partition(":")
         for name in names.split():
             if name not in allowed:
-                problems.append(f"src/LAYERS:{number}: {name} does not stand above {folder}: "
+                problems.append(f"src/LAYERS:{number}: {name} is not listed above {folder}: "
                                 "reorder the lines or drop the name")
         allowed[folder] = set(names.split())
     return allowed
@@ -57,7 +57,7 @@ def check_layer(folder, bracket, header, allowed):
         may = " ".join(sorted(allowed[folder])) or "no other folder"
         return f'{folder} may not include "{header}"; src/LAYERS lets it include: {may}'
     if bracket == '"':
-        return f'"{header}" names no folder of src/: write the path from src/, or <> for another library'
+        return f'"{header}" is not in a folder of src/: write the path from src/, or <> for another library'
     return None
 
 
@@ -116,7 +116,7 @@ def self_test():
         ("src/tensor/a.cc", '#include "../base/b.h"\n', "write the path from src/"),
         ("src/tensor/a.cc", '#include "c.h"\n', "write the path from src/"),
         ("src/extra/a.cc", "\n", "no line for extra"),
-        ("src/LAYERS", "base: tensor\ntensor:\n", "does not stand above"),
+        ("src/LAYERS", "base: tensor\ntensor:\n", "is not listed above"),
         ("src/codegen/llvm/a.cc", "#include <llvm/IR/Module.h>\n", None),
         ("src/codegen/llvm/a.h", "#include <llvm/IR/Module.h>\n", "only by .cc files of src/codegen/llvm/"),
         ("src/codegen/a.cc", "#include <llvm/IR/Module.h>\n", "only by .cc files of src/codegen/llvm/"),
@@ -130,7 +130,7 @@ def self_test():
         ("doctor/model/a.cc", '#include "pellucid/tensor.h"\n', "doctor may not include"),
         ("doctor/model/a.cc", '#include "doctor/tests/b.h"\n', "doctor/tests is not for the library"),
         ("doctor/model/a.cc", '#include "doctor/fleet/b.h"\n', "doctor/fleet is not for the library"),
-        ("doctor/model/a.cc", '#include "support/random.h"\n', "names no folder"),
+        ("doctor/model/a.cc", '#include "support/random.h"\n', "not in a folder"),
         ("doctor/tool/a.cc", '#include "doctor/fleet/b.h"\n#include "doctor/tool/c.h"\n', None),
         ("doctor/tests/a.cc", '#include "support/random.h"\n#include "doctor/tests/c.h"\n', None),
         ("doctor/tests/a.cc", '#include "doctor/tool/c.h"\n', "doctor/tool is not for the library"),

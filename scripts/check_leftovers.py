@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that nothing is marked as left open: finish it, or say in the docs that it is not there."""
+"""Checks that no code is marked as unfinished: finish it, or document that it is missing."""
 import re
 import sys
 
@@ -11,7 +11,7 @@ problems = []
 for path in project_files(*CPP, ".py", ".cmake", ".txt", ".md", ".json", ""):
     for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1):
         if mark := MARK.search(line):
-            problems.append(f"{path}:{number}: {mark.group()}: finish it, or say in the docs that it is not there")
+            problems.append(f"{path}:{number}: {mark.group()}: finish it, or document that it is missing")
 
 print("\n".join(problems) or "leftovers: none")
 sys.exit(bool(problems))

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from project_files import ROOT, project_files
 
-MOST_LINES = 400
+MAX_LINES = 400
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]+[>"])', re.MULTILINE)
 # Standard headers have no dot and no slash, but for the two that a C struct needs.
 ALLOWED = re.compile(r'<[a-z_]+>|<std(int|def)\.h>|"pellucid/[\w/]+\.h"')
@@ -18,8 +18,8 @@ COMPILE = "g++ -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclu
 def check(path):
     problems = []
     text = (ROOT / path).read_text(encoding="utf-8")
-    if (lines := len(text.splitlines())) > MOST_LINES:
-        problems.append(f"{path}: {lines} lines: split it; a public header has at most {MOST_LINES}")
+    if (lines := len(text.splitlines())) > MAX_LINES:
+        problems.append(f"{path}: {lines} lines: split it; a public header has at most {MAX_LINES}")
     for header in INCLUDE.findall(text):
         if not ALLOWED.fullmatch(header):
             problems.append(f'{path}: includes {header}: public headers use only the standard library and "pellucid/..."')

@@ -2,7 +2,7 @@
 """Checks that every C++ block in README.md, docs/ and doctor/ is an example that the tests run.
 
 The line above a block names its file, <!-- examples/NAME.cc -->, and the block is that file, character by character.
-A block that cannot stand alone is marked <!-- fragment -->; one that tests/newcomer writes into the project is marked
+A block that is not a whole program is marked <!-- fragment -->; one that tests/newcomer writes into the project is marked
 <!-- newcomer: … -->. With --self-test it first proves that it can fail.
 """
 import re
@@ -18,7 +18,7 @@ MARKER = re.compile(r"<!-- (fragment|newcomer: [^\n]*|examples/\w+\.cc) -->\s*\Z
 def check_block(root, text, block):
     marker = MARKER.search(text, 0, block.start())
     if not marker:
-        return "put <!-- examples/NAME.cc --> above this block, or <!-- fragment --> if it cannot stand alone"
+        return "put <!-- examples/NAME.cc --> above this block, or <!-- fragment --> if it is not a whole program"
     source = marker.group(1)
     if not source.startswith("examples/"):
         return None

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over src/, doctor/ and tools/, as configured for the release preset. A file is checked again only when it changes.
 
-What decides the outcome is hashed: the compile command, .clang-tidy, the file and every project header it reaches.
+The hash covers the compile command, .clang-tidy, the file and every project header it includes.
 """
 import hashlib
 import json
@@ -18,9 +18,9 @@ CACHE = ROOT / "build/tidy"
 TIDY = ROOT / ".linters/bin/clang-tidy"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
-# In a tree that g++ has built, its precompiled header lies where clang looks for its own.
+# In a g++ build tree, clang finds g++'s precompiled header where it expects its own.
 EXTRA = ["--extra-arg=-Wno-ignored-gch"]
-# Steps of the analyzer in one function: by default 225,000, which is minutes for a file of templates.
+# The maximum steps of the analyzer in one function: the default of 225,000 takes minutes for a file of templates.
 for argument in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=10000"):
     EXTRA.append(f"--extra-arg={argument}")
 

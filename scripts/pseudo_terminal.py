@@ -1,11 +1,11 @@
-"""What a program prints where its stdout is a terminal."""
+"""Runs a program with a terminal as its stdout."""
 import os
 import pty
 import subprocess
 
 
 def run_at_terminal(command, environment, cwd=None):
-    """Returns the exit code and what was printed, with its escape codes. Stderr is no terminal, and is dropped."""
+    """Returns the exit code and what was printed, with its escape codes. Stderr is not a terminal, and is discarded."""
     ours, its = pty.openpty()
     child = subprocess.Popen(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=its,
                              stderr=subprocess.DEVNULL)
@@ -14,7 +14,7 @@ def run_at_terminal(command, environment, cwd=None):
     try:
         while piece := os.read(ours, 65536):
             output += piece
-    except OSError:  # Linux: the last writer is gone
+    except OSError:  # Linux: the last writer has closed it
         pass
     os.close(ours)
     return child.wait(), output.decode().replace("\r\n", "\n")

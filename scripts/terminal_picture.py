@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Turns what a program prints at a terminal into an SVG picture for the docs.
+"""Converts the terminal output of a program to an SVG image for the docs.
 
     python3 scripts/terminal_picture.py docs/images/machine.svg build/release/bin/pellucid machine
 
-The program runs at a pseudo-terminal, so it prints colours; they and bold and dim text are kept. Braille and blocks are
-drawn, because fonts differ in them; so is their place: every character stands in its column.
+The program runs in a pseudo-terminal, so it prints colours; they and bold and dim text are preserved. Braille and blocks
+are drawn as shapes, because fonts differ in them. Every character has an explicit position in its column.
 """
 import os
 import re
@@ -22,12 +22,12 @@ COLOURS = {31: "#ff7b72", 32: "#3fb950", 33: "#d29922", 34: "#58a6ff", 35: "#bc8
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 LEFT_EIGHTHS = {chr(0x2588 + i): (8 - i) / 8 for i in range(8)}  # █ ▉ ▊ ▋ ▌ ▍ ▎ ▏
 BLOCKS = re.compile(f"[{''.join(LEFT_EIGHTHS)}]+")
-# Of the eight dots of a braille character, which bit is where.
+# The column and row of each of the eight bits of a Braille character.
 DOTS = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)]
 
 
 def printed(command):
-    """What the command prints, with its escape codes."""
+    """Returns the output of the command, with its escape codes."""
     environment = {name: text for name, text in os.environ.items() if name != "NO_COLOR"}
     code, output = run_at_terminal(command, environment)
     if code:
@@ -36,7 +36,7 @@ def printed(command):
 
 
 def runs(line, style):
-    """Yields (text, style) for the pieces between escape codes. A style is a set of codes, kept between lines."""
+    """Yields (text, style) for the pieces between escape codes. A style is a set of codes that persists between lines."""
     at = 0
     for code in ESCAPE.finditer(line):
         if code.start() > at:
@@ -54,7 +54,7 @@ def colour_of(style):
 
 
 def bar(blocks, x, y, colour):
-    """One shape for blocks that stand side by side: between several a seam would show."""
+    """Draws adjacent blocks as one shape: several would show seams."""
     width = sum(LEFT_EIGHTHS[block] for block in blocks) * CHARACTER
     return f'<rect x="{x:.1f}" y="{y + 3}" width="{width:.1f}" height="{LINE - 6}" fill="{colour}"/>'
 
@@ -66,8 +66,8 @@ def dots(character, x, y, colour):
 
 
 def drawn_run(text, style, column, y):
-    """The run as one text element with a place for each character, and shapes."""
-    colour, shapes, letters, places = colour_of(style), [], "", []
+    """Draws the run as one text element with a position for each character, and shapes."""
+    colour, shapes, letters, positions = colour_of(style), [], "", []
     for blocks in BLOCKS.finditer(text):
         shapes.append(bar(blocks[0], MARGIN + (column + blocks.start()) * CHARACTER, y, colour))
     for offset, character in enumerate(text):
@@ -76,10 +76,10 @@ def drawn_run(text, style, column, y):
             shapes.append(dots(character, x, y, colour))
         elif character != " " and character not in LEFT_EIGHTHS:
             letters += character
-            places.append(f"{x:.1f}".removesuffix(".0"))
+            positions.append(f"{x:.1f}".removesuffix(".0"))
     if letters:
         bold = ' font-weight="bold"' if 1 in style else ""
-        shapes.append(f'<text x="{" ".join(places)}" y="{y + LINE - 5}" fill="{colour}"{bold}>{escape(letters)}</text>')
+        shapes.append(f'<text x="{" ".join(positions)}" y="{y + LINE - 5}" fill="{colour}"{bold}>{escape(letters)}</text>')
     return "".join(shapes)
 
 

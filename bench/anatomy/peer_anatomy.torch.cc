@@ -1,4 +1,5 @@
-// The calls of `pellucid anatomy` in libtorch. The tool starts it and asks, in turns with its own loops:
+// The calls of `pellucid anatomy` in libtorch. The tool starts it and sends requests, interleaved with its
+// own loops:
 //   peer_anatomy OP ROWS IN OUT THREADS    answers `list`, `version`, `run inference|plain|grad CALLS`
 #include <array>
 #include <cstdlib>
@@ -26,7 +27,7 @@ struct Made {
   at::Tensor trained(at::IntArrayRef size) const { return torch::randn(size).requires_grad_(requires_grad); }
 };
 
-// As src/inspect/subject.cc has them.
+// The same as in src/inspect/subject.cc.
 bench::Case make_case(const char* name, const std::string& op, const Made& m) {
   const auto& [rows, in, out] = m.sizes;
   if (op == "linear") {
@@ -51,7 +52,7 @@ bench::Case make_case(const char* name, const std::string& op, const Made& m) {
   std::exit(2);
 }
 
-// The same call, where neither gradients nor versions are kept.
+// The same call without gradients and version counters.
 bench::Case in_inference_mode(const std::string& op, const Sizes& sizes) {
   const c10::InferenceMode made_inside;
   bench::Case inner = make_case("inference", op, {sizes, false});

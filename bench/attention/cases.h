@@ -1,4 +1,4 @@
-// The cases of both sides: twelve heads of 64, over whole sequences and for one new query against a cache of
+// The cases of both sides: twelve heads of 64, over whole sequences and for one new query with a cache of
 // keys.
 #pragma once
 

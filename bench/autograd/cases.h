@@ -1,5 +1,5 @@
-// The cases of both sides: what a call costs that leaves a node behind, a GeGLU MLP there and back, and one
-// step of AdamW over 100 tensors.
+// The cases of both sides: a call that records a node, forward and backward of a GeGLU MLP, and one step of
+// AdamW over 100 tensors.
 #pragma once
 
 #include <string>

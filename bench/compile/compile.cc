@@ -1,5 +1,5 @@
-// Compiled functions: small and large calls of ones that are ready, and first calls, which compile. The
-// driver gives each first call a process of its own.
+// Compiled functions: small and large calls after compilation, and first calls, which compile. The driver
+// runs each first call in its own process.
 #include <string>
 #include <vector>
 
@@ -44,7 +44,7 @@ void add_gelu_mul(std::vector<bench::Case>& cases, const char* dtype_name, pel::
   }
 }
 
-// `make` gives what is called once, and timed.
+// `make` returns the function that is called once and timed.
 template <class Make>
 bench::Case first_call(const char* name, Make make) {
   bench::Case first(name, [make] { return make()(); });

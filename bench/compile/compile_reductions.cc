@@ -1,5 +1,5 @@
-// Compiled functions that reduce rows, with what stands before and behind the reduction: parts of
-// transformers. 8192 rows of 768 numbers, or of 32000 logits.
+// Compiled row reductions with the elementwise ops before and after them: parts of transformers.
+// 8192 rows of 768 numbers, or of 32000 logits.
 #include <string>
 #include <vector>
 
@@ -16,7 +16,7 @@ constexpr double kEps = 1e-5;
 
 Tensor noise(pel::Dims sizes, pel::DType dtype) { return pel::to_copy(pel::randn(sizes), dtype); }
 
-// h = x + residual and its norm: the rest of a block goes on from both.
+// h = x + residual and its norm: the rest of a block reads both.
 auto layer_norm_residual() {
   return pel::compile([](const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias) {
     const Tensor h = pel::add(x, residual);
@@ -45,7 +45,7 @@ struct Api {
   static void set_threads(int count) { pel::set_thread_count(count); }
 };
 
-// `make` gives the inputs, at the first call.
+// `make` returns the inputs, at the first call.
 template <class Function, class Make>
 void add_case(std::vector<bench::Case>& cases, const std::string& name, const Function& f, Make make) {
   const bench::Lazy in(make);

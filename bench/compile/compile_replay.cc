@@ -1,5 +1,4 @@
-// A compiled function of 100 tiny kernels: what running its plan costs over the kernels themselves, for each
-// kernel.
+// A compiled function of 100 tiny kernels: the overhead of running its plan, per kernel.
 #include <unordered_map>
 
 #include <pellucid/pellucid.h>
@@ -12,16 +11,16 @@ namespace {
 
 using pel::Tensor;
 constexpr int kKernels = 100;
-constexpr double kStart = 0.25;  // what each sum and product of the chain comes back to
+constexpr double kStart = 0.25;  // the value after each addition and multiplication of the chain
 
-// Neither a sum over an axis nor a product fuses.
+// Neither a sum over an axis nor a matmul fuses.
 std::vector<Tensor> many_kernels(pel::ArrayView<Tensor> inputs) {
   Tensor x = inputs[0];
   for (int i = 0; i < kKernels; i += 2) x = pel::mm(pel::sum(x, {1}, pel::KeepDims::Yes), inputs[1]);
   return {x};
 }
 
-// The kernels of a graph with arguments that are ready.
+// The kernels of a graph with prepared arguments.
 class Kernels {
  public:
   explicit Kernels(const pel::compiler::Graph& graph) {
@@ -59,7 +58,7 @@ class Kernels {
   std::size_t count() const { return kernels_.size(); }
 
  private:
-  std::unordered_map<const void*, Tensor> real_;  // by the storage of what stands for it
+  std::unordered_map<const void*, Tensor> real_;  // by the storage of its placeholder
   std::vector<std::vector<pel::Operand>> operands_;
   std::vector<std::vector<pel::PelScalar>> numbers_;
   std::vector<const pel::Kernel*> kernels_;
@@ -81,7 +80,7 @@ int main(int argc, char** argv) {
   }
   bench::Case replay("a_kernel", [&] { return plan->run(inputs); });
   const bench::Case alone("alone", [&] { kernels.run(); });
-  // The difference of the fastest of many short turns: that of two long ones is mostly noise.
+  // The difference of the fastest of many short runs: the difference of two long runs is mostly noise.
   replay.measure = [&, repeat = replay.repeat](std::int64_t) {
     double with_plan = 1e18, without = 1e18;
     for (int turn = 0; turn < 100; ++turn) {

@@ -1,4 +1,4 @@
-// A step of training, compiled as one function: gradients to zero, loss, gradients, AdamW. A GPT-2 of 4
+// A step of training, compiled as one function: zero_grad, loss, backward, AdamW. A GPT-2 of 4
 // layers of 256, 4 heads and a vocabulary of 8192, in f32, on 8 texts of 128 tokens.
 #include <memory>
 #include <vector>
@@ -47,7 +47,7 @@ class Training {
   pel::Compiled<Step> compiled_ = pel::compile(Step{this});
 };
 
-// Activations and gradients: what a step takes beside parameters and the optimiser's state.
+// Activations and gradients: the memory of a step without parameters and the optimiser's state.
 double step_bytes(Training& training) {
   pel::set_thread_count(2);
   for (int i = 0; i < kSteps; ++i) training.step();

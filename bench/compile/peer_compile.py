@@ -2,7 +2,7 @@
 
 import functools
 
-from server import KEPT, compile_in, nanoseconds_per_call, serve
+from server import CACHE, compile_in, nanoseconds_per_call, serve
 
 import torch
 import torch.nn.functional as F
@@ -41,7 +41,7 @@ def time_gelu_mul(dtype, threads, iters):
 
 
 if __name__ == "__main__":
-    compile_in(KEPT)
+    compile_in(CACHE)
     cases = {"add_8": time_add}
     for dtype_name, dtype in [("f32", torch.float32), ("bf16", torch.bfloat16)]:
         for threads in (1, 2):

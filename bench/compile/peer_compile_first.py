@@ -1,14 +1,14 @@
-"""First calls of compiled functions. Each is the only one of its process, which the driver sees to.
+"""First calls of compiled functions. The driver runs each in its own process.
 
-Cold: nothing of an earlier compile is there. Warm: all of it is, on disk. Modules of the compiler are imported, and the
-function has run once without it, before the clock starts.
+Cold: the cache on disk is empty. Warm: it holds everything from an earlier compile. The modules of the compiler are
+imported, and the function has run once without it, before the clock starts.
 """
 
 import subprocess
 import sys
 import tempfile
 
-from server import KEPT, compile_in, nanoseconds_per_call, serve
+from server import CACHE, compile_in, nanoseconds_per_call, serve
 
 import torch
 import torch._dynamo
@@ -73,7 +73,7 @@ def mlp_cold(_):
 
 
 def mlp_warm(_):
-    folder = KEPT / f"mlp_{torch.__version__}"
+    folder = CACHE / f"mlp_{torch.__version__}"
     if not folder.exists():
         folder.mkdir(parents=True)
         subprocess.run([sys.executable, __file__], input="run mlp_warm 1\n", text=True, stdout=subprocess.PIPE, check=True)

@@ -2,7 +2,7 @@
 
 import functools
 
-from server import KEPT, compile_in, nanoseconds_per_call, serve
+from server import CACHE, compile_in, nanoseconds_per_call, serve
 
 import torch
 import torch.nn.functional as F
@@ -70,12 +70,12 @@ def inputs(name, dtype):
 
 def time_case(name, dtype, threads, iters):
     torch.set_num_threads(threads)
-    call, given = FUNCTIONS[name][0], inputs(name, dtype)
-    return nanoseconds_per_call(lambda: call(*given), iters)
+    call, arguments = FUNCTIONS[name][0], inputs(name, dtype)
+    return nanoseconds_per_call(lambda: call(*arguments), iters)
 
 
 if __name__ == "__main__":
-    compile_in(KEPT)
+    compile_in(CACHE)
     cases = {}
     for dtype_name, dtype in [("f32", torch.float32), ("bf16", torch.bfloat16)]:
         for name in FUNCTIONS:

@@ -1,4 +1,4 @@
-// As many bytes as the functions of compile_reductions.cc must move, by the better triad.
+// As many bytes as the functions of compile_reductions.cc must move, by the faster triad.
 #include <string>
 #include <vector>
 
@@ -20,12 +20,12 @@ constexpr Traffic kTraffic[] = {
     {"cross_entropy_32000", kRows* kClasses + 2 * kRows},  // a target has 8 bytes
     {"gelu_mul_sum", 2 * kRows* kColumns + kRows},
 };
-constexpr std::int64_t kMost = kTraffic[3].floats;
+constexpr std::int64_t kMaxFloats = kTraffic[3].floats;
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::Lazy arrays([] { return bench::TriadArrays(kMost / 3); });
+  const bench::Lazy arrays([] { return bench::TriadArrays(kMaxFloats / 3); });
   std::vector<bench::Case> cases;
   for (const Traffic& traffic : kTraffic)
     cases.push_back(bench::triad_case(traffic.name + std::string("_f32_2t"), arrays, traffic.floats / 48 * 16,

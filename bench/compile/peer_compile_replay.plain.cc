@@ -1,4 +1,4 @@
-// In the place of a peer: the 50 ns that a plan may add to a kernel.
+// Instead of a peer: the 50 ns that a plan may add to a kernel.
 #include "../support/server.h"
 
 int main(int argc, char** argv) {

@@ -2,10 +2,10 @@
 
 import functools
 
-from server import KEPT, compile_in, serve
+from server import CACHE, compile_in, serve
 
 from training import Training, step_bytes
 
 if __name__ == "__main__":
-    compile_in(KEPT)
+    compile_in(CACHE)
     serve({"step_bytes": functools.partial(step_bytes, functools.cache(Training))})

@@ -1,4 +1,4 @@
-// As many bytes as gelu(a) * b reads and writes, by the better triad.
+// As many bytes as gelu(a) * b reads and writes, by the faster triad.
 #include <string>
 #include <vector>
 

@@ -40,7 +40,7 @@ def memory_bytes(field):
 
 
 def step_bytes(training, _):
-    """As support/memory_peak.h does it."""
+    """The same method as support/memory_peak.h."""
     torch.set_num_threads(2)
     for _ in range(STEPS):
         training().step()

@@ -1,4 +1,4 @@
-// Elements that are moved, and nothing else. `Api` is ours or the peer's.
+// Ops that only move elements. `Api` is ours or the peer's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What one tiny call costs. The peer's half is peer_dispatch.torch.cc: keep the two line by line alike.
+// The cost of one tiny call. The peer's half is peer_dispatch.torch.cc: keep the two identical line by line.
 #include <pellucid/pellucid.h>
 
 #include "../support/server.h"

@@ -1,4 +1,4 @@
-// What one tiny call costs in libtorch, in its fastest mode: no autograd, one thread.
+// The cost of one tiny call in libtorch, in its fastest mode: no autograd, one thread.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>

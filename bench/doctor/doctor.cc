@@ -1,5 +1,6 @@
-// A trace from the disk to what can be asked. The traces are made, see doctor_traces.h: 20 MB for HTA, which
-// takes seconds for that, and 256 MB; the one of 5 GB is made while it is read, and no file.
+// Loading a trace from disk until it can be queried. The traces are generated, see doctor_traces.h: 20 MB for
+// HTA, which takes seconds for that, and 256 MB; the one of 5 GB is generated while it is read, without a
+// file.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,14 +16,14 @@ using namespace pel::doctor;
 
 std::size_t load_whole(const std::string& path) { return diagnose(path).totals.kernels; }
 
-// A trace of so many bytes, of which nothing is kept: what the reader itself takes.
+// Reads a generated trace of this size and stores nothing: the cost of the reader itself.
 double reader_memory(std::uint64_t bytes) {
   return bench::memory_peak([&] {
     pel::test::MadeSource source(bench::training_plan(), bytes);
     read_kineto(source, [](const TraceEvent&) {});
   });
 }
-// And with all that analyses look at, and all of them.
+// Also builds the model and runs all analyses.
 double diagnosis_memory(std::uint64_t bytes) {
   return bench::memory_peak([&] {
     pel::test::MadeSource source(bench::training_plan(), bytes);

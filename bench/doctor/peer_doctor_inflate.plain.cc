@@ -1,4 +1,4 @@
-// Unpacks and does nothing else, a block of 256 KB again and again.
+// Only unpacks, a block of 256 KB at a time.
 #include <cstdint>
 #include <fstream>
 #include <iterator>

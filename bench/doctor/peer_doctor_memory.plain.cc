@@ -1,4 +1,4 @@
-// In the place of a peer: the memory that a trace of 5 GB may take.
+// Instead of a peer: the memory that a trace of 5 GB may take.
 #include <vector>
 
 #include "../support/server.h"

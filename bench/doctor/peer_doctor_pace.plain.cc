@@ -1,4 +1,4 @@
-// In the place of a peer: the time that a trace may take at 400 MB a second.
+// Instead of a peer: the time that a trace may take at 400 MB per second.
 #include <filesystem>
 
 #include "../support/server.h"

@@ -1,5 +1,5 @@
-// The traces that the doctor's benchmarks read, in build/bench_traces: made by doctor/tests/made_trace.h,
-// once.
+// The traces that the doctor's benchmarks read, in build/bench_traces: generated once by
+// doctor/tests/made_trace.h.
 #pragma once
 
 #include <cstdint>
@@ -83,11 +83,11 @@ class ZstdFile {
   std::vector<char> packed_ = std::vector<char>(1 << 16);
 };
 
-inline void write_traces(const std::string& name, std::uint64_t least_bytes) {
+inline void write_traces(const std::string& name, std::uint64_t min_bytes) {
   std::ofstream plain(trace_path(name + ".json"), std::ios::binary);
   GzipFile gzip(trace_path(name + ".json.gz"));
   ZstdFile zstd(trace_path(name + ".json.zst"));
-  pel::test::MadeSource source(training_plan(), least_bytes);
+  pel::test::MadeSource source(training_plan(), min_bytes);
   std::vector<char> block(1 << 20);
   for (;;) {
     const std::size_t count = source.read(block.data(), block.size());
@@ -107,7 +107,7 @@ struct TraceSize {
 inline constexpr TraceSize kTraceSizes[] = {{"small", std::uint64_t{20} << 20},
                                             {"large", std::uint64_t{256} << 20}};
 
-// Writes NAME.json, NAME.json.gz and NAME.json.zst, unless they are there and the maker still makes the same.
+// Writes NAME.json, NAME.json.gz and NAME.json.zst, unless they exist and the generator has not changed.
 inline void make_traces() {
   std::filesystem::create_directories(trace_path(""));
   const std::string stamp =

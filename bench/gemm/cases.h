@@ -1,5 +1,5 @@
 // The cases of all sides: an Api has dtypes and prepare(a, b), which returns a call that multiplies them;
-// where it kPacks, prepare(a, b, packed).
+// if it kPacks, prepare(a, b, packed).
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct GemmShape {
 
 inline std::vector<GemmShape> gemm_shapes() {
   std::vector<GemmShape> shapes;
-  for (const std::int64_t rows : {8192, 512, 64, 8, 1}) {  // up and down of an MLP
+  for (const std::int64_t rows : {8192, 512, 64, 8, 1}) {  // up and down projections of an MLP
     shapes.push_back({std::to_string(rows) + "x3072x768", rows, 3072, 768});
     shapes.push_back({std::to_string(rows) + "x768x3072", rows, 768, 3072});
   }

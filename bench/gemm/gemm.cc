@@ -1,4 +1,4 @@
-// Products of matrices: the shapes of an MLP, and squares.
+// GEMM: the shapes of an MLP, and square matrices.
 #include <pellucid/pellucid.h>
 
 #include "cases.h"
@@ -15,7 +15,7 @@ struct Api {
   static Tensor transposed(const Tensor& x) { return x.t(); }
   static constexpr bool kPacks = true;
   static auto prepare(const Tensor& a, const Tensor& b, bool packed) {
-    return [a, b, kept = packed ? pel::pack(b) : pel::PackedMatrix()] { return pel::mm(a, b); };
+    return [a, b, packing = packed ? pel::pack(b) : pel::PackedMatrix()] { return pel::mm(a, b); };
   }
 };
 

@@ -1,4 +1,4 @@
-// The products of gemm.cc in bare oneDNN.
+// The matmuls of gemm.cc in plain oneDNN.
 #include "../support/onednn.h"
 #include "cases.h"
 

@@ -1,5 +1,5 @@
 // Compiling kernels in process: emitted, compiled, linked and ready to call. The peer, peer_jit.plain.cc,
-// gives the same IR to LLVM's O3 pipeline first.
+// runs LLVM's O3 pipeline on the same IR first.
 #include "codegen/llvm/jit.h"
 
 #include "../support/server.h"

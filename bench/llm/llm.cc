@@ -1,4 +1,4 @@
-// A language model: logits of the last of 512 tokens, and of one token behind them.
+// A language model: logits of the last of 512 tokens (prefill), and of one token after them (decode).
 #include "model.h"
 
 int main(int argc, char** argv) {

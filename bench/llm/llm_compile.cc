@@ -1,4 +1,4 @@
-// The same as llm.cc by compiled graphs.
+// The same as llm.cc, with compiled graphs.
 #include "model.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// Our side of the language model's cases: by the model itself, or by what is compiled of it.
+// Our side of the language model's cases: the model itself, or its compiled graphs.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-// `By` is a Llama&, or made from one.
+// `By` is a Llama&, or constructed from one.
 template <class By>
 struct LlmModel {
   explicit LlmModel(pel::DType dtype)

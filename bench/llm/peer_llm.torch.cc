@@ -1,4 +1,4 @@
-// The same model as llm.cc in libtorch: inference mode, one product for queries, keys and values, its own
+// The same model as llm.cc in libtorch: inference mode, one matmul for queries, keys and values, its own
 // attention over shared heads, a cache that is allocated once.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -29,19 +29,19 @@ struct Model {
     prompt = at::randint(kVocabulary, {1, kContext}, at::kLong);
   }
 
-  static at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+  static at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
     const auto halves = x.chunk(2, -1);
     return x * cos + at::cat({-halves[1], halves[0]}, -1) * sin;
   }
 
-  // Logits of the last of the tokens, which stand behind `before` others.
+  // Returns the logits of the last of the tokens, which come after `before` others.
   at::Tensor run(const at::Tensor& tokens, std::int64_t before) {
     using namespace bench;
     const std::int64_t count = tokens.size(1);
-    const at::Tensor place = at::arange(before, before + count, at::kFloat).unsqueeze(1);
+    const at::Tensor position = at::arange(before, before + count, at::kFloat).unsqueeze(1);
     const at::Tensor rates =
         at::pow(kRotaryBase, at::arange(0, kHeadWidth, 2, at::kFloat) / kHeadWidth).reciprocal();
-    const at::Tensor angle = (place * rates).repeat({1, 2});
+    const at::Tensor angle = (position * rates).repeat({1, 2});
     const at::Tensor cos = angle.cos().to(dtype), sin = angle.sin().to(dtype);
     at::Tensor x = at::embedding(embed, tokens);
     for (const Layer& layer : layers) {
@@ -51,8 +51,8 @@ struct Model {
       const auto by_head = [&](const at::Tensor& t, std::int64_t heads) {
         return t.view({1, count, heads, kHeadWidth}).transpose(1, 2);
       };
-      const at::Tensor query = turned(by_head(parts[0], kHeads), cos, sin);
-      layer.keys.narrow(2, before, count).copy_(turned(by_head(parts[1], kKvHeads), cos, sin));
+      const at::Tensor query = rotated(by_head(parts[0], kHeads), cos, sin);
+      layer.keys.narrow(2, before, count).copy_(rotated(by_head(parts[1], kKvHeads), cos, sin));
       layer.values.narrow(2, before, count).copy_(by_head(parts[2], kKvHeads));
       const at::Tensor attended = at::scaled_dot_product_attention(
           query, layer.keys.narrow(2, 0, before + count), layer.values.narrow(2, 0, before + count), {}, 0.0,

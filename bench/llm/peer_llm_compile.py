@@ -1,18 +1,18 @@
 """The same calls as llm_compile.cc, by torch.compile from Python, in inference mode.
 
-As compiled decoding is written in torch: a cache that is allocated once, places as a tensor, and a mask over the whole
-cache, so that no token compiles again.
+Compiled decoding as usual in torch: a cache that is allocated once, positions as a tensor, and a mask over the whole
+cache, so that no token recompiles.
 """
 
 import functools
 
-from server import KEPT, compile_in, nanoseconds_per_call, serve
+from server import CACHE, compile_in, nanoseconds_per_call, serve
 
 import torch
 import torch.nn.functional as F
 
 VOCABULARY, LAYERS, HEADS, KV_HEADS, WIDTH, HIDDEN, HEAD_WIDTH, CONTEXT = 49152, 30, 9, 3, 576, 1536, 64, 512
-ROTARY_BASE, NORM_EPS, ROOM = 100000.0, 1e-5, 576
+ROTARY_BASE, NORM_EPS, CAPACITY = 100000.0, 1e-5, 576
 SHARED = KV_HEADS * HEAD_WIDTH
 
 
@@ -29,12 +29,12 @@ def make_layer(dtype):
         "gate": noise(dtype, HIDDEN, WIDTH),
         "up": noise(dtype, HIDDEN, WIDTH),
         "down": noise(dtype, WIDTH, HIDDEN),
-        "keys": torch.zeros(1, KV_HEADS, ROOM, HEAD_WIDTH, dtype=dtype),
-        "values": torch.zeros(1, KV_HEADS, ROOM, HEAD_WIDTH, dtype=dtype),
+        "keys": torch.zeros(1, KV_HEADS, CAPACITY, HEAD_WIDTH, dtype=dtype),
+        "values": torch.zeros(1, KV_HEADS, CAPACITY, HEAD_WIDTH, dtype=dtype),
     }
 
 
-def turned(x, cos, sin):
+def rotated(x, cos, sin):
     first, second = x.chunk(2, -1)
     return x * cos + torch.cat([-second, first], -1) * sin
 
@@ -43,21 +43,21 @@ def by_head(x, heads):
     return x.view(1, -1, heads, HEAD_WIDTH).transpose(1, 2)
 
 
-def next_logits(model, tokens, place, is_first):
-    """Logits of the last of the tokens, which stand at `place`."""
+def next_logits(model, tokens, position, is_first):
+    """Returns the logits of the last of the tokens, which are at `position`."""
     rates = 1 / ROTARY_BASE ** (torch.arange(0, HEAD_WIDTH, 2, dtype=torch.float32) / HEAD_WIDTH)
-    angle = (place.float().unsqueeze(1) * rates).repeat(1, 2)
+    angle = (position.float().unsqueeze(1) * rates).repeat(1, 2)
     cos, sin = angle.cos().to(model["embed"].dtype), angle.sin().to(model["embed"].dtype)
-    seen = torch.arange(ROOM) <= place.unsqueeze(1)
+    seen = torch.arange(CAPACITY) <= position.unsqueeze(1)
     x = F.embedding(tokens, model["embed"])
     for layer in model["layers"]:
         normed = F.rms_norm(x, (WIDTH,), layer["input_norm"], NORM_EPS)
         query, key, value = F.linear(normed, layer["qkv"]).split([WIDTH, SHARED, SHARED], -1)
-        query, key = turned(by_head(query, HEADS), cos, sin), turned(by_head(key, KV_HEADS), cos, sin)
+        query, key = rotated(by_head(query, HEADS), cos, sin), rotated(by_head(key, KV_HEADS), cos, sin)
         value = by_head(value, KV_HEADS)
-        layer["keys"].index_copy_(2, place, key)
-        layer["values"].index_copy_(2, place, value)
-        if is_first:  # with enable_gqa it takes twice the time
+        layer["keys"].index_copy_(2, position, key)
+        layer["values"].index_copy_(2, position, value)
+        if is_first:  # enable_gqa would take twice the time
             key, value = (t.repeat_interleave(HEADS // KV_HEADS, 1) for t in (key, value))
             attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         else:
@@ -87,19 +87,19 @@ def prompt():
 
 def time_prefill(dtype, threads, iters):
     torch.set_num_threads(threads)
-    tokens, place = prompt()
+    tokens, position = prompt()
     model = model_of(dtype)
-    return nanoseconds_per_call(lambda: compiled(model, tokens, place, True), iters)
+    return nanoseconds_per_call(lambda: compiled(model, tokens, position, True), iters)
 
 
 def time_decode(dtype, threads, iters):
     torch.set_num_threads(threads)
-    model, token, place = model_of(dtype), prompt()[0][:, :1], torch.tensor([CONTEXT])
-    return nanoseconds_per_call(lambda: compiled(model, token, place, False), iters)
+    model, token, position = model_of(dtype), prompt()[0][:, :1], torch.tensor([CONTEXT])
+    return nanoseconds_per_call(lambda: compiled(model, token, position, False), iters)
 
 
 if __name__ == "__main__":
-    compile_in(KEPT)
+    compile_in(CACHE)
     cases = {}
     for dtype_name, dtype in [("f32", torch.float32), ("bf16", torch.bfloat16)]:
         for name, timed in [("prefill_512", time_prefill), ("decode_at_512", time_decode)]:

@@ -1,4 +1,4 @@
-// A GeGLU MLP over the hook of the tiles, in three kernels and in two.
+// A GeGLU MLP with the epilogue hook of the tiles, in three kernels and in two.
 #include "../../tests/support/fused_mlp.h"
 #include "../support/lazy.h"
 #include "../support/server.h"

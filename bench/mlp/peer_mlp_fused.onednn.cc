@@ -1,4 +1,4 @@
-// The three products of mlp_fused.cc in bare oneDNN, with packed weights, and nothing between them.
+// The three matmuls of mlp_fused.cc in plain oneDNN, with packed weights, and nothing between them.
 #include "../support/lazy.h"
 #include "../support/onednn.h"
 #include "../support/server.h"

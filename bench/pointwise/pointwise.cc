@@ -1,5 +1,5 @@
-// Pointwise ops on a matrix larger than the caches, one thread, results from the allocator as a user gets
-// them. The peer's half is peer_pointwise.torch.cc: keep the two line by line alike.
+// Elementwise ops on a matrix larger than the caches, one thread, results from the allocator as in user code.
+// The peer's half is peer_pointwise.torch.cc: keep the two identical line by line.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What torch.profiler adds to one tiny call, with shapes, on the CPU alone.
+// What torch.profiler adds to one tiny call, with shapes, on the CPU only.
 #include <cstdlib>
 #include <set>
 
@@ -29,7 +29,7 @@ class Recording {
 
 int main(int argc, char** argv) {
   using bench::added_by, bench::Case;
-  setenv("KINETO_LOG_LEVEL", "6", 1);  // otherwise two lines on stderr for each recording
+  setenv("KINETO_LOG_LEVEL", "6", 1);  // otherwise each recording prints two lines to stderr
   const c10::InferenceMode inference;
   at::set_num_threads(1);
   const at::Tensor matrix = at::ones({4, 4});

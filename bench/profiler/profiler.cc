@@ -1,5 +1,5 @@
-// What recording adds to one tiny call. The peer's half is peer_profiler.torch.cc: keep the two line by line
-// alike.
+// What recording adds to one tiny call. The peer's half is peer_profiler.torch.cc: keep the two
+// identical line by line.
 #include <pellucid/pellucid.h>
 
 #include "../support/server.h"

@@ -32,12 +32,12 @@ std::vector<Case> reductions_cases() {
   const Lazy long_rows([] { return Api::noise(kRows / 32, kWords); });
   const Lazy table([] { return Api::noise(kWords, kWidth); });
   const Lazy ids([] { return Api::ids(kWords, kRows); });
-  const Lazy places([] { return Api::places(kRows, kWidth); });
+  const Lazy indices([] { return Api::indices(kRows, kWidth); });
   const Lazy sums([] { return Api::noise(kWords, kWidth); });
   add("cumsum", [x] { return Api::cumsum(x(), 1); });
   add("sort", [x] { return Api::sort(x(), 1); });
   add("topk", [long_rows] { return Api::topk(long_rows(), 50); });
-  add("gather", [x, places] { return Api::gather(x(), 1, places()); });
+  add("gather", [x, indices] { return Api::gather(x(), 1, indices()); });
   add("index_put", [sums, ids, x] { return Api::index_put_(sums(), ids(), x(), false); });
   add("index_put_accumulate", [sums, ids, x] { return Api::index_put_(sums(), ids(), x(), true); });
   add("embedding", [table, ids] { return Api::embedding(table(), ids()); });

@@ -28,7 +28,7 @@ struct Api {
   }
   static Tensor noise(std::int64_t rows, std::int64_t columns) { return at::randn({rows, columns}); }
   static Tensor ids(std::int64_t below, std::int64_t count) { return at::randint(0, below, {count}); }
-  static Tensor places(std::int64_t rows, std::int64_t columns) {
+  static Tensor indices(std::int64_t rows, std::int64_t columns) {
     return at::randint(0, columns, {rows, columns});
   }
   static Tensor cumsum(const Tensor& x, std::int64_t axis) { return at::cumsum(x, axis); }

@@ -1,4 +1,5 @@
-// Ops over rows of 768, 3072 and 32000 elements; scans, sorting and indexing. On one thread and on two.
+// Reductions over rows of 768, 3072 and 32000 elements; scans, sorting and indexing. On one thread and on
+// two.
 #include <pellucid/pellucid.h>
 
 #include "cases.h"
@@ -26,7 +27,7 @@ struct Api {
   }
   static Tensor noise(std::int64_t rows, std::int64_t columns) { return pel::randn({rows, columns}); }
   static Tensor ids(std::int64_t below, std::int64_t count) { return pel::randint(0, below, {count}); }
-  static Tensor places(std::int64_t rows, std::int64_t columns) {
+  static Tensor indices(std::int64_t rows, std::int64_t columns) {
     return pel::randint(0, columns, {rows, columns});
   }
   static Tensor cumsum(const Tensor& x, std::int64_t axis) { return pel::cumsum(x, axis); }

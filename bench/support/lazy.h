@@ -1,4 +1,4 @@
-// Inputs that are made at the first call, so that a process pays only for the cases it runs.
+// Inputs that are created at the first call, so that a process pays only for the cases it runs.
 #pragma once
 
 #include <memory>

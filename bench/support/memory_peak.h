@@ -1,4 +1,4 @@
-// How far the memory of this process grows while something runs.
+// Measures how much the memory of this process grows while something runs.
 #pragma once
 
 #include <fstream>
@@ -10,7 +10,7 @@
 namespace bench {
 namespace detail {
 
-// VmRSS, what is resident now, or VmHWM, the most that was; in bytes.
+// Returns VmRSS, the resident size now, or VmHWM, its peak; in bytes.
 inline double memory_bytes(const std::string& field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -20,11 +20,11 @@ inline double memory_bytes(const std::string& field) {
 
 }  // namespace detail
 
-// In bytes of resident memory, above what is resident before. Let caches of free memory be given back first.
+// Returns the peak in bytes above the resident size before. Release cached free memory first.
 template <class Run>
 double memory_peak(const Run& run) {
   malloc_trim(0);
-  if (!(std::ofstream("/proc/self/clear_refs") << 5 << std::flush))  // VmHWM begins anew
+  if (!(std::ofstream("/proc/self/clear_refs") << 5 << std::flush))  // resets VmHWM
     throw std::runtime_error("/proc/self/clear_refs cannot be written: the peak cannot be reset");
   const double before = detail::memory_bytes("VmRSS");
   run();

@@ -1,4 +1,4 @@
-// Bare oneDNN: one primitive, made before, in a loop over the same memory.
+// Plain oneDNN: one primitive, created before, in a loop over the same memory.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline const dnnl::engine& engine() {
 struct OneDnn {
   using Tensor = memory;
   static constexpr memory::data_type kFloat = memory::data_type::f32, kBfloat = memory::data_type::bf16;
-  // Primitives are made for a number of threads.
+  // Primitives are created for a number of threads.
   static inline int threads = 1;
   static void set_threads(int count) {
     threads = count;
@@ -51,10 +51,10 @@ struct OneDnn {
     const memory::dims sizes = x.get_desc().get_dims();
     memory result({{sizes[1], sizes[0]}, x.get_desc().get_data_type(), memory::dims{1, sizes[1]}}, engine(),
                   x.get_data_handle());
-    kept().push_back(x);
+    operands().push_back(x);
     return result;
   }
-  static std::vector<Tensor>& kept() {
+  static std::vector<Tensor>& operands() {
     static std::vector<Tensor> all;
     return all;
   }

@@ -1,5 +1,4 @@
-// The program around a benchmark's cases, the same for us and for the peer, so that both are timed by the
-// same loop.
+// The main program of a benchmark, the same for us and for the peer, so that both are timed by the same loop.
 //
 //   bench_NAME                          answers on stdin and stdout: `list`, `run CASE ITERS`, `quit`
 //   bench_NAME --case CASE --iters N    makes exactly N calls and exits, untimed, for instruction counts
@@ -32,12 +31,12 @@ inline void do_not_optimize(const T& value) {
   asm volatile("" : : "r"(std::addressof(value)) : "memory");
 }
 
-// A name and a call. What the call returns lives until the end of its iteration and is destroyed there, as in
-// a user's loop. Inputs belong outside, in main, so that no burst pays for them.
+// A name and a call. The result of the call lives until the end of its iteration and is destroyed there, as
+// in a user's loop. Create inputs outside, in main, so that no burst pays for them.
 struct Case {
   template <class Call>
   Case(std::string_view case_name, Call call)
-      // The type is erased once per burst; the call itself stays visible to the compiler.
+      // The type is erased once per burst; the compiler can still inline the call itself.
       : name(case_name), repeat([call = std::move(call)](std::int64_t iters) {
           for (std::int64_t i = 0; i < iters; ++i) {
             if constexpr (std::is_void_v<std::invoke_result_t<const Call&>>) {
@@ -52,7 +51,7 @@ struct Case {
 
   std::string name;
   std::function<void(std::int64_t)> repeat;
-  std::function<double(std::int64_t)> measure;  // nanoseconds per call; null: those of `repeat`
+  std::function<double(std::int64_t)> measure;  // returns nanoseconds per call; null: `repeat` is timed
 };
 using Cases = std::span<const Case>;
 
@@ -65,7 +64,7 @@ inline const Case* find(Cases cases, std::string_view name) {
   return nullptr;
 }
 
-// 0 when `text` is not a count.
+// Returns 0 if `text` is not a count.
 inline std::int64_t parse_iters(std::string_view text) {
   std::int64_t iters = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), iters);
@@ -92,9 +91,9 @@ inline std::string answer(Cases cases, const std::string& request) {
     for (const Case& listed : cases) names.append(names.empty() ? "" : " ").append(listed.name);
     return names;
   }
-  if (verb != "run") return "error: unknown request '" + request + "': say list, run CASE ITERS or quit";
+  if (verb != "run") return "error: unknown request '" + request + "': expected list, run CASE ITERS or quit";
   const Case* timed = find(cases, name);
-  if (timed == nullptr) return "error: no case '" + name + "'";
+  if (timed == nullptr) return "error: there is no case '" + name + "'";
   const std::int64_t iters = parse_iters(count);
   if (iters == 0) return "error: ITERS must be a positive integer, got '" + count + "'";
   try {
@@ -109,16 +108,16 @@ inline std::string answer(Cases cases, const std::string& request) {
 
 }  // namespace detail
 
-// What a call costs more while a Scope lives than without it: the median of nine turns.
+// Returns how much longer a call takes while a Scope is active: the median of nine rounds.
 template <class Scope>
 Case added_by(Case plain) {
   plain.measure = [repeat = plain.repeat](std::int64_t iters) {
-    iters = std::min<std::int64_t>(iters, 10000);  // a recording of more is a matter of memory
+    iters = std::min<std::int64_t>(iters, 10000);  // a longer recording would measure memory
     std::vector<double> added;
     for (int turn = 0; turn < 9; ++turn) {
       const double without = detail::nanoseconds_of(repeat, iters);
       const Scope scope;
-      repeat(16);  // what only the first calls pay
+      repeat(16);  // warm-up
       added.push_back(detail::nanoseconds_of(repeat, iters) - without);
     }
     std::sort(added.begin(), added.end());

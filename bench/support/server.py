@@ -1,4 +1,4 @@
-"""What server.h is, for peers that need Python: answers `list` and `run CASE ITERS` until `quit`."""
+"""The counterpart of server.h for peers that need Python: answers `list` and `run CASE ITERS` until `quit`."""
 
 import itertools
 import logging
@@ -7,10 +7,10 @@ import pathlib
 import sys
 import time
 
-logging.disable(logging.WARNING)  # torch warns of a missing GPU and triton: import this file before it
+logging.disable(logging.WARNING)  # torch warns about a missing GPU and triton: import this file before it
 
-# What Inductor has compiled, for processes to come.
-KEPT = pathlib.Path(__file__).resolve().parents[2] / "build" / "inductor_cache"
+# Inductor's cache on disk, shared by later processes.
+CACHE = pathlib.Path(__file__).resolve().parents[2] / "build" / "inductor_cache"
 
 
 def compile_in(folder):
@@ -29,7 +29,7 @@ def answer(cases, request):
     if verb == "list":
         return " ".join(cases)
     if verb != "run" or len(words) != 2 or words[0] not in cases or not words[1].isdecimal():
-        return f"error: say list, run CASE ITERS or quit, not '{request}'"
+        return f"error: expected list, run CASE ITERS or quit, got '{request}'"
     try:
         return f"{cases[words[0]](int(words[1])):.4f}"
     except Exception as failure:
@@ -37,7 +37,7 @@ def answer(cases, request):
 
 
 def serve(cases):
-    """`cases`: by name, what gives the nanoseconds of a call for a number of calls."""
+    """`cases`: by name, a function from the number of calls to the nanoseconds per call."""
     for line in sys.stdin:
         if line.strip() == "quit":
             break

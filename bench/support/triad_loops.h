@@ -1,4 +1,4 @@
-// The better of two plain loops for out = a + b, with stores through the caches and past them.
+// The faster of two plain loops for out = a + b, with regular and with non-temporal stores.
 #pragma once
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ struct TriadArrays {
   explicit TriadArrays(std::int64_t count)
       : out(make(count, 0)), a(make(count, 1.5f)), b(make(count, 2.5f)) {}
 
-  // On huge pages, as the allocator of the other side has it.
+  // On huge pages, like the allocator of the other side.
   static float* make(std::int64_t count, float value) {
     constexpr std::size_t kHuge = 2 << 20;
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
@@ -52,7 +52,7 @@ inline void run_triad(TriadLoop loop, const TriadArrays& in, std::int64_t count,
   other.join();
 }
 
-// `arrays` gives TriadArrays of at least `count`, a multiple of 16: the case moves 12 bytes for each.
+// `arrays` returns TriadArrays of at least `count`, a multiple of 16: the case moves 12 bytes per element.
 template <class Arrays>
 Case triad_case(const std::string& name, Arrays arrays, std::int64_t count, int threads) {
   Case added(name, [=] { run_triad(with_streaming_stores, arrays(), count, threads); });

@@ -1,4 +1,4 @@
-// The fastest plain loops for out = a + b: with stores through the caches, and past them.
+// The fastest plain loops for out = a + b: with regular stores and with non-temporal stores.
 #include <cstdlib>
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kCount = 8192 * 3072;
 
-// On huge pages, as the allocator of the other side has it.
+// On huge pages, like the allocator of the other side.
 float* make(float value) {
   constexpr std::size_t kBytes = kCount * sizeof(float), kHuge = 2 << 20;
   auto* data = static_cast<float*>(std::aligned_alloc(kHuge, (kBytes + kHuge - 1) / kHuge * kHuge));

@@ -1,4 +1,4 @@
-// add into an output that exists, on arrays larger than the caches, against a loop written by hand for this
+// add into an existing output, on arrays larger than the caches, against a loop written by hand for this
 // machine: peer_triad.plain.cc.
 #include <pellucid/pellucid.h>
 

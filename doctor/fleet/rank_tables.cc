@@ -81,7 +81,7 @@ constexpr FleetColumn kNames[] = {{"name_id", kNumber, Packing::Plain},
                                   {"family", kText, Packing::Dictionary, Nulls::Yes},
                                   {"title", kText, Packing::Dictionary, Nulls::Yes}};
 
-// FNV-1a. A name has the same number in all ranks and runs, whoever writes it.
+// FNV-1a. A name has the same number in all ranks and runs.
 std::int64_t name_number(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;

@@ -75,13 +75,13 @@ Seen read(std::string_view bytes, std::size_t block_bytes, Reading reading,
 std::string unpack(Unpacker& unpacker, std::string_view bytes) {
   std::string text;
   std::span<const char> input(bytes);
-  std::string room(1 << 16, '\0');
+  std::string scratch(1 << 16, '\0');
   while (text.size() < std::size_t{1} << 20) {
-    std::span<char> output(room);
+    std::span<char> output(scratch);
     const std::size_t before = input.size();
     const char* problem = unpacker.step(input, output);
-    text.append(room, 0, room.size() - output.size());
-    if (problem != nullptr || (output.size() == room.size() && input.size() == before)) break;
+    text.append(scratch, 0, scratch.size() - output.size());
+    if (problem != nullptr || (output.size() == scratch.size() && input.size() == before)) break;
   }
   return text;
 }

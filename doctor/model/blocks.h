@@ -35,19 +35,19 @@ class NumberBlocks {
  public:
   void push_back(std::int64_t value) {
     const bool fits = value > kNone && value < kApart;
-    if (!fits && value != kLeast) apart_.emplace(low_.size(), value);
-    low_.push_back(fits ? static_cast<std::int32_t>(value) : value == kLeast ? kNone : kApart);
+    if (!fits && value != kMinNumber) apart_.emplace(low_.size(), value);
+    low_.push_back(fits ? static_cast<std::int32_t>(value) : value == kMinNumber ? kNone : kApart);
   }
   std::int64_t operator[](std::size_t i) const {
     const std::int32_t value = low_[i];
-    if (value == kNone) return kLeast;
+    if (value == kNone) return kMinNumber;
     return value != kApart ? value : apart_.at(i);
   }
 
  private:
   static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min(),
                                 kApart = std::numeric_limits<std::int32_t>::max();
-  static constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kMinNumber = std::numeric_limits<std::int64_t>::min();
   Blocks<std::int32_t> low_;
   std::unordered_map<std::size_t, std::int64_t> apart_;
 };

@@ -75,8 +75,8 @@ constexpr Device kDevices[] = {
     {"Data Center GPU Max 1100*", Intel, "xe-hpc", 56, 1229, {22.2, 22.2, 176, 352, 352, 0, 0, 704}},
 };
 
-constexpr std::string_view kMakers[] = {"NVIDIA ",   "Tesla ",           "AMD ",
-                                        "Instinct ", "Radeon Instinct ", "Intel(R) "};
+constexpr std::string_view kVendorNames[] = {"NVIDIA ",   "Tesla ",           "AMD ",
+                                             "Instinct ", "Radeon Instinct ", "Intel(R) "};
 
 }  // namespace
 
@@ -98,8 +98,8 @@ double Device::flops_per_second(std::string_view dtype) const {
 
 const Device* find_device(std::string_view name) {
   if (name.size() > 256 || name.find(" MIG ") != std::string_view::npos) return nullptr;
-  for (const std::string_view maker : kMakers)
-    if (name.starts_with(maker)) name.remove_prefix(maker.size());
+  for (const std::string_view vendor : kVendorNames)
+    if (name.starts_with(vendor)) name.remove_prefix(vendor.size());
   const auto at =
       std::ranges::find_if(kDevices, [&](const Device& d) { return names::fits(d.pattern, name); });
   return at == std::end(kDevices) ? nullptr : &*at;

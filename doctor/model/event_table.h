@@ -36,7 +36,7 @@ struct LaunchShape {
   std::int64_t threads() const { return saturating_mul(std::int64_t{block[0]} * block[1], block[2]); }
 };
 
-// Beside the columns, for device activity.
+// A sparse column for device activities.
 struct DeviceArgs {
   EventId event;
   std::int32_t device, stream;

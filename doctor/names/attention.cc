@@ -1,4 +1,4 @@
-// Attention, by whoever wrote it: FlashAttention 2 and 3, xFormers, TensorRT-LLM, Composable Kernel, Triton.
+// Attention of several libraries: FlashAttention 2 and 3, xFormers, TensorRT-LLM, Composable Kernel, Triton.
 #include "doctor/names/decoders.h"
 
 namespace pel::doctor::names {
@@ -50,7 +50,7 @@ bool decode_flash3(const NameText& name, KernelName& out) {
     out.add("part").say(std::string(kind.substr(9)), kind);
     out.tensor_cores = {};
   }
-  // The first tuple of three that is no cluster of ones, or of two in what prepares and completes.
+  // The first tuple of three that is not a cluster of ones, or of two in what prepares and completes.
   std::string_view look = rest;
   for (int tries = 0; tries < 8; ++tries) {
     look = after(look, "cute::tuple");

@@ -8,8 +8,8 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMostFrom = 42;
-constexpr std::size_t kMostValue = 600;
+constexpr std::size_t kMaxFrom = 42;
+constexpr std::size_t kMaxValue = 600;
 constexpr std::size_t kColumns = 76;  // of a value alone
 
 std::string shown(const std::string& text) { return text; }
@@ -76,8 +76,8 @@ std::string explain(const KernelName& name) {
     text += '\n';
   };
   for (const ShownFact& fact : shown_facts(name)) {
-    std::string value = clean(fact.value, kMostValue) + (fact.is_guessed ? " (guessed)" : "");
-    const std::string label = clean(fact.label, 19), from = clean(fact.from, kMostFrom);
+    std::string value = clean(fact.value, kMaxValue) + (fact.is_guessed ? " (guessed)" : "");
+    const std::string label = clean(fact.label, 19), from = clean(fact.from, kMaxFrom);
     // A long value has the width for itself, and its source the line below.
     std::string_view rest = value;
     bool is_first = true;
@@ -88,9 +88,9 @@ std::string explain(const KernelName& name) {
       rest.remove_prefix(cut + (rest[cut] == ' ' ? 1 : 0));
       is_first = false;
     }
-    const bool has_room = rest.size() <= 34;
-    line(is_first ? label : "", rest, has_room ? from : "");
-    if (!has_room && !from.empty()) line("", "", from);
+    const bool fits = rest.size() <= 34;
+    line(is_first ? label : "", rest, fits ? from : "");
+    if (!fits && !from.empty()) line("", "", from);
   }
   if (!name.family) line("family", "unknown: no decoder has this name", "");
   if (name.was_mangled) line("read as", clean(name.text, kColumns), "");

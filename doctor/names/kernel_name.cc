@@ -13,7 +13,7 @@ namespace {
 
 using namespace names;
 
-constexpr std::size_t kMostRead = 4096;
+constexpr std::size_t kMaxRead = 4096;
 
 // The first that knows a name decodes it. Wrappers follows what they may wrap: cutlass::device_kernel
 // has FlashAttention inside.
@@ -52,10 +52,10 @@ std::string_view without_suffix(std::string_view text) {
 
 KernelName decode_kernel_name(std::string_view given) {
   KernelName out;
-  out.is_truncated = given.size() > kMostRead;
-  given = without_suffix(given.substr(0, kMostRead));
+  out.is_truncated = given.size() > kMaxRead;
+  given = without_suffix(given.substr(0, kMaxRead));
   out.was_mangled = given.starts_with("_Z");
-  std::string text = out.was_mangled ? readable_mangled(given).substr(0, kMostRead) : std::string(given);
+  std::string text = out.was_mangled ? readable_mangled(given).substr(0, kMaxRead) : std::string(given);
   const NameText name = read_name(text);
   for (const Decoder decode : kDecoders)
     if (decode(name, out)) break;

@@ -7,7 +7,7 @@
 namespace pel::doctor::names {
 namespace {
 
-constexpr int kMostMangledNesting = 64;
+constexpr int kMaxMangledNesting = 64;
 
 struct Builtin {
   char letter;
@@ -90,7 +90,7 @@ class MangledReader {
   }
 
   bool arguments(int depth) {
-    if (depth > kMostMangledNesting) return false;
+    if (depth > kMaxMangledNesting) return false;
     ++at_;
     out_ += '<';
     if (!list(depth)) return false;
@@ -108,7 +108,7 @@ class MangledReader {
   }
 
   bool argument(int depth) {
-    if (depth > kMostMangledNesting) return false;
+    if (depth > kMaxMangledNesting) return false;
     if (skip("Tn")) {  // the type of the parameter, before the argument itself
       const std::size_t size = out_.size();
       if (!type(depth)) return false;
@@ -140,7 +140,7 @@ class MangledReader {
   }
 
   bool type(int depth) {
-    if (depth > kMostMangledNesting) return false;
+    if (depth > kMaxMangledNesting) return false;
     if (skip("P")) return type(depth + 1) && add("*");
     if (skip("R") || skip("O")) return type(depth + 1) && add("&");
     if (skip("K")) return type(depth + 1) && add(" const");

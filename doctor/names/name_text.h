@@ -28,7 +28,7 @@ NameText read_name(std::string_view text);
 
 Pieces split(std::string_view text, char at);
 
-// What stands between the first bracket < and its partner, at the commas that belong to it.
+// The text between the first bracket < and its partner, at the commas that belong to it.
 Pieces template_arguments(std::string_view text);
 
 // `piece` where it stands in `text`; empty where it does not.

@@ -294,7 +294,7 @@ constexpr std::string_view kPointwise[] = {
 };
 static_assert(std::ranges::is_sorted(kPointwise));
 
-constexpr std::size_t kMostWords = 8;  // of one op: _scaled_dot_product_efficient_attention_backward has 7
+constexpr std::size_t kMaxWords = 8;  // of one op: _scaled_dot_product_efficient_attention_backward has 7
 
 const OpFamily* find_in_table(std::string_view op) {
   const auto at = std::ranges::lower_bound(kOps, op, {}, &OpFamily::op);
@@ -337,7 +337,7 @@ Pieces split_ops(std::string_view joined) {
   for (std::size_t begin = 0; begin < joined.size();) {
     // The ends of the next words; an op that begins with an underscore has an empty first word.
     std::size_t end = begin, taken = 0;
-    for (std::size_t words = 0; words < kMostWords && end <= joined.size(); ++words) {
+    for (std::size_t words = 0; words < kMaxWords && end <= joined.size(); ++words) {
       const std::size_t word_end = std::min(joined.find('_', end), joined.size());
       const std::string_view op = joined.substr(begin, word_end - begin);
       const bool is_word = !op.empty() && taken == 0;

@@ -41,13 +41,13 @@ std::string_view first_words(Family family) {
   }
 }
 
-// The ops that compute something, as many as there is room for.
-std::string fused_text(const std::vector<std::string>& ops, Family family, std::size_t room) {
+// The ops that compute something, as many as there is available for.
+std::string fused_text(const std::vector<std::string>& ops, Family family, std::size_t available) {
   std::string text;
   for (const std::string& op : ops) {
     const Family of = family_of_op(op);
     if (family != Family::Copy && (of == Family::Copy || uses_tensor_cores(of))) continue;
-    if (text.size() + op.size() + 5 > room) return text.empty() ? text : text + "+...";
+    if (text.size() + op.size() + 5 > available) return text.empty() ? text : text + "+...";
     text += (text.empty() ? "" : "+") + op;
   }
   return text;

@@ -47,7 +47,7 @@ int bytes_of_element(std::string_view type) {
   return 0;
 }
 
-// What a collective is called, by whom, and which it is.
+// The name, process group and number of a collective.
 struct CollectiveCall {
   std::string_view name, group;
   std::int64_t sequence = kNoNumber, ranks = 0, bytes = -1;
@@ -251,7 +251,7 @@ RankFacts reduce_rank(const Examined& examined, const std::string& source_name) 
     collective.since_ns = collective.is_first ? std::min(first_ns, one.activity->begin_ns) : *std::prev(last);
     const auto device = spans.find(one.activity->device);
     if (device != spans.end()) device->second.fill_in(collective);
-    // Beyond the year 2043 times are no times, and their differences would not fit.
+    // Beyond the year 2043 times are invalid, and their differences would overflow.
     for (std::int64_t* time : {&collective.since_ns, &collective.begin_ns, &collective.end_ns})
       *time = std::clamp(std::clamp(*time, -latest, latest) + base_ns, -latest, latest);
     facts.collectives.push_back(collective);

@@ -1,4 +1,4 @@
-// Batches on their way from the thread that reads to the one that visits. Both parse: whoever would wait
+// Batches on their way from the thread that reads to the one that visits. Both parse: the one that would wait
 // takes one that nobody has parsed yet.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Tokens without what stands around them. Control characters count as blanks: JSON allows no others there.
+// Tokens without surrounding whitespace. Control characters count as blanks: JSON allows no others there.
 #pragma once
 
 #include <string_view>

@@ -17,7 +17,8 @@ struct SourceProgress {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `to` with at most so many bytes and says how many; 0 is the end. Fewer than launched are no end.
+  // Fills `to` with at most so many bytes and returns how many; 0 is the end. Fewer than requested is not the
+  // end.
   virtual std::size_t read(char* to, std::size_t most) = 0;
   virtual const std::string& name() const = 0;  // for errors
   // At the end: why it came early, or empty.

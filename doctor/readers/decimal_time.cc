@@ -10,7 +10,7 @@ namespace {
 
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kSafeDigits = 18;  // so many fit into 63 bits whatever they are
 
 // With three digits after the point, or none, and no sign: all that Kineto writes.
@@ -19,7 +19,7 @@ std::optional<std::int64_t> parse_plain(std::string_view text) {
   std::int64_t number = 0;
   while (at != end && is_decimal(*at)) number = number * 10 + (*at++ - '0');
   if (at == text.data()) return std::nullopt;
-  if (at == end) return number > kMost / 1000 ? std::nullopt : std::optional(number * 1000);
+  if (at == end) return number > kMax / 1000 ? std::nullopt : std::optional(number * 1000);
   if (*at != '.' || end - at != 4) return std::nullopt;
   for (++at; at != end; ++at) {
     if (!is_decimal(*at)) return std::nullopt;
@@ -87,10 +87,10 @@ std::optional<std::int64_t> parse_microseconds(std::string_view text) {
     if (!is_decimal(c)) return false;
     const int digit = c - '0';
     if (--place >= 0) {
-      if (ns > (kMost - digit) / 10) return false;
+      if (ns > (kMax - digit) / 10) return false;
       ns = ns * 10 + digit;
     } else if (place == -1 && digit >= 5) {
-      if (ns == kMost) return false;
+      if (ns == kMax) return false;
       ++ns;
     }
     return true;
@@ -102,7 +102,7 @@ std::optional<std::int64_t> parse_microseconds(std::string_view text) {
     if (!push(c)) return std::nullopt;
   }
   for (; place > 0 && ns != 0; --place) {
-    if (ns > kMost / 10) return std::nullopt;
+    if (ns > kMax / 10) return std::nullopt;
     ns *= 10;
   }
   return is_negative ? -ns : ns;

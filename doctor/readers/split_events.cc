@@ -79,7 +79,7 @@ std::size_t skip_blanks(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Behind the closing quote of the string that begins at `begin`; npos: further on.
+// After the closing quote of the string that begins at `begin`; npos: further on.
 std::size_t string_end(std::string_view text, std::size_t begin) {
   for (std::size_t at = begin + 1; at < text.size(); ++at) {
     if (text[at] == '\\') {

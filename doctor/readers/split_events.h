@@ -37,7 +37,7 @@ enum class Rest : std::uint8_t { Follows, IsThere };  // of the document, after 
 class EventSplitter {
  public:
   Piece next(std::string_view text, Rest rest);
-  std::size_t position() const { return at_; }  // what stands before is not needed again
+  std::size_t position() const { return at_; }  // the text before is not needed again
   void drop(std::size_t bytes) { at_ -= bytes; }
   // Steps over blanks and a comma to an event, if one stands next. Then as many as end in `to`, each with its
   // comma, may be taken by another, who says so by pass().

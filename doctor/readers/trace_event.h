@@ -106,7 +106,7 @@ std::string_view name(Category category);  // as Kineto writes it today
 Category category_of(std::string_view text);
 Phase phase_of(std::string_view text);
 
-// A number, or what stands in its place: rows are named "Spans" or "stream 7", flows 0x1f.
+// A number, or the text that replaces it: rows are named "Spans" or "stream 7", flows 0x1f.
 struct RowName {
   std::int64_t number = 0;  // of "stream 7" it is 7
   std::string_view text;    // empty where the trace has a number
@@ -153,7 +153,7 @@ struct TraceEvent {
     decimals_there = static_cast<std::uint8_t>(decimals_there | 1u << static_cast<unsigned>(arg));
   }
 
-  // What stands in these counts where its bit is set.
+  // An element of these is valid if its bit is set.
   std::uint64_t args_there = 0;
   std::uint16_t texts_there = 0;
   std::uint8_t decimals_there = 0;

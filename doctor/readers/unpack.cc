@@ -18,7 +18,7 @@ class GzipUnpacker : public Unpacker {
 
   const char* step(std::span<const char>& input, std::span<char>& output) override {
     if (is_between_) {
-      // Behind the last member tapes and disks leave zeros.
+      // After the last member tapes and disks leave zeros.
       while (!input.empty() && input[0] == '\0' && has_member_) input = input.subspan(1);
       if (input.empty()) return nullptr;
       begin_member();

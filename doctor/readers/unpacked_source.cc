@@ -92,7 +92,8 @@ class UnpackedSource : public ByteSource {
  private:
   using Block = std::vector<char>;
 
-  // On the other thread. What it leaves in damage_ and error_ is seen by whoever finds full_ closed.
+  // On the other thread. What it leaves in damage_ and error_ is visible to the thread that finds full_
+  // closed.
   void run() {
     try {
       unpack();
@@ -117,17 +118,17 @@ class UnpackedSource : public ByteSource {
           is_at_end = count == 0;
           input = {packed.data(), count};
         }
-        const std::size_t room = output.size(), there = input.size();
+        const std::size_t available = output.size(), there = input.size();
         const char* problem = unpacker_->step(input, output);
-        unpacked_bytes_ += room - output.size();
+        unpacked_bytes_ += available - output.size();
         if (problem != nullptr) {
           damage_ = fmt::format("at byte {} of the file {}", packed_bytes_ - input.size(), problem);
-        } else if (is_at_end && room == output.size()) {  // and none is still to come
+        } else if (is_at_end && available == output.size()) {  // and none is still to come
           if (!unpacker_->may_end())
             damage_ = fmt::format("the file ends at byte {}, before its {} data does", packed_bytes_,
                                   unpacker_->name());
           break;
-        } else if (!is_at_end && room == output.size() && there == input.size()) {
+        } else if (!is_at_end && available == output.size() && there == input.size()) {
           damage_ = fmt::format("at byte {} of the file no more can be unpacked", packed_bytes_ - there);
         }
       }

@@ -17,15 +17,15 @@ std::string_view file_name(std::string_view path) { return path.substr(path.find
 std::string html_report(const Diagnosis& diagnosis, const Examined& examined, const HtmlOptions& options) {
   std::size_t code = page_html().size() + page_css().size() + 4'000;
   for (const std::string_view script : page_scripts()) code += script.size();
-  const std::size_t room = options.max_bytes > code ? options.max_bytes - code : 0;
+  const std::size_t available = options.max_bytes > code ? options.max_bytes - code : 0;
   std::string findings;
   for (const std::size_t rows : kMaxRows) {
     findings = page_diagnosis(diagnosis, examined, rows);
-    if (findings.size() <= room / 4) break;
+    if (findings.size() <= available / 4) break;
   }
-  const std::string what_if = page_what_if(examined, options.max_edges, room * 2 / 5);
+  const std::string what_if = page_what_if(examined, options.max_edges, available * 2 / 5);
   const std::size_t taken = findings.size() + what_if.size();
-  const std::string timeline = page_timeline(examined, room > taken ? room - taken : 0);
+  const std::string timeline = page_timeline(examined, available > taken ? available - taken : 0);
 
   std::string verdict;
   append_escaped_html(verdict, diagnosis.verdict.sentence);

@@ -37,10 +37,10 @@ std::string colored(Bound bound, const Terminal& terminal, std::string_view text
 void add_wrapped(std::string& text, std::string_view what, int columns, std::string_view first,
                  std::string_view others) {
   std::string_view before = first;
-  const int room = columns - std::max(columns_of(first), columns_of(others));
-  for (const std::string& line : wrapped(printable(what), room)) {
+  const int available = columns - std::max(columns_of(first), columns_of(others));
+  for (const std::string& line : wrapped(printable(what), available)) {
     text += before;
-    text += cut_to(line, room);
+    text += cut_to(line, available);
     text += '\n';
     before = others;
   }
@@ -89,10 +89,10 @@ void add_facts(std::string& text, const std::vector<Fact>& facts, const Terminal
     return;
   }
   for (const auto& [label, value] : pairs) {
-    const int room = std::max(1, terminal.columns - label_width - 4);
+    const int available = std::max(1, terminal.columns - label_width - 4);
     std::string before = "  " + terminal.dim(pad_right(label, label_width)) + "  ";
-    for (const std::string& line : wrapped(value, room)) {
-      text += before + cut_to(line, room) + '\n';
+    for (const std::string& line : wrapped(value, available)) {
+      text += before + cut_to(line, available) + '\n';
       before.assign(static_cast<std::size_t>(label_width) + 4, ' ');
     }
   }

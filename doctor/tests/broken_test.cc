@@ -129,7 +129,7 @@ TEST_F(BrokenTraces, CutOffTheyGiveWhatWasThere) {
   });
 }
 
-TEST_F(BrokenTraces, WithABitFlippedTheyGiveWhatStandsBefore) {
+TEST_F(BrokenTraces, WithABitFlippedTheyGiveTheEventsBefore) {
   each([](const WholeTrace& whole, const std::string& path, test::Random& random) {
     const auto at =
         static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(whole.text.size()) - 1));

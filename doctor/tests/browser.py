@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-# Keys that are no letter: their code, and the text that they type.
+# Keys other than letters: their code, and the text that they type.
 KEYS = {"Enter": (13, "\r"), "Space": (32, " "), "Tab": (9, ""), "Escape": (27, ""), "ArrowLeft": (37, ""),
         "ArrowUp": (38, ""), "ArrowRight": (39, ""), "ArrowDown": (40, ""), "PageUp": (33, ""), "PageDown": (34, ""),
         "End": (35, ""), "Home": (36, "")}
@@ -102,7 +102,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
 
     def open(self, address):
-        self.call("Page.navigate", url="about:blank")  # a new address behind # alone would load nothing
+        self.call("Page.navigate", url="about:blank")  # a new address after # alone would load nothing
         self.call("Page.navigate", url=address)
         self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
         self.settle()

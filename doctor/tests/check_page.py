@@ -33,7 +33,7 @@ LOOK = """(() => {
     const [r, g, b] = c.slice(0, 3).map((v) => v / 255).map((v) => v <= 0.04 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const behind = (e) => {
+  const background = (e) => {
     for (; e !== null; e = e.parentElement) {
       const c = channels(getComputedStyle(e).backgroundColor);
       if (c.length === 3 || c[3] === 1) return c;
@@ -44,7 +44,7 @@ LOOK = """(() => {
   for (const e of document.querySelectorAll('body *')) {
     if (!shown(e) || e.disabled || e.getAttribute('aria-disabled') === 'true') continue;
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim() !== '')) continue;
-    const [x, y] = [light(channels(getComputedStyle(e).color)), light(behind(e))].sort();
+    const [x, y] = [light(channels(getComputedStyle(e).color)), light(background(e))].sort();
     const contrast = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
     if (contrast < 4.5) pale.add(`${name(e)} has a contrast of ${contrast.toFixed(1)}`);
   }
@@ -148,7 +148,7 @@ def check_table(keys, view):
             keys.problems.append("keyboard: a filter does nothing")
         theme = keys.page.run("document.documentElement.dataset.theme")
         keys.press("l", "1")
-        keys.expect("letters in a filter are no keys of the page",
+        keys.expect("letters in a filter are not keys of the page",
                     f"document.documentElement.dataset.theme === '{theme}' && document.body.dataset.view === '{view}'")
 
 
@@ -208,7 +208,7 @@ def check_what_if(keys):
         keys.changes("choose a device", answer, "ArrowDown")
         before = keys.page.run(theme)
         keys.press("l")
-        keys.expect("letters in a list are no keys of the page", f"{theme} === '{before}'")
+        keys.expect("letters in a list are not keys of the page", f"{theme} === '{before}'")
     keys.focus(".presets button")
     keys.press("Enter")
     keys.expect("a button puts all back", "document.querySelector('#knob-activities').value === '1'")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks pellucid-doctor: its size without symbols, linked to neither LLVM nor oneDNN nor Arrow, and says what pellucid doctor says.
 
-    check_program.py PELLUCID_DOCTOR PELLUCID STRIP [MOST_BYTES]
+    check_program.py PELLUCID_DOCTOR PELLUCID STRIP [MAX_BYTES]
 
-Without MOST_BYTES any size will do: a sanitizer's runtime is most of a program that carries one.
+Without MAX_BYTES any size will do: a sanitizer's runtime is most of a program that carries one.
 """
 import subprocess
 import sys
@@ -20,14 +20,14 @@ def run(program, *words):
 
 
 def main():
-    doctor, pellucid, strip, *most_bytes = sys.argv[1:]
+    doctor, pellucid, strip, *max_bytes = sys.argv[1:]
     problems = []
     with tempfile.TemporaryDirectory() as folder:
         stripped = Path(folder) / "stripped"
         subprocess.run([strip, "-o", stripped, doctor], check=True)
         size = stripped.stat().st_size
-    if most_bytes and size > int(most_bytes[0]):
-        problems.append(f"{size} bytes without symbols, more than {most_bytes[0]}")
+    if max_bytes and size > int(max_bytes[0]):
+        problems.append(f"{size} bytes without symbols, more than {max_bytes[0]}")
     libraries = run("ldd", doctor)[1]
     problems += [f"it links {name}:\n{libraries}" for name in FOREIGN if name in libraries]
     for words in ([TRACE], [TRACE, "--json"], [TRACE, TRACE], [TRACE, "--expect", "kernels == 12"],

@@ -34,7 +34,7 @@ TEST(DecimalTime, IsExactToTheNanosecond) {
   for (const auto& [text, ns] : cases) EXPECT_EQ(parse_microseconds(text), ns) << text;
 }
 
-TEST(DecimalTime, RefusesWhatIsNoTime) {
+TEST(DecimalTime, RefusesTextThatIsNotATime) {
   for (const char* text : {"",
                            "-",
                            ".",

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-MOST_OFF = 25  # percent
+MAX_OFF = 25  # percent
 HELD = "gelu_mul"
 ROUNDS, REPEATS = 5, 5
 
@@ -49,7 +49,7 @@ def predicted_ns(doctor, call, trace):
     return chains["facts"]["saved_ns"] / REPEATS, ", ".join(row["ops"] for row in chains["tables"]["chains"])
 
 
-def hold_against(doctor, eager, compiled, trace):
+def compare_with_compiled(doctor, eager, compiled, trace):
     """Medians of one call, eager and compiled, and of the prediction; in rounds, since machines are not always as fast."""
     times, predictions = ([], []), []
     for _ in range(ROUNDS):
@@ -90,15 +90,15 @@ def main():
             for _ in range(3):
                 function(*inputs), compiled(*inputs)
             trace = arguments.keep or os.path.join(folder, "eager.json")
-            eager_ns, compiled_ns, predicted, chains = hold_against(
+            eager_ns, compiled_ns, predicted, chains = compare_with_compiled(
                 arguments.doctor, lambda: function(*inputs), lambda: compiled(*inputs), trace)
         saved = eager_ns - compiled_ns
         off = 100 * (predicted - saved) / saved
         times = "".join(f"{ns / 1e6:>7.1f} ms" for ns in (eager_ns, compiled_ns, saved, predicted))
         print(f"{name:<16}{times}{off:>+6.0f} %  {chains}", flush=True)
-        failed |= name == HELD and abs(off) > MOST_OFF
+        failed |= name == HELD and abs(off) > MAX_OFF
     if failed:
-        print(f"{HELD} is off by more than {MOST_OFF} %")
+        print(f"{HELD} is off by more than {MAX_OFF} %")
     return failed
 
 

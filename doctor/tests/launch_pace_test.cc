@@ -53,7 +53,7 @@ TEST(LaunchPace, KernelsInsideTheirLaunchesAreSynchronous) {
   EXPECT_DOUBLE_EQ(pace.kernel_ns, 7'000);
 }
 
-TEST(LaunchPace, WhatIsWaitedIsNoDispatchAndNorIsAPause) {
+TEST(LaunchPace, WaitsAndPausesAreNotDispatch) {
   std::string events = launched(1, 0, 4, 3) + launched(2, 10, 14, 3);
   events += span("cuda_runtime", "cudaStreamSynchronize", 1, 15, 500) + launched(3, 520, 524, 3);
   for (int i = 4; i < 8; ++i) events += launched(i, 100'000 + 10 * i, 100'004 + 10 * i, 3);

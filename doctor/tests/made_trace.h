@@ -52,9 +52,9 @@ struct TraceTruth {
   std::uint64_t bytes = 0;
 };
 
-class TraceMaker {
+class TraceGenerator {
  public:
-  explicit TraceMaker(const TracePlan& plan)
+  explicit TraceGenerator(const TracePlan& plan)
       : plan_(plan), random_(plan.seed), free_at_(static_cast<std::size_t>(plan.streams), 0) {
     truth_.first_ns = now_;
   }
@@ -350,12 +350,12 @@ class TraceMaker {
 class MadeSource : public doctor::ByteSource {
  public:
   explicit MadeSource(const TracePlan& plan, std::uint64_t min_bytes = 0)
-      : maker_(plan), steps_(plan.steps), min_bytes_(min_bytes), part_(maker_.head()) {}
+      : generator_(plan), steps_(plan.steps), min_bytes_(min_bytes), part_(generator_.head()) {}
   std::size_t read(char* to, std::size_t most) override {
     while (at_ == part_.size()) {
       if (is_done_) return 0;
-      is_done_ = maker_.truth().steps >= steps_ && maker_.truth().bytes >= min_bytes_;
-      part_ = is_done_ ? maker_.tail() : maker_.step();
+      is_done_ = generator_.truth().steps >= steps_ && generator_.truth().bytes >= min_bytes_;
+      part_ = is_done_ ? generator_.tail() : generator_.step();
       at_ = 0;
     }
     const std::size_t count = std::min(most, part_.size() - at_);
@@ -364,10 +364,10 @@ class MadeSource : public doctor::ByteSource {
     return count;
   }
   const std::string& name() const override { return name_; }
-  const TraceTruth& truth() const { return maker_.truth(); }
+  const TraceTruth& truth() const { return generator_.truth(); }
 
  private:
-  TraceMaker maker_;
+  TraceGenerator generator_;
   std::int64_t steps_;
   std::uint64_t min_bytes_;
   std::string part_, name_ = "made trace";
@@ -376,11 +376,11 @@ class MadeSource : public doctor::ByteSource {
 };
 
 inline std::string made_trace(const TracePlan& plan, TraceTruth* truth = nullptr) {
-  TraceMaker maker(plan);
-  std::string text = maker.head();
-  for (std::int64_t i = 0; i < plan.steps; ++i) text += maker.step();
-  text += maker.tail();
-  if (truth != nullptr) *truth = maker.truth();
+  TraceGenerator generator(plan);
+  std::string text = generator.head();
+  for (std::int64_t i = 0; i < plan.steps; ++i) text += generator.step();
+  text += generator.tail();
+  if (truth != nullptr) *truth = generator.truth();
   return text;
 }
 

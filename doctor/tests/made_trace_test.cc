@@ -1,4 +1,4 @@
-// The maker of traces keeps its word: what it says of a trace is in it.
+// The generator of traces keeps its word: what it says of a trace is in it.
 #include "doctor/tests/made_trace.h"
 
 #include <map>

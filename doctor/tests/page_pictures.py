@@ -13,7 +13,7 @@ import tempfile
 
 import browser
 
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 LARGE, SHORT, SMALL = (1400, 900), (1240, 640), (800, 1000)
 SAM = ["a100_sam_compiled_syncheavy_cudagraph.json.gz"]
 LOADERS = ["resnet50_v100_2021_oldschema/num_workers_4.json.gz",
@@ -52,5 +52,5 @@ with tempfile.TemporaryDirectory() as folder, browser.Browser(path) as page:
         page.picture(out / f"{name}.png")
         size = (out / f"{name}.png").stat().st_size
         print(f"{name}.png: {size:,} bytes")
-        if size > MOST_BYTES or page.problems:
-            sys.exit(f"{name}: {page.problems or f'more than {MOST_BYTES:,} bytes'}")
+        if size > MAX_BYTES or page.problems:
+            sys.exit(f"{name}: {page.problems or f'more than {MAX_BYTES:,} bytes'}")

@@ -362,13 +362,13 @@ TEST(ReadRanks, AnErrorNamesTheFile) {
 }
 
 TEST(ReadRanks, TheNumberOfThreadsChangesNothing) {
-  const auto at_most = [](std::size_t count) {
+  const auto max_count = [](std::size_t count) {
     RanksOptions options;
     options.max_at_once = count;
     return options;
   };
   const MadeTrainingRun run{.ranks = 8, .steps = 6, .late = {{.rank = 1, .late_ns = 100'000}}};
-  const std::vector<RankFacts> one = read_made(run, at_most(1)), many = read_made(run, at_most(8));
+  const std::vector<RankFacts> one = read_made(run, max_count(1)), many = read_made(run, max_count(8));
   ASSERT_EQ(one.size(), many.size());
   for (std::size_t r = 0; r < one.size(); ++r) {
     EXPECT_EQ(one[r].rank, static_cast<std::int64_t>(r));

@@ -135,7 +135,7 @@ TEST(TextReport, SaysTheSameInColours) {
 }
 
 // A trace must not be able to write to the terminal.
-TEST(TextReport, MakesWhatStandsInATracePrintable) {
+TEST(TextReport, MakesTheTextOfATracePrintable) {
   const std::string evil =
       "a\x1b]0;title\x07\nb\xc2\x9b"
       "31mc\xe2\x80\xae"
@@ -288,10 +288,10 @@ TEST(DoctorExpectations, NameWhatCouldStandThere) {
   const auto refusal = [](const std::string& conditions) {
     return std::string(thrown_by<ValueError>([&] { checked(conditions); }).what());
   };
-  EXPECT_TRUE(says(refusal("kernel == 5"), "'kernel' in the condition 'kernel == 5' is no quantity"));
+  EXPECT_TRUE(says(refusal("kernel == 5"), "'kernel' in the condition 'kernel == 5' is not a quantity"));
   EXPECT_TRUE(says(refusal("gems == 5"), "there are kernels, memcpy, memset, graph_launches, syncs, gemm"));
-  EXPECT_TRUE(says(refusal("step.gems == 5"), "is no quantity"));
-  EXPECT_TRUE(says(refusal("kernels = 5"), "compares nothing"));
+  EXPECT_TRUE(says(refusal("step.gems == 5"), "is not a quantity"));
+  EXPECT_TRUE(says(refusal("kernels = 5"), "has no comparison"));
 }
 
 TEST(Report, KeepsTheFindingsThatAreAskedFor) {

@@ -164,7 +164,7 @@ TEST(SplitEvents, NestingHasALimit) {
   EXPECT_EQ(pieces("[{\"a\":" + nested(1000) + "}]", {}), std::vector<std::string>{"broken nested too deep"});
 }
 
-TEST(SplitEvents, ALineBreakInAStringIsSeenBeforeTheEndAndNotBehindIt) {
+TEST(SplitEvents, ALineBreakInAStringIsSeenBeforeTheEndAndNotAfterIt) {
   EXPECT_EQ(extent_of("{\"a\nb\": 1}", 0).outcome, Extent::Outcome::LineBreakInString);
   EXPECT_EQ(extent_of("{\"a\": 1}, {\"a\nb\": 1}", 0).outcome, Extent::Outcome::Whole);
 }

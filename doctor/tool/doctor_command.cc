@@ -137,7 +137,7 @@ doctor::Report examine_ranks(const DoctorOptions& asked, fleet::FleetFolder* tab
   return report;
 }
 
-void hold_against(doctor::Report& report, const std::vector<Condition>& conditions) {
+void check_expectations(doctor::Report& report, const std::vector<Condition>& conditions) {
   std::vector<const doctor::Diagnosis*> traces;
   for (const doctor::Report::Trace& trace : report.traces) traces.push_back(&trace.diagnosis);
   check_words(conditions, traces);
@@ -179,7 +179,7 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
                static_cast<double>(size.bytes) / static_cast<double>(std::max<std::uint64_t>(1, size.events)),
                size.events);
   }
-  if (!conditions.empty()) hold_against(report, conditions);
+  if (!conditions.empty()) check_expectations(report, conditions);
   if (!asked.only.empty()) keep_only(report, asked.only, known_keys(asked));
   if (asked.top != 0) show_rows(report, asked.top);
   context.print(context.wants_json ? json_report(report) : text_report(report, context.terminal));

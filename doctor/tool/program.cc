@@ -21,8 +21,8 @@ bool wants_color() {
   return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0');
 }
 
-// CLI11 says of a wrong word only that it was not expected, and of an unknown command not even that. Empty:
-// all words are known.
+// Returns a message about the first unknown word; empty if there is none. CLI11 only says that a word was not
+// expected, and nothing about an unknown command.
 std::string wrong_word(const CLI::App& app, const CLI::App& at) {
   std::vector<std::string> commands, options;
   for (const CLI::App* command : at.get_subcommands({})) commands.push_back(command->get_name());
@@ -31,13 +31,15 @@ std::string wrong_word(const CLI::App& app, const CLI::App& at) {
       for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
   const std::vector<std::string> words = app.remaining(true);
   if (words.empty())
-    return commands.empty() ? "" : fmt::format("give a command: {}", fmt::join(commands, ", "));
+    return commands.empty()
+               ? ""
+               : fmt::format("a command is missing; choose one of: {}", fmt::join(commands, ", "));
   const std::string& word = words.front();
   if (word[0] == '-') return fmt::format("there is no option '{}'{}", word, did_you_mean(word, options));
-  if (commands.empty()) return fmt::format("'{}' is one argument too many", word);
+  if (commands.empty()) return fmt::format("'{}' is an unexpected argument", word);
   const std::string meant = did_you_mean(word, commands);
   return fmt::format("there is no command '{}'{}", word,
-                     meant.empty() ? fmt::format("; give one of: {}", fmt::join(commands, ", ")) : meant);
+                     meant.empty() ? fmt::format("; choose one of: {}", fmt::join(commands, ", ")) : meant);
 }
 
 int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
@@ -49,7 +51,7 @@ int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
     path += at->get_name();
   }
   const std::string wrong = wrong_word(app, *at);
-  fmt::print(stderr, "{}: {}\n{} --help says how it is used\n", path, wrong.empty() ? error.what() : wrong,
+  fmt::print(stderr, "{}: {}\nrun {} --help for its usage\n", path, wrong.empty() ? error.what() : wrong,
              path);
   return kWrongUsage;
 }

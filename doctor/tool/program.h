@@ -24,12 +24,12 @@ struct ExitCode {
   const char* meaning;
 };
 inline constexpr ExitCode kExitCodes[] = {
-    {kFine, "Success."},
+    {kFine, "Fine."},
     {kDoesNotHold, "An expectation was measured and does not hold."},
-    {kWrongUsage, "The command, an option or a value is wrong; stderr says what would be right."},
-    {kCannotRead, "A file is missing or broken, or cannot be written."},
-    {kNotAvailable, "This build or machine lacks what the command needs."},
-    {kReadInPart, "The report is complete except for a part of the input that could not be read."},
+    {kWrongUsage, "The command, an option or a value is wrong; stderr says what is expected."},
+    {kCannotRead, "A file is missing or invalid, or cannot be written."},
+    {kNotAvailable, "This build or this machine lacks something that the command needs."},
+    {kReadInPart, "The report was written, but a part of the input could not be read."},
 };
 
 struct Context {
@@ -41,7 +41,8 @@ struct Context {
   static void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
   // For commands whose output is `what`, and never JSON.
   void refuse_json(const char* what) const {
-    if (wants_json) throw CLI::ValidationError(std::string("it prints ") + what + ": leave out --json");
+    if (wants_json)
+      throw CLI::ValidationError(std::string("the command prints ") + what + ", not JSON: remove --json");
   }
 };
 

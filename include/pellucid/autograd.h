@@ -1,12 +1,12 @@
-// Gradients. Calls on tensors that require one leave a graph behind; backward walks it.
+// Gradients. Calls on tensors that require a gradient record a graph; backward walks it.
 //
 //   const Tensor w = randn({3, 4}).requires_grad_();
 //   const Tensor loss = sum(square(matmul(x, w)));
 //   loss.backward();
 //   w.grad();
 //
-// The graph belongs to the tensors that came out of it and is gone with them. Walks are deterministic: nodes
-// run in one order, and a sum of several gradients is added in that order, for any number of threads.
+// The results own the graph; it is freed with them. Backward is deterministic: nodes run in one order, and
+// several gradients of one tensor are added in that order, for any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace pel {
 
-// Inside, nothing is recorded: results require no gradient.
+// In scope, calls are not recorded: results require no gradient.
 class PEL_API NoGrad {
  public:
   NoGrad() : scope_({}, Key::Autograd) {}
@@ -29,7 +29,7 @@ class PEL_API NoGrad {
  private:
   KeyScope scope_;
 };
-// Inside, calls are recorded again, also within NoGrad. It changes nothing within InferenceMode.
+// In scope, calls are recorded even within NoGrad. Has no effect within InferenceMode.
 class PEL_API EnableGrad {
  public:
   EnableGrad();
@@ -40,7 +40,7 @@ class PEL_API EnableGrad {
  private:
   detail::ThreadKeys saved_;
 };
-// NoGrad that nothing inside can undo.
+// NoGrad that EnableGrad cannot undo.
 class PEL_API InferenceMode {
  public:
   InferenceMode();
@@ -55,8 +55,9 @@ class PEL_API InferenceMode {
 PEL_API bool is_grad_enabled();
 PEL_API bool is_inference_mode();
 
-// Inside, products, convolutions and attention take f32 arguments as bf16 or f16, and ops whose sums need it
-// take those as f32; the casts are part of the graph. A leaf is cast once for all its uses.
+// In scope, matmuls, convolutions and attention cast f32 arguments to bf16 or f16, and ops that need the
+// range or precision of f32 cast the other way. The casts are part of the graph. A leaf is cast once for all
+// its uses.
 class PEL_API Autocast {
  public:
   explicit Autocast(DType lower = kBF16, Site site = Site::current());
@@ -69,55 +70,55 @@ class PEL_API Autocast {
   DType saved_;
 };
 
-PEL_API std::optional<DType> autocast_dtype();  // what it casts to on this thread; none outside
+PEL_API std::optional<DType> autocast_dtype();  // the lower dtype on this thread; none outside of Autocast
 
 struct BackwardOptions {
-  bool retain_graph = false;        // what calls kept stays, for another walk
-  bool create_graph = false;        // the walk itself is recorded, for gradients of gradients; retains, too
+  bool retain_graph = false;  // saved tensors are kept for another backward
+  bool create_graph = false;  // backward itself is recorded, for gradients of gradients; implies retain_graph
   std::vector<Tensor> gradients{};  // of the outputs; empty: ones, for outputs with one element
-  bool allow_unused = false;        // grad() gives an undefined tensor for an input that has no part in it
+  bool allow_unused =
+      false;  // grad() returns an undefined tensor for an input that the outputs do not depend on
 };
-// Adds the gradient of `outputs` with respect to every leaf to that leaf's grad().
+// Adds the gradients of `outputs` with respect to each leaf to the leaf's grad().
 PEL_API void backward(ArrayView<Tensor> outputs, const BackwardOptions& options = {},
                       Site site = Site::current());
-// The gradients with respect to `inputs`; no grad() changes.
+// Returns the gradients with respect to `inputs`. Changes no grad().
 PEL_API std::vector<Tensor> grad(ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
                                  const BackwardOptions& options = {}, Site site = Site::current());
 
-// Called with the gradient of `t` when it is complete, before it flows on. What it returns, if defined,
-// takes its place. The number removes it again.
+// Calls `hook` with the complete gradient of `t` before it is passed on. A defined return value replaces the
+// gradient. Returns an id for remove_hook.
 using GradHook = std::function<Tensor(const Tensor& grad)>;
 PEL_API std::uint64_t register_hook(const Tensor& t, GradHook hook, Site site = Site::current());
 PEL_API void remove_hook(const Tensor& t, std::uint64_t id);
 
-// An op of your own without a record: values by `forward`, gradients by `backward`.
+// A differentiable function of the user's: `forward` computes the values, `backward` the gradients.
 class PEL_API FunctionContext {
  public:
-  // Kept for backward, with the check that nobody writes to them in between. Inputs and results of the
-  // function, or anything else.
-  void keep(std::vector<Tensor> tensors) { to_keep_ = std::move(tensors); }
-  const std::vector<Tensor>& kept() const { return kept_; }
+  // Saves inputs, results or other tensors. Backward fails if one of them was written to in between.
+  void save_for_backward(std::vector<Tensor> tensors) { to_save_ = std::move(tensors); }
+  const std::vector<Tensor>& saved_tensors() const { return saved_; }  // inside backward
 
  private:
   friend class FunctionNode;
-  std::vector<Tensor> to_keep_, kept_;
+  std::vector<Tensor> to_save_, saved_;
 };
 struct Function {
   std::string name;
   std::function<std::vector<Tensor>(FunctionContext&, ArrayView<Tensor> inputs)> forward;
-  // One gradient for each input; an undefined one means that nothing flows.
+  // Returns one gradient for each input; an undefined one means zero.
   std::function<std::vector<Tensor>(FunctionContext&, ArrayView<Tensor> grads)> backward;
 };
 PEL_API std::vector<Tensor> apply(const Function& function, ArrayView<Tensor> inputs,
                                   Site site = Site::current());
 
-// Runs `region`, but keeps only its inputs: what its calls need for their gradients is computed again in
-// backward, with the same random numbers of the default generator. The region must do the same each time.
+// Runs `region` and saves only its inputs. Backward runs the region again to compute what its calls would
+// have saved, with the same random numbers of the default generator. The region must do the same each time.
 PEL_API Tensor checkpoint(const std::function<Tensor(ArrayView<Tensor>)>& region, ArrayView<Tensor> inputs,
                           Site site = Site::current());
 
-// Whether the gradients of `f` agree with differences of its values. In f64; of results and inputs that do
-// not require a gradient nothing is asked. Empty: they agree; otherwise what differs, in one line.
+// Compares the gradients of `f` with finite differences, in f64. Results and inputs that do not require a
+// gradient are not checked. Returns an empty string if they agree, otherwise one line that says what differs.
 struct GradcheckOptions {
   double step = 1e-6, absolute = 1e-5, relative = 1e-3;
 };

@@ -1,4 +1,4 @@
-// What the bits of a result may depend on.
+// Whether the bits of a result depend on the values of the operands alone.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace pel {
 
-//   Strict   on the values of the operands alone: not on threads, layouts, the processor, or what else
-//            stands in the same call. Convolutions alone keep less, as docs/numerics.md says.
-//   Relaxed  kernels that do not keep this may be chosen where they are predicted to be faster: oneDNN's
-//            products of matrices.
+//   Strict   Bits depend on the values of the operands alone: not on threads, layouts, the processor, or
+//   other
+//            elements of the same call. Convolutions guarantee less; see docs/numerics.md.
+//   Relaxed  Also allows kernels without this guarantee, where they are predicted to be faster: oneDNN's
+//   GEMMs.
 enum class Determinism : std::uint8_t { Strict, Relaxed };
 
-// At start it is Strict, unless PELLUCID_DETERMINISM is "relaxed".
+// The default is Strict, unless PELLUCID_DETERMINISM is "relaxed".
 PEL_API Determinism determinism();
 PEL_API void set_determinism(Determinism value);  // from the next kernel on, for all threads
 

@@ -1,4 +1,4 @@
-// Errors a user can meet: one class per kind, each with a code that does not change between versions.
+// Errors: one class per kind, each with a code that does not change between versions.
 #pragma once
 
 #include <exception>
@@ -10,20 +10,20 @@
 namespace pel {
 
 enum class ErrorCode {
-  Shape = 1,         // sizes do not fit the op's rule
-  DType = 2,         // a dtype the op does not take, or two that do not mix
+  Shape = 1,         // sizes that the op does not accept
+  DType = 2,         // a dtype that the op does not accept, or two that do not mix
   Index = 3,         // an axis or an index out of range
   Value = 4,         // an argument outside its domain
   Device = 5,        // operands on different devices, or a device that is not there
   Alias = 6,         // an output that overlaps an input or itself, or memory that is read-only
-  Version = 7,       // a tensor changed under someone who needs its old value
+  Version = 7,       // a tensor was written to before its old value was used
   NoKernel = 8,      // no kernel of the list supports the call
   Memory = 9,        // out of memory, or over the limit set
   Registry = 10,     // an op, a schema or a handler registered wrongly
-  Capture = 11,      // something that cannot be part of a compiled graph
-  File = 12,         // a file that cannot be read or written, or whose content breaks its format
-  Expectation = 13,  // what ran is not what was expected
-  Internal = 99,     // a defect of Pellucid
+  Capture = 11,      // a call that cannot be part of a compiled graph
+  File = 12,         // a file that cannot be read or written, or is malformed
+  Expectation = 13,  // the kernels that ran do not meet an expectation
+  Internal = 99,     // a bug in Pellucid
 };
 
 // "E01 shape", "E02 dtype" …: stable, made for searching.
@@ -36,11 +36,11 @@ class PEL_API Error : public std::exception {
   Error(ErrorCode code, std::string message);
   const char* what() const noexcept override { return what_.c_str(); }
   ErrorCode code() const { return code_; }
-  const std::string& message() const { return message_; }  // rule and values, without op and place
+  const std::string& message() const { return message_; }  // rule and values, without op and source location
   const std::string& op() const { return op_; }
   const Site& site() const { return site_; }
 
-  // Called by dispatch as the error leaves a call; the outermost call's place wins.
+  // Called by dispatch as the error leaves a call; the source location of the outermost call wins.
   void leave_call(std::string_view op, const Site& site);
 
  private:
@@ -71,7 +71,7 @@ using FileError = ErrorOf<ErrorCode::File>;
 using ExpectationError = ErrorOf<ErrorCode::Expectation>;
 using InternalError = ErrorOf<ErrorCode::Internal>;
 
-// Exported so that a catch in a user's program meets the type the library threw.
+// Exported so that a catch in a user's program matches the type that the library threw.
 extern template class PEL_API ErrorOf<ErrorCode::Shape>;
 extern template class PEL_API ErrorOf<ErrorCode::DType>;
 extern template class PEL_API ErrorOf<ErrorCode::Index>;

@@ -16,7 +16,7 @@ struct KernelCandidate {
   std::optional<double> measured_ns;
 };
 
-// All candidates of a call, in the order of the list; those of an engine in its own order.
+// All candidates for a call, in the order of the kernel list; variants of an engine in the engine's order.
 struct KernelChoice {
   std::string call;
   std::vector<KernelCandidate> candidates;
@@ -27,11 +27,11 @@ struct KernelChoice {
   PEL_API std::string json() const;
 };
 
-// Measuring runs every candidate several times, on this call's operands, unless it is predicted to take
+// Measure::Yes runs every candidate several times on the call's operands, except those predicted to take
 // seconds.
 enum class Measure : bool { No, Yes };
 
-// For the product of two matrices, or of two batches, and what is added to it: mm, addmm, bmm or baddbmm.
+// Explains mm or bmm, or with `added` addmm or baddbmm.
 PEL_API KernelChoice explain_matmul(const Tensor& a, const Tensor& b,
                                     const std::optional<Tensor>& added = std::nullopt,
                                     Measure measure = Measure::No, Site site = Site::current());

@@ -1,4 +1,4 @@
-// What this machine can do at most: the roofs that a kernel's rates are held against.
+// The peak rates of this machine, which the profiler compares kernels with: a roofline.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace pel {
 
-// One level of memory, as all threads together reach it.
+// One level of memory; the bandwidth is that of all threads together.
 struct MemoryLevel {
   std::string name;        // L1, L2, L3, memory
-  std::int64_t bytes = 0;  // in all; of memory 0: it holds everything
+  std::int64_t bytes = 0;  // in all; 0 for main memory
   double gb_per_s = 0;     // read and written
 };
 
@@ -27,23 +27,24 @@ struct ComputePeak {
 
 struct Machine {
   std::string cpu;
-  std::string isa;  // what PELLUCID_ISA asks for; empty: all that the processor has
+  std::string isa;  // value of PELLUCID_ISA; empty: everything that the processor supports
   int threads = 0;
   std::vector<MemoryLevel> levels;  // smallest first
   std::vector<ComputePeak> peaks;
 
-  // The level that holds so many bytes.
+  // Returns the smallest level that holds `bytes`.
   PEL_API const MemoryLevel& level_of(std::uint64_t bytes) const;
-  PEL_API double gflop_per_s(DType dtype) const;  // of a dtype that is computed in f32, f32's
-  // The time below which no kernel with so much to move and to compute can stay.
+  PEL_API double gflop_per_s(DType dtype) const;  // that of f32 for dtypes that are computed in f32
+  // Returns a lower bound for the time of a kernel that moves `bytes` and computes `flops`.
   PEL_API double roof_ns(std::uint64_t bytes, std::uint64_t flops, DType dtype) const;
 
-  // What was measured before on this processor, with as many threads and the same instructions; none: nobody
-  // has. Asked anew each time.
+  // Returns an earlier measurement of this processor with the same number of threads and the same
+  // instructions, if there is one. Reads the file at each call.
   PEL_API static std::optional<Machine> known();
-  // Takes two seconds. Tells what it measures, and the share that is done. From then on it is known.
+  // Measures for two seconds and stores the result for known(). `progress` gets the current step and the
+  // share done.
   PEL_API static Machine measure(const std::function<void(const char* what, double done)>& progress = {});
-  // Where it is kept: PELLUCID_MACHINE, or machine.txt in the user's cache directory.
+  // The file with the measurements: PELLUCID_MACHINE, or machine.txt in the user's cache directory.
   PEL_API static std::string path();
 };
 

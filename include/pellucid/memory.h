@@ -1,4 +1,4 @@
-// The memory of the CPU device: what is in use, what is kept for reuse, and limits.
+// The memory of the CPU device: memory in use, memory cached for reuse, and limits.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct MemoryStats {
   std::int64_t small_blocks;       // in use
   std::int64_t data_bytes;         // in use, outside small blocks
   std::int64_t peak_data_bytes;    // since the start or reset_peak_memory
-  std::int64_t cached_bytes;       // mapped and free, kept for reuse
+  std::int64_t cached_bytes;       // mapped and free, for reuse
   std::int64_t large_allocations;  // asked of the cache
   std::int64_t large_reused;       // of these, served without a new mapping
   std::int64_t limit_bytes;        // of data_bytes; 0 is none
@@ -23,13 +23,13 @@ struct MemoryStats {
 PEL_API MemoryStats memory_stats();
 PEL_API void reset_peak_memory();
 
-// Allocations that would take data_bytes above it fail with MemoryError. PELLUCID_MEMORY_LIMIT sets it at
-// start.
+// Allocations that would raise data_bytes above the limit fail with MemoryError. PELLUCID_MEMORY_LIMIT sets
+// it at start.
 PEL_API void set_memory_limit(std::int64_t bytes);
-// Free blocks above it go back to the system. PELLUCID_CACHE_LIMIT sets it at start; a quarter of RAM
-// otherwise.
+// Free blocks above the limit are returned to the system. PELLUCID_CACHE_LIMIT sets it at start; the default
+// is a quarter of RAM.
 PEL_API void set_cache_limit(std::int64_t bytes);
-// Gives all free blocks back to the system.
+// Returns all free blocks to the system.
 PEL_API void empty_cache();
 
 }  // namespace pel

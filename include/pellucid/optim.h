@@ -102,16 +102,16 @@ class PEL_API AdamW final : public Adam {
 
 // Scales gradients so that the norm of all together is at most `most`; gives the norm they had. Reads nothing
 // back.
-PEL_API Tensor clip_grad_norm_(const nn::Module& module, double most, Site site = Site::current());
-PEL_API void clip_grad_value_(const nn::Module& module, double most, Site site = Site::current());
+PEL_API Tensor clip_grad_norm_(const nn::Module& module, double max, Site site = Site::current());
+PEL_API void clip_grad_value_(const nn::Module& module, double max, Site site = Site::current());
 
 // Learning rates as functions of the step, from 0.
 using Schedule = std::function<double(std::int64_t step)>;
 PEL_API Schedule constant(double lr);
 PEL_API Schedule step_decay(double lr, std::int64_t every, double factor = 0.1);
 PEL_API Schedule exponential_decay(double lr, double factor);
-// Down a half wave of the cosine, from lr at step 0 to `least` at `steps` and after it.
-PEL_API Schedule cosine(double lr, std::int64_t steps, double least = 0);
+// Down a half wave of the cosine, from lr at step 0 to `min_lr` at `steps` and after it.
+PEL_API Schedule cosine(double lr, std::int64_t steps, double min_lr = 0);
 // Up a line for `steps`, then `after`, whose step 0 is the end of the line.
 PEL_API Schedule warmup(std::int64_t steps, Schedule after);
 

@@ -8,7 +8,7 @@
 
 namespace pel {
 
-struct PackedForm;  // src/dispatch/packing.h
+struct PackedForm;  // src/packing/packing.h
 
 // A second copy of a matrix. Results have the same bits with it and without it.
 class PEL_API PackedMatrix {
@@ -29,7 +29,7 @@ PEL_API PackedMatrix pack(const Tensor& matrix, Site site = Site::current());
 // Lets products pack a matrix on their own when they meet it unchanged for the second time, up to so many
 // bytes in all; what was used last stays. 0, as at start unless PELLUCID_PACK_CACHE gives bytes, turns that
 // off and forgets them.
-PEL_API void set_packing_cache(std::int64_t most_bytes, Site site = Site::current());
+PEL_API void set_packing_cache(std::int64_t max_bytes, Site site = Site::current());
 PEL_API std::int64_t packing_cache_bytes();  // in use
 
 }  // namespace pel

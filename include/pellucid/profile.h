@@ -1,10 +1,10 @@
-// What ran: the launch counter, a recording of kernel launches for tests, and the profiler.
+// The profiler, a counter of kernel launches, and a recording of launches for tests.
 //
 //   Profile profile;           // records from here on
 //   train_step();
 //   profile.stop();
 //   fmt::print("{}", profile.table());
-//   profile.write_trace("run.json");  // for Perfetto and everything that reads PyTorch's traces
+//   profile.write_trace("run.json");  // for Perfetto and other tools that read PyTorch's traces
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace pel {
 // Kernels launched by this thread since it started. Views launch none.
 PEL_API std::uint64_t launch_count();
 
-// One kernel launch, as a Recording keeps it.
+// One kernel launch in a Recording.
 struct Event {
   Device device;
   std::uint32_t thread;    // small number, in order of first event
@@ -34,10 +34,10 @@ struct Event {
   std::uint64_t end_ns;
   std::uint64_t bytes_read;  // elements addressed × element size; a broadcast element counts once
   std::uint64_t bytes_written;
-  std::uint64_t flops;  // of products, convolutions and attention: a multiplication and an addition are two
+  std::uint64_t flops;  // of GEMMs, convolutions and attention; a multiply-add counts as two
 };
 
-// Keeps the kernel launches of this thread while it is in scope. Recordings nest: the innermost keeps them.
+// Records the kernel launches of this thread while in scope. Recordings nest: the innermost one records.
 class PEL_API Recording {
  public:
   Recording();
@@ -56,14 +56,14 @@ struct ProfileOptions {
   bool shapes = true;   // dtypes, sizes and strides of the tensors that ops and kernels take
   bool layers = false;  // a span for each dispatch key that an op passes
   bool memory = false;  // allocations and releases of tensor data
-  // When so much is recorded, later events are dropped and counted; what was recorded before is kept whole.
-  std::int64_t most_bytes = std::int64_t{256} << 20;
+  // Limit of the buffers. When they are full, later events are dropped and counted.
+  std::int64_t max_bytes = std::int64_t{256} << 20;
 };
 
-// One thing that happened, as Profile::each gives it. Views are valid during the call.
+// One event, as Profile::each passes it on. Views are valid during the call.
 struct ProfileEvent {
-  // Op: a call, from its public function to its return. Layer: its way through one dispatch key. Backward:
-  // the rules of one op's gradient. Memory: bytes taken or given back, at one moment.
+  // Op: a call, from its public function to its return. Layer: the handler of one dispatch key. Backward:
+  // the gradient of one op. Memory: an allocation or a release, which has no duration.
   enum class Kind : std::uint8_t { Op, Layer, Kernel, Backward, Module, Range, Compile, Memory };
   struct Shape {
     DType dtype;
@@ -77,7 +77,7 @@ struct ProfileEvent {
   Kind kind = Kind::Op;
   bool is_sync = false;       // an op that reads data back to the host
   bool is_outermost = false;  // an op inside no other
-  bool is_composite = false;  // an op made of other ops
+  bool is_composite = false;  // an op that calls other ops
   Device device;              // of kernels and memory
   std::uint32_t thread = 0;   // small number, in order of first event
   std::uint32_t depth = 0;    // spans around it
@@ -85,18 +85,18 @@ struct ProfileEvent {
   Site site{};                             // of the public call; line 0: not known
   std::uint64_t id = 0;                    // of an op on its thread; of a kernel, the op that launched it
   std::uint64_t begin_ns = 0, end_ns = 0;  // since the profile began
-  std::uint64_t sequence = 0;              // joins an op with the Backward of its gradient; 0: none
+  std::uint64_t sequence = 0;              // the same for an op and its Backward; 0: none
   const char* op = "";                     // of kernels: the op that launched it
   std::uint64_t bytes_read = 0, bytes_written = 0, flops = 0;  // of kernels; see Event
-  std::int64_t bytes = 0, bytes_in_use = 0;                    // of Memory; given back is less than 0
+  std::int64_t bytes = 0, bytes_in_use = 0;                    // of Memory; negative for a release
   ArrayView<Shape> shapes;  // arguments of an op; of a kernel its outputs, then its inputs
   std::uint32_t output_count = 0;
-  ArrayView<Refusal> refusals;  // kernels of the list that were asked before this one
+  ArrayView<Refusal> refusals;  // kernels earlier in the list, which did not take the call
 };
 
 enum class ProfileBy : std::uint8_t { Op, Kernel, Site, Module };
 
-// One line of a table. What a span has of its own is what no inner row of the same kind has.
+// One line of a table. "Own" excludes inner spans that have rows of the same kind.
 struct ProfileRow {
   std::string name;
   std::uint64_t calls = 0;
@@ -104,8 +104,8 @@ struct ProfileRow {
   std::uint64_t kernels = 0, kernel_ns = 0;          // launched inside
   std::uint64_t own_kernels = 0, own_kernel_ns = 0;  // and by no inner row
   std::uint64_t bytes = 0, flops = 0;                // of its own kernels
-  double roof_ns = 0;  // the least its own kernels could take on this machine (machine.h); 0: not known
-  std::uint64_t before_kernel_ns = 0;  // from a call's begin to its first kernel's
+  double roof_ns = 0;  // lower bound for its own kernels on this machine (machine.h); 0: not known
+  std::uint64_t before_kernel_ns = 0;  // from the begin of a call to that of its first kernel
 };
 
 // Records all threads, from construction to stop(). One at a time.
@@ -116,21 +116,22 @@ class PEL_API Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  void stop();  // a second time does nothing; what is asked below stops first
+  void stop();  // does nothing if stopped; the functions below stop it first
 
-  // Thread by thread, in the order in which things ended: what is inside a span comes before it.
+  // Calls `f` for each event, thread by thread, in the order in which they ended: inner spans come first.
   void each(const std::function<void(const ProfileEvent&)>& f);
   std::uint64_t event_count();
-  std::uint64_t dropped();       // for lack of room
+  std::uint64_t dropped();       // after max_bytes was reached
   std::int64_t bytes_used();     // by the buffers
   std::int64_t began_unix_ns();  // wall clock
   std::uint64_t duration_ns();
 
-  // Those with the most time of their own first.
+  // Returns the rows, those with the most own time first.
   std::vector<ProfileRow> rows(ProfileBy by);
-  std::string table(ProfileBy by = ProfileBy::Op, std::size_t most = 30);  // for a terminal of 100 columns
+  std::string table(ProfileBy by = ProfileBy::Op,
+                    std::size_t max_rows = 30);  // for a terminal of 100 columns
 
-  // Chrome JSON as Kineto writes it, for Perfetto, HTA and all that read PyTorch's traces.
+  // Writes Chrome JSON in Kineto's schema, for Perfetto, HTA and other tools that read PyTorch's traces.
   void write_trace(const std::string& path, Site site = Site::current());
 
  private:
@@ -140,8 +141,8 @@ class PEL_API Profile {
 
 PEL_API bool is_profiling();
 
-// A span with a name of your own, where a Profile records. The name is a literal, or lives as long as the
-// process.
+// A span of the user's, recorded if a Profile is active. The name must live as long as the process: a
+// literal, or interned().
 class PEL_API Range {
  public:
   explicit Range(const char* name, Site site = Site::current())
@@ -160,13 +161,13 @@ class PEL_API Range {
   void end();
   std::uint32_t session_ = 0;  // 0: nothing is recorded
   ProfileEvent::Kind kind_;
-  bool gives_site_ = false;
+  bool sets_site_ = false;
   const char* name_;
   Site site_;
   std::uint64_t begin_ = 0, sequence_;
 };
 
-// A name that lives as long as the process, for Range and for kernels.
+// Returns a copy of the name that lives as long as the process. Equal names share one copy.
 PEL_API const char* interned(std::string_view text);
 
 }  // namespace pel

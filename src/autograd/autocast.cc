@@ -29,10 +29,10 @@ ThreadCasts& casts() {
 
 Tensor cast(const Tensor& t, DType dtype) {
   if (!t.requires_grad() || !t.is_leaf() || !is_grad_enabled()) return to(t, dtype);
-  Cast& kept = casts().leaves[t.header()];
-  if (!kept.to.defined() || kept.to.dtype() != dtype || kept.version != t.version())
-    kept = {t, to(t, dtype), t.version()};
-  return kept.to;
+  Cast& cached = casts().leaves[t.header()];
+  if (!cached.to.defined() || cached.to.dtype() != dtype || cached.version != t.version())
+    cached = {t, to(t, dtype), t.version()};
+  return cached.to;
 }
 
 void handle(const Op& op, BoxedCall& call) {
@@ -63,7 +63,7 @@ std::optional<DType> autocast_dtype() {
 
 Autocast::Autocast(DType lower, Site site) : scope_(Key::Autocast), saved_(casts().lower) {
   as_call("Autocast", site, [&] {
-    PEL_CHECK(lower == kBF16 || lower == kF16, DTypeError, "autocast is to bf16 or f16, not to {}",
+    PEL_CHECK(lower == kBF16 || lower == kF16, DTypeError, "expected bf16 or f16 as the lower dtype, got {}",
               name(lower));
   });
   casts().lower = lower;

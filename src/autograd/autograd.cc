@@ -43,7 +43,7 @@ std::vector<Tensor> grad(ArrayView<Tensor> outputs, ArrayView<Tensor> inputs, co
     for (std::size_t i = 0; i < found.size(); ++i) {
       PEL_CHECK(
           found[i].defined() || options.allow_unused, ValueError,
-          "input {}, {}, has no part in the outputs; set allow_unused to get an undefined tensor for it", i,
+          "the outputs do not depend on input {}, {}; set allow_unused to get an undefined tensor for it", i,
           describe(inputs[i]));
     }
     return found;
@@ -64,16 +64,16 @@ const Tensor& Tensor::requires_grad_(RequiresGrad on, Site site) const {
   return as_call("requires_grad_", site, [&]() -> const Tensor& {
     const bool does = requires_grad();
     if (does == (on == RequiresGrad::Yes)) return *this;
-    PEL_CHECK(is_leaf(), ValueError,
-              "{} is the result of a call and has its gradient from there; detach it first", describe(*this));
+    PEL_CHECK(is_leaf(), ValueError, "{} is not a leaf: it is the result of a call; detach it first",
+              describe(*this));
     if (thread_leaf_watch()) thread_leaf_watch()->check_is_inside(*this, "asks for a gradient of");
     if (on == RequiresGrad::No) {
       detail::release_autograd(p_);
       p_->keys &= static_cast<std::uint16_t>(~autograd::kAutogradBit);
       return *this;
     }
-    PEL_CHECK(is_floating(dtype()), DTypeError, "{} has no gradient: only floating dtypes have",
-              name(dtype()));
+    PEL_CHECK(is_floating(dtype()), DTypeError,
+              "{} tensors cannot require a gradient; only floating dtypes can", name(dtype()));
     auto* const leaf = new LeafNode(*this);
     autograd::set_edge(*this, {autograd::NodePtr(leaf), 0});
     if (thread_leaf_watch()) thread_leaf_watch()->add_leaf(*this, *leaf);
@@ -94,7 +94,7 @@ void Tensor::set_grad(const Tensor& grad, Site site) const {
   as_call("set_grad", site, [&] {
     const History* history = autograd::history_of(*this);
     PEL_CHECK(history && history->edge.node && history->edge.node->is_leaf(), ValueError,
-              "{} is no leaf that requires a gradient", describe(*this));
+              "{} is not a leaf that requires a gradient", describe(*this));
     auto& leaf = static_cast<LeafNode&>(*history->edge.node);
     if (thread_leaf_watch()) {
       thread_leaf_watch()->set_gradient(leaf, grad);
@@ -107,7 +107,7 @@ void Tensor::set_grad(const Tensor& grad, Site site) const {
 void Tensor::retain_grad(Site site) const {
   as_call("retain_grad", site, [&] {
     History* history = autograd::current_history(*this);
-    PEL_CHECK(history, ValueError, "{} requires no gradient", describe(*this));
+    PEL_CHECK(history, ValueError, "{} does not require a gradient", describe(*this));
     if (history->retained || history->edge.node->is_leaf()) return;
     history->retained = std::make_shared<Tensor>();
     register_hook(*this, [retained = history->retained](const Tensor& grad) {
@@ -125,7 +125,7 @@ void Tensor::backward(Site site) const { pel::backward({*this}, {}, site); }
 std::uint64_t register_hook(const Tensor& t, GradHook hook, Site site) {
   return as_call("register_hook", site, [&] {
     const History* history = autograd::current_history(t);
-    PEL_CHECK(history, ValueError, "{} requires no gradient", describe(t));
+    PEL_CHECK(history, ValueError, "{} does not require a gradient", describe(t));
     if (thread_leaf_watch()) thread_leaf_watch()->check_is_inside(t, "registers a hook on");
     const std::uint64_t id = autograd::next_hook_id();
     history->edge.node->hooks().push_back({history->edge.output, id, std::move(hook)});

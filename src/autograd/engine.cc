@@ -19,12 +19,12 @@ struct Capture {
   std::size_t input;
 };
 
-// What the walk knows of one node.
+// The state of one node during the walk.
 struct Visit {
   std::uint32_t waits_for = 0;  // edges into it that have not been walked
-  std::uint32_t order = 0;      // of discovery: makes the order of nodes complete
+  std::uint32_t order = 0;      // of discovery: makes the order of nodes total
   bool is_needed = true;        // an input is reached through it
-  bool sums_are_own = false;    // `grads` were added up here: nobody else sees them
+  bool sums_are_own = false;    // `grads` were summed here: no other tensor shares them
   std::vector<Tensor> grads;
   std::vector<Capture> captures;
 };
@@ -32,7 +32,7 @@ struct Visit {
 class BackwardRange : public Range {
  public:
   explicit BackwardRange(const Node& node)
-      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): an op's name ends by 0, as others do
+      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): names of nodes are zero-terminated
       : Range(ProfileEvent::Kind::Backward, node.name().data(), node.site(),
               node.is_leaf() ? 0 : node.sequence()) {}
 };
@@ -47,7 +47,7 @@ class Walk {
   }
 
   std::vector<Tensor> run() {
-    // A later call first: then nodes below it have all their gradients as early as can be.
+    // Later calls first: then their arguments' nodes have all gradients as early as possible.
     const auto comes_later = [this](Node* a, Node* b) {
       return a->sequence() != b->sequence() ? a->sequence() < b->sequence()
                                             : visits_.at(a).order > visits_.at(b).order;
@@ -76,20 +76,21 @@ class Walk {
   void begin(ArrayView<Tensor> outputs, std::size_t i) {
     const Tensor& output = outputs[i];
     const History* history = output.defined() ? current_history(output) : nullptr;
-    PEL_CHECK(history, ValueError,
-              "output {} does not require a gradient: no argument of the calls that made it did, or they ran "
-              "inside NoGrad",
-              output.defined() ? describe(output) : "undefined");
+    PEL_CHECK(
+        history, ValueError,
+        "output {} does not require a gradient: no argument of the calls that produced it did, or they ran "
+        "inside NoGrad",
+        output.defined() ? describe(output) : "undefined");
     Tensor grad = options_.gradients.empty() ? Tensor() : options_.gradients.at(i);
     if (!grad.defined()) {
       PEL_CHECK(
           output.numel() == 1, ShapeError,
-          "output {} has more than one element: give its gradient in options.gradients, or take its sum",
+          "output {} has more than one element; pass its gradient in options.gradients, or sum it first",
           describe(output));
       grad = ones_like(output);
     }
     PEL_CHECK(identical(grad.sizes(), output.sizes()), ShapeError,
-              "the gradient {} of output {} has other sizes", describe(grad), describe(output));
+              "the gradient {} and the output {} have different sizes", describe(grad), describe(output));
     Node* node = history->edge.node.get();
     held_.push_back(history->edge.node);
     Visit& visit = visits_[node];
@@ -162,18 +163,18 @@ class Walk {
     if (node.is_leaf() && !accumulates_) return;
     const bool any =
         std::any_of(visit.grads.begin(), visit.grads.end(), [](const Tensor& t) { return t.defined(); });
-    std::vector<Tensor> given;
+    std::vector<Tensor> input_grads;
     if (any) {
       const BackwardRange range(node);
-      given = node.run(std::move(visit.grads));
+      input_grads = node.run(std::move(visit.grads));
     }
-    if (!options_.retain_graph && !options_.create_graph) node.release_kept();
-    for (std::size_t e = 0; e < given.size(); ++e) {
+    if (!options_.retain_graph && !options_.create_graph) node.release_saved();
+    for (std::size_t e = 0; e < input_grads.size(); ++e) {
       const Edge& edge = node.edges()[e];
-      if (!edge.node || !given[e].defined()) continue;
+      if (!edge.node || !input_grads[e].defined()) continue;
       Visit& below = visits_.at(edge.node.get());
-      Tensor shaped = shaped_as(given[e], edge.node->info(edge.output), node.name());
-      given[e] = Tensor();
+      Tensor shaped = shaped_as(input_grads[e], edge.node->info(edge.output), node.name());
+      input_grads[e] = Tensor();
       receive(*edge.node, below, edge.output, std::move(shaped));
     }
   }
@@ -205,7 +206,8 @@ class Walk {
 std::vector<Tensor> walk(ArrayView<Tensor> outputs, ArrayView<Tensor> inputs, const BackwardOptions& options,
                          bool accumulates) {
   PEL_CHECK(options.gradients.empty() || options.gradients.size() == outputs.size(), ValueError,
-            "{} gradients are given for {} outputs", options.gradients.size(), outputs.size());
+            "options.gradients has {} tensors for {} outputs; expected one for each",
+            options.gradients.size(), outputs.size());
   std::optional<NoGrad> no_grad;
   std::optional<EnableGrad> enable;
   if (options.create_graph) {

@@ -1,6 +1,7 @@
-// Functions that bring their own gradient.
+// Functions of the user's with a gradient of their own.
 #include "pellucid/autograd.h"
 #include "pellucid/ops.h"
+#include "pellucid/profile.h"
 
 #include "autograd/node.h"
 #include "autograd/saved.h"
@@ -10,48 +11,51 @@ namespace pel {
 
 using autograd::Edge;
 using autograd::History;
-using autograd::Kept;
 using autograd::NodePtr;
+using autograd::SavedValue;
 
 class FunctionNode final : public autograd::Node {
  public:
   FunctionNode(const Function& function, const Site& site)
-      : Node(site, autograd::next_sequence()), function_(function) {}
-  std::string_view name() const override { return function_.name; }
+      : Node(site, autograd::next_sequence()), function_(function), name_(interned(function.name)) {}
+  std::string_view name() const override { return name_; }
   std::vector<Tensor> run(std::vector<Tensor> grads) override {
-    check_is_kept();
+    check_not_released();
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i].defined()) grads[i] = zeros(info(i).sizes, {info(i).dtype, info(i).device});
     }
-    context_.kept_.clear();
-    for (const Kept& each : kept_) context_.kept_.push_back(std::get<Tensor>(each.get(*this, "kept tensor")));
-    std::vector<Tensor> given = function_.backward(context_, grads);
-    context_.kept_.clear();
-    PEL_CHECK(given.size() == edges().size(), ValueError, "{} gives {} gradients for {} inputs", name(),
-              given.size(), edges().size());
-    return given;
+    context_.saved_.clear();
+    for (const SavedValue& each : saved_)
+      context_.saved_.push_back(std::get<Tensor>(each.get(*this, "saved tensor")));
+    std::vector<Tensor> input_grads = function_.backward(context_, grads);
+    context_.saved_.clear();
+    PEL_CHECK(input_grads.size() == edges().size(), ValueError,
+              "the backward of {} returned {} gradients; expected one for each of its {} inputs", name(),
+              input_grads.size(), edges().size());
+    return input_grads;
   }
-  void release_kept() override {
-    kept_.clear();
-    Node::release_kept();
+  void release_saved() override {
+    saved_.clear();
+    Node::release_saved();
   }
 
   FunctionContext& context() { return context_; }
-  // A result is kept without its history, which leads back here.
-  void keep(ArrayView<Tensor> results) {
-    for (Tensor& t : context_.to_keep_) {
+  // A result is saved without its history, which leads back here.
+  void save(ArrayView<Tensor> results) {
+    for (Tensor& t : context_.to_save_) {
       std::size_t i = 0;
       while (i < results.size() && !results[i].is_same(t)) ++i;
-      kept_.push_back(i < results.size() ? Kept::result(t, static_cast<std::uint32_t>(i))
-                                         : Kept::argument(t));
+      saved_.push_back(i < results.size() ? SavedValue::result(t, static_cast<std::uint32_t>(i))
+                                          : SavedValue::argument(t));
     }
-    context_.to_keep_.clear();
+    context_.to_save_.clear();
   }
 
  private:
   Function function_;
+  const char* name_;  // a profile reads it after this node is gone
   FunctionContext context_;
-  std::vector<Kept> kept_;
+  std::vector<SavedValue> saved_;
 };
 
 std::vector<Tensor> apply(const Function& function, ArrayView<Tensor> inputs, Site site) {
@@ -72,13 +76,13 @@ std::vector<Tensor> apply(const Function& function, ArrayView<Tensor> inputs, Si
     }
     if (!any) return results;
     for (Tensor& result : results) {
-      // An input that is handed through gets a header of its own, as each result has its own history.
+      // An input that is returned as a result gets a header of its own, as each result has its own history.
       for (const Tensor& input : inputs) {
         if (result.is_same(input)) result = alias(result);
       }
       made->add_result(result);
     }
-    made->keep(results);
+    made->save(results);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (is_floating(results[i].dtype()))
         autograd::set_edge(results[i], made->edge_to(static_cast<std::uint32_t>(i)));

@@ -59,16 +59,15 @@ double* element(const Tensor& t, std::int64_t index) {
 
 std::string gradcheck(const TensorFunction& f, ArrayView<Tensor> inputs, const GradcheckOptions& options) {
   std::vector<Tensor> all = f(inputs);
-  // Which results have a gradient is a fact of the function: those in front of the first without one count.
   std::vector<Tensor> results = differentiable(all);
   if (results.empty()) return "no result requires a gradient";
   const std::vector<Tensor> weights = weights_for(results);
-  const TensorFunction smooth = [&](ArrayView<Tensor> given) {
-    std::vector<Tensor> now = f(given), kept;
+  const TensorFunction smooth = [&](ArrayView<Tensor> at_inputs) {
+    std::vector<Tensor> now = f(at_inputs), checked;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (has_gradient(all[i])) kept.push_back(now[i]);
+      if (has_gradient(all[i])) checked.push_back(now[i]);
     }
-    return kept;
+    return checked;
   };
   std::vector<Tensor> wanted;
   for (const Tensor& input : inputs) {
@@ -90,18 +89,18 @@ std::string gradcheck(const TensorFunction& f, ArrayView<Tensor> inputs, const G
     for (std::int64_t e = 0; e < inputs[i].numel().value(); ++e) {
       // A fresh copy for each difference: functions may write to their inputs' clones, never to these.
       std::vector<Tensor> moved = inputs.vec();
-      double* place = element(moved[i].detach(), e);
-      const double before = *place;
-      *place = before + options.step;
+      double* moved_element = element(moved[i].detach(), e);
+      const double before = *moved_element;
+      *moved_element = before + options.step;
       const double above = value_of(smooth, moved, weights);
-      *place = before - options.step;
+      *moved_element = before - options.step;
       const double below = value_of(smooth, moved, weights);
-      *place = before;
+      *moved_element = before;
       const double numeric = (above - below) / (2 * options.step);
-      const double given = mine.defined() ? *element(mine.detach(), e) : 0;
-      if (!(std::abs(given - numeric) <= options.absolute + options.relative * std::abs(numeric)))
-        return fmt::format("input {}, element {} = {}: the gradient is {}, differences give {}", i, e, before,
-                           given, numeric);
+      const double found = mine.defined() ? *element(mine.detach(), e) : 0;
+      if (!(std::abs(found - numeric) <= options.absolute + options.relative * std::abs(numeric)))
+        return fmt::format("input {}, element {} = {}: the gradient is {}, the finite difference {}", i, e,
+                           before, found, numeric);
     }
   }
   return "";

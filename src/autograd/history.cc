@@ -1,4 +1,4 @@
-// Which node a tensor's value came from, also after it was written to in place through a view.
+// The node that produced a tensor's value, also after in-place writes through views.
 //
 // A write through a view changes its base: the base's new history is a node that takes the gradient of the
 // base apart, sends the part under the view through the write's own node, and the rest on as it was. Other
@@ -63,8 +63,8 @@ class WindowWriteNode final : public Node {
   std::string_view name() const override { return write_->name(); }
   std::vector<Tensor> run(std::vector<Tensor> grads) override {
     if (!grads[0].defined()) return std::vector<Tensor>(edges().size());
-    const Tensor room = base_.filled(grads[0]);
-    const Tensor part = view_.of(room);
+    const Tensor whole = base_.filled(grads[0]);
+    const Tensor part = view_.of(whole);
     std::vector<Tensor> inner = write_->run({part.clone()});
     const Tensor& below = inner[0];
     if (below.defined()) {
@@ -72,13 +72,13 @@ class WindowWriteNode final : public Node {
     } else {
       zero_(part);
     }
-    std::vector<Tensor> result = {base_.of(room)};
+    std::vector<Tensor> result = {base_.of(whole)};
     for (std::size_t i = 1; i < inner.size(); ++i) result.push_back(std::move(inner[i]));
     return result;
   }
-  void release_kept() override {
-    write_->release_kept();
-    Node::release_kept();
+  void release_saved() override {
+    write_->release_saved();
+    Node::release_saved();
   }
 
  private:
@@ -113,7 +113,7 @@ History* current_history(const Tensor& t) {
   History* mine = history_of(t);
   const bool is_marked = t.header()->storage->keys & kAutogradBit;
   if (mine == nullptr) {
-    // A view that nobody followed, of memory that was written to with a gradient.
+    // A view without history, of memory that a call with a gradient wrote to.
     if (!is_marked || t.header()->is_detached || home_of(t) == t.header()) return nullptr;
     mine = &make_history(t);
     mine->base = home_tensor(t);
@@ -144,8 +144,9 @@ void rewrite_history(const Tensor& t, NodePtr node) {
   if (!mine.base.defined() && !is_home && !mine.edge.node) {
     PEL_CHECK(!t.header()->is_detached || t.header()->storage->refs.load(std::memory_order_relaxed) == 1,
               AliasError,
-              "a value with a gradient is written into {}, which shares memory with a tensor that it was "
-              "detached from; write to a clone",
+              "a value with a gradient is written into {}, which was detached from a tensor and shares its "
+              "memory; write "
+              "to a clone",
               describe(t));
     mine.base = home_tensor(t);
   }

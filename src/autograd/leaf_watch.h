@@ -1,5 +1,5 @@
-// What a capture sees of gradients: grad() of a leaf is state of the host, which a captured function must not
-// change while it is captured.
+// How a capture handles gradients of leaves: grad() is state of the host, which must not change while a
+// function is captured.
 #pragma once
 
 #include "autograd/node.h"
@@ -9,19 +9,19 @@ namespace pel::autograd {
 class LeafWatch {
  public:
   virtual ~LeafWatch() = default;
-  // The gradient that stands for that of `leaf` meanwhile, for one who reads it first.
+  // Returns the gradient that replaces that of `leaf` during the capture.
   virtual Tensor& gradient(LeafNode& leaf) = 0;
   virtual void set_gradient(LeafNode& leaf, const Tensor& grad) = 0;
   virtual void add_leaf(const Tensor& made, LeafNode& leaf) = 0;
-  // Whether nobody else sees the memory of a tensor, which the capture itself holds.
+  // Whether only the capture refers to the memory of a tensor.
   virtual bool is_own(const Tensor& tensor) const = 0;
-  // Throws a CaptureError where the tensor is not the captured function's own: `what` it asks for would
-  // happen once, and not at each call.
+  // Throws a CaptureError if the tensor was made outside of the captured function: `what` would happen once,
+  // not at each call.
   virtual void check_is_inside(const Tensor& tensor, std::string_view what) const = 0;
 };
 LeafWatch*& thread_leaf_watch();  // null: none
 
-// Leaves that autocast has cast are forgotten inside, and known again after it.
+// Hides the cached casts of autocast while in scope.
 class SeparateCasts {
  public:
   SeparateCasts();

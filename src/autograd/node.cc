@@ -10,8 +10,8 @@
 namespace pel::autograd {
 namespace {
 
-// Nodes whose last reference went while another was being destroyed. A chain of a million calls must not
-// become a million nested destructors.
+// Nodes whose last reference was dropped while another node was being destroyed. A chain of a million calls
+// must not become a million nested destructors.
 struct Doomed {
   std::vector<Node*> nodes;
   bool is_running = false;
@@ -64,11 +64,12 @@ void Node::add_result(const Tensor& t) {
   }
 }
 
-void Node::check_is_kept() const {
-  PEL_CHECK(
-      !is_released_, ValueError,
-      "the graph was walked before and what it kept is gone: {} at {}:{}; pass retain_graph the first time",
-      name(), site().file_name(), site().line());
+void Node::check_not_released() const {
+  PEL_CHECK(!is_released_, ValueError,
+            "backward was run through this graph before and released its saved tensors: {} at {}:{}; set "
+            "retain_graph the "
+            "first time",
+            name(), site().file_name(), site().line());
 }
 
 Tensor shaped_as(const Tensor& grad, const ResultInfo& info, std::string_view op) {
@@ -83,8 +84,8 @@ Tensor shaped_as(const Tensor& grad, const ResultInfo& info, std::string_view op
       const std::size_t lead = rank - wanted.size();
       if (i < lead || wanted[i - lead] != grad.sizes()[i]) {
         PEL_CHECK(i < lead || wanted[i - lead] == 1, InternalError,
-                  "the gradient of {} has sizes {} for an argument of {}", op, to_string(grad.sizes()),
-                  to_string(wanted));
+                  "the gradient of {} has sizes {} for an argument with sizes {}", op,
+                  to_string(grad.sizes()), to_string(wanted));
         axes.push_back(static_cast<std::int64_t>(i));
       }
     }
@@ -93,7 +94,7 @@ Tensor shaped_as(const Tensor& grad, const ResultInfo& info, std::string_view op
   return shaped.dtype() == info.dtype ? shaped : shaped.to(info.dtype);
 }
 
-// As an expanded tensor does.
+// Whether several indices address one element, as in an expanded tensor.
 static bool repeats_elements(const Tensor& t) {
   for (std::size_t i = 0; i < t.sizes().size(); ++i)
     if (is_literally(t.strides()[i], 0) && !is_literally(t.sizes()[i], 1)) return true;
@@ -118,8 +119,8 @@ std::vector<Tensor> LeafNode::run(std::vector<Tensor> grads) {
     }
     return {};
   }
-  // Kept as it is if nobody else can see it, and each element stands once; otherwise a write to one gradient
-  // would show in another.
+  // Stored without a copy if no other tensor shares the memory and no element repeats; otherwise a write to
+  // one gradient would change another.
   const auto refs = [](const auto& counted) { return counted->refs.load(std::memory_order_relaxed); };
   const bool is_own = watch != nullptr ? watch->is_own(arrived)
                                        : refs(arrived.header()) == 1 && refs(arrived.header()->storage) == 1;

@@ -1,6 +1,6 @@
-// The graph that a forward pass leaves behind: a node for each call whose results require a gradient, with
-// edges to the nodes of its arguments. Tensors point at nodes, never the other way round, so there are no
-// cycles; what a node keeps of its own results it keeps without their history.
+// The graph that a forward pass records: a node for each call whose results require a gradient, with edges to
+// the nodes of its arguments. Tensors own nodes, never the other way round, so there are no cycles; a node
+// saves its own results without their history.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Node;
 
 inline constexpr std::uint16_t kAutogradBit = KeySet(Key::Autograd).bits();
 
-// Counts references. The last one to go destroys the node, and without recursion all that only it held.
+// Counts references. The last one destroys the node and, without recursion, the nodes that only it owned.
 class NodePtr {
  public:
   NodePtr() = default;
@@ -43,25 +43,25 @@ class NodePtr {
   Node* node_ = nullptr;
 };
 
-// A result of a node: what a gradient flows to.
+// A result of a node, to which a gradient is passed.
 struct Edge {
   NodePtr node;  // null: the argument requires no gradient
   std::uint32_t output = 0;
 };
 
-// What a gradient that arrives at a result must look like.
+// Sizes, dtype and device of a result, which its gradient must have too.
 struct ResultInfo {
   DimVector sizes, strides;  // strides: as the forward pass had them; a gradient may have others
   DType dtype = kF32;
   Device device = kCpu;
 };
 ResultInfo info_of(const Tensor& t);
-// Summed where the argument was broadcast, and cast to its dtype.
+// Sums a gradient over axes along which the argument was broadcast, and casts it to the argument's dtype.
 Tensor shaped_as(const Tensor& grad, const ResultInfo& info, std::string_view op);
 
 using Hook = std::function<Tensor(const Tensor&)>;
 
-// Blocks of the tensors' own free lists: nodes come and go with tensors, and as fast.
+// Allocated from the free lists of tensors: nodes come and go with tensors, and as fast.
 struct Pooled {
   static void* operator new(std::size_t bytes) { return take_block(block_class_for(bytes)); }
   static void operator delete(void* block, std::size_t bytes) { give_block(block, block_class_for(bytes)); }
@@ -73,10 +73,10 @@ class Node : public Pooled {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  virtual std::string_view name() const = 0;
-  // From gradients of the results, undefined where nothing flows, those of the arguments, one for each edge.
+  virtual std::string_view name() const = 0;  // zero-terminated; lives as long as the process
+  // Returns the gradients of the arguments, one for each edge. An undefined gradient means zero.
   virtual std::vector<Tensor> run(std::vector<Tensor> grads) = 0;
-  virtual void release_kept() { is_released_ = true; }  // the graph will not be walked again
+  virtual void release_saved() { is_released_ = true; }  // after the last backward
   virtual bool is_leaf() const { return false; }
   bool is_released() const { return is_released_; }
 
@@ -103,7 +103,7 @@ class Node : public Pooled {
 
  protected:
   Node(const Site& site, std::uint64_t sequence) : site_(site), sequence_(sequence) {}
-  void check_is_kept() const;  // throws after release_kept
+  void check_not_released() const;  // throws after release_saved
 
  private:
   friend class NodePtr;
@@ -111,7 +111,7 @@ class Node : public Pooled {
   bool has_result_ = false;
   bool is_released_ = false;
   Site site_;
-  std::uint64_t sequence_;  // grows with each node of a thread; a leaf's is the greatest
+  std::uint64_t sequence_;  // grows with each node of a thread; that of a leaf is the maximum
   std::vector<Edge> edges_;
   ResultInfo first_info_;
   std::vector<ResultInfo> further_infos_;
@@ -121,7 +121,7 @@ class Node : public Pooled {
 std::uint64_t next_sequence();
 std::uint64_t next_hook_id();
 
-// Where a gradient ends and is added up.
+// A leaf, where gradients are accumulated.
 class LeafNode final : public Node {
  public:
   explicit LeafNode(const Tensor& t) : Node(Site{}, ~std::uint64_t{0}) { add_result(t); }
@@ -131,7 +131,7 @@ class LeafNode final : public Node {
   Tensor grad;
 };
 
-// What a tensor knows of its history; header()->autograd points at it, and the tensor owns it.
+// The history of a tensor; header()->autograd points at it, and the tensor owns it.
 struct History : Pooled {
   Edge edge;
   // Of a view: the tensor that it is a view of, through any number of views, and how often that tensor's
@@ -143,15 +143,15 @@ struct History : Pooled {
 };
 
 inline History* history_of(const Tensor& t) { return static_cast<History*>(t.header()->autograd); }
-// The same, made if there is none, and brought up to date: after a write through another view of the same
-// memory it is what that write left. Null where the tensor requires no gradient.
+// The same, created if there is none, and updated after writes through other views of the same memory. Null
+// if the tensor requires no gradient.
 History* current_history(const Tensor& t);
 History& make_history(const Tensor& t);
-// The results of a node take it as their history.
+// Makes `edge` the history of a result.
 void set_edge(const Tensor& result, Edge edge);
-// `t`, which may be a view, was overwritten by what `node` computed.
+// Records that `node` overwrote `t`, which may be a view.
 void rewrite_history(const Tensor& t, NodePtr node);
-// A view made by an op of a tensor that requires a gradient.
+// Sets the history of a view that an op made of a tensor that requires a gradient.
 void set_view_edge(const Tensor& view, const Tensor& of, Edge edge);
 
 }  // namespace pel::autograd

@@ -1,4 +1,4 @@
-// The Autograd key: a call whose arguments require a gradient leaves a node behind.
+// The Autograd key: records a node for each call whose arguments require a gradient.
 #include "dispatch/record.h"
 
 #include "pellucid/extend/op.h"
@@ -18,16 +18,16 @@
 namespace pel {
 namespace autograd {
 
-// The node of an op's call: what its rules keep, and which edges belong to which argument.
+// The node of an op's call: the values that its rules save, and which edges belong to which argument.
 class OpNode final : public Node {
  public:
   OpNode(const Op& op, const Site& site) : Node(site, next_sequence()), op_(op) {}
 
   std::string_view name() const override { return op_.name(); }
   std::vector<Tensor> run(std::vector<Tensor> grads) override;
-  void release_kept() override {
-    kept_.clear();
-    Node::release_kept();
+  void release_saved() override {
+    saved_.clear();
+    Node::release_saved();
   }
 
   const Op& op() const { return op_; }
@@ -36,26 +36,26 @@ class OpNode final : public Node {
   // First edge of an argument, and how many it has.
   std::size_t first_edge(std::size_t arg) const { return first_edges_[arg]; }
   std::size_t edge_count(std::size_t arg) const { return first_edges_[arg + 1] - first_edges_[arg]; }
-  // Of the argument at an edge; null where it requires no gradient and stands in no list.
+  // Of the argument at an edge; null if it requires no gradient and is not in a list.
   const ResultInfo* argument_info(std::size_t edge) const;
 
   bool add_edges(ArrayView<detail::ArgRef> args);
-  void keep_arguments(ArrayView<detail::ArgRef> args);
-  void keep_results(ArrayView<TensorRef> results);
+  void save_arguments(ArrayView<detail::ArgRef> args);
+  void save_results(ArrayView<TensorRef> results);
 
  private:
-  struct Place {
+  struct Saved {
     int of;  // the argument, or ~ the result
-    Kept kept;
+    SavedValue value;
   };
   bool is_wanted(const VjpRule& rule) const;
   bool is_written(const Tensor& t, ArrayView<detail::ArgRef> args) const;
-  bool has(int place) const;
+  bool has(int of) const;
   const Op& op_;
   SmallVector<std::uint16_t, 12> first_edges_;
-  std::vector<Place> kept_;
+  std::vector<Saved> saved_;
   std::vector<std::pair<std::size_t, ResultInfo>>
-      constants_;  // in lists, by their edges: places depend on them
+      constants_;  // in lists, by their edges: offsets depend on them
 };
 
 }  // namespace autograd
@@ -85,7 +85,7 @@ bool OpNode::add_edges(ArrayView<detail::ArgRef> args) {
 }
 
 namespace {
-// A call that makes views has rules about layouts: neither the memory nor its version is kept.
+// The rules of a call that makes views read layouts: neither the memory nor its version is saved.
 Value layout_alone(Value value) {
   if (auto* t = std::get_if<Tensor>(&value); t != nullptr && t->defined()) {
     const Tensor meta = make_strided(t->sizes(), t->strides(), t->dtype(), kMeta);
@@ -125,45 +125,45 @@ bool OpNode::is_wanted(const VjpRule& rule) const {
   return false;
 }
 
-bool OpNode::has(int place) const {
-  for (const Place& each : kept_) {
-    if (each.of == place) return true;
+bool OpNode::has(int of) const {
+  for (const Saved& each : saved_) {
+    if (each.of == of) return true;
   }
   return false;
 }
 
-void OpNode::keep_arguments(ArrayView<detail::ArgRef> args) {
+void OpNode::save_arguments(ArrayView<detail::ArgRef> args) {
   for (const VjpRule& rule : rules()) {
     if (rule.keeps.empty() || !is_wanted(rule)) continue;
-    if (kept_.empty()) kept_.reserve(rule.keeps.size());
-    for (const int place : rule.keeps) {
-      if (place < 0 || has(place)) continue;
-      const detail::ArgRef& arg = args[static_cast<std::size_t>(place)];
+    if (saved_.empty()) saved_.reserve(rule.keeps.size());
+    for (const int of : rule.keeps) {
+      if (of < 0 || has(of)) continue;
+      const detail::ArgRef& arg = args[static_cast<std::size_t>(of)];
       Value value = arg.box(arg.value);
       if (op_.kind() == OpKind::Metadata) value = layout_alone(std::move(value));
-      // What the call writes to is kept as it was: a copy.
+      // What the call overwrites is copied first.
       if (const Tensor* t = std::get_if<Tensor>(&value); t != nullptr && is_written(*t, args)) {
-        kept_.push_back({place, Kept::copy(*t)});
+        saved_.push_back({of, SavedValue::copy(*t)});
         continue;
       }
-      kept_.push_back({place, Kept::argument(std::move(value))});
+      saved_.push_back({of, SavedValue::argument(std::move(value))});
     }
   }
 }
 
-void OpNode::keep_results(ArrayView<TensorRef> results) {
+void OpNode::save_results(ArrayView<TensorRef> results) {
   for (const VjpRule& rule : rules()) {
     if (rule.keeps.empty() || !is_wanted(rule)) continue;
-    for (const int place : rule.keeps) {
-      if (place >= 0 || has(place)) continue;
-      const auto number = static_cast<std::size_t>(~place);
-      kept_.push_back({place, Kept::result(*results[number].tensor, static_cast<std::uint32_t>(number))});
+    for (const int of : rule.keeps) {
+      if (of >= 0 || has(of)) continue;
+      const auto number = static_cast<std::size_t>(~of);
+      saved_.push_back({of, SavedValue::result(*results[number].tensor, static_cast<std::uint32_t>(number))});
     }
   }
 }
 
 std::vector<Tensor> OpNode::run(std::vector<Tensor> grads) {
-  check_is_kept();
+  check_not_released();
   std::vector<Tensor> result(edges().size());
   std::vector<bool> is_served(edges().size(), false);
   for (const VjpRule& rule : rules()) {
@@ -172,33 +172,33 @@ std::vector<Tensor> OpNode::run(std::vector<Tensor> grads) {
       for (std::size_t e = first_edge(at); e < first_edges_[at + 1]; ++e) is_served[e] = true;
     }
     if (!is_wanted(rule)) continue;
-    std::vector<Value> kept;
-    for (const int place : rule.keeps) {
-      for (const Place& each : kept_) {
-        if (each.of != place) continue;
-        const std::string what = place >= 0 ? schema().args[static_cast<std::size_t>(place)].name : "result";
-        kept.push_back(each.kept.get(*this, what));
+    std::vector<Value> saved;
+    for (const int of : rule.keeps) {
+      for (const Saved& each : saved_) {
+        if (each.of != of) continue;
+        const std::string what = of >= 0 ? schema().args[static_cast<std::size_t>(of)].name : "result";
+        saved.push_back(each.value.get(*this, what));
       }
     }
     const Vjp::Source source{*this, rule};
-    std::vector<Tensor> given = rule.run(Vjp(source, kept, grads));
+    std::vector<Tensor> found = rule.run(Vjp(source, saved, grads));
     std::size_t next = 0;
     for (const int arg : rule.of) {
       const auto at = static_cast<std::size_t>(arg);
       for (std::size_t e = first_edge(at); e < first_edges_[at + 1]; ++e, ++next) {
-        PEL_CHECK(next < given.size(), InternalError, "the gradient of {} gives {} tensors, too few", name(),
-                  given.size());
-        if (edges()[e].node) result[e] = std::move(given[next]);
+        PEL_CHECK(next < found.size(), InternalError, "the gradient of {} returns {} tensors, too few",
+                  name(), found.size());
+        if (edges()[e].node) result[e] = std::move(found[next]);
       }
-      // An optional argument that was not given still has its place among what the formula gives.
+      // An optional argument without a value still has its position among the results of the formula.
       if (edge_count(at) == 0 && !schema().args[at].type.is_list) ++next;
     }
   }
   for (std::size_t e = 0; e < result.size(); ++e) {
-    PEL_CHECK(
-        is_served[e] || !edges()[e].node, ValueError,
-        "{} at {}:{} has no gradient yet for one of its arguments; detach it, or compute it from other ops",
-        name(), site().file_name(), site().line());
+    PEL_CHECK(is_served[e] || !edges()[e].node, ValueError,
+              "{} at {}:{} does not define a gradient for one of its arguments; detach the argument, or use "
+              "other ops",
+              name(), site().file_name(), site().line());
   }
   return result;
 }
@@ -251,28 +251,28 @@ Recording::Recording(const Op& op, const Site& site, ArrayView<ArgRef> args)
   auto node = std::make_unique<OpNode>(op, site);
   if (!node->add_edges(args)) return;
   const Schema& schema = op.record().schema;
-  PEL_CHECK(
-      !autograd::is_out_form(schema), ValueError,
-      "an argument requires a gradient, which a result written to `out` cannot have; use the plain op, or "
-      "NoGrad");
+  PEL_CHECK(!autograd::is_out_form(schema), ValueError,
+            "an argument requires a gradient, but results written to `out` cannot have one; use the op "
+            "without `out`, or "
+            "NoGrad");
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (!schema.args[i].alias.is_written) continue;
     for (const Tensor& t : args[i].tensors) {
-      PEL_CHECK(autograd::thread_leaf_watch() == nullptr || !t.has_data(), CaptureError,
-                "a value with a gradient is written into {}, which the captured function holds: its gradient "
-                "would be lost; write what detach() gives, or inside NoGrad",
-                describe(t));
+      PEL_CHECK(
+          autograd::thread_leaf_watch() == nullptr || !t.has_data(), CaptureError,
+          "a value with a gradient is written into {}, which belongs to the captured function: the gradient "
+          "would be lost; write the result of detach(), or write inside NoGrad",
+          describe(t));
       const autograd::History* history = autograd::current_history(t);
       const Tensor base = history && history->base.defined() ? history->base : t;
       const autograd::History* root = autograd::history_of(base);
-      PEL_CHECK(
-          !root || !root->edge.node || !root->edge.node->is_leaf(), ValueError,
-          "{} requires a gradient and is no result of a call: a write to it would be lost to its gradient; "
-          "write inside NoGrad, or to a clone",
-          describe(t));
+      PEL_CHECK(!root || !root->edge.node || !root->edge.node->is_leaf(), ValueError,
+                "{} is a leaf that requires a gradient: a write to it would not be part of its gradient; "
+                "write inside NoGrad, or to a clone",
+                describe(t));
     }
   }
-  node->keep_arguments(args);
+  node->save_arguments(args);
   note_sequence(node->sequence());
   node_ = node.release();
 }
@@ -284,7 +284,7 @@ void Recording::finish(ArrayView<TensorRef> results) {
   autograd::NodePtr node(static_cast<OpNode*>(std::exchange(node_, nullptr)));
   const Schema& schema = op_.record().schema;
   for (const TensorRef& result : results) node->add_result(*result.tensor);
-  static_cast<OpNode&>(*node).keep_results(results);
+  static_cast<OpNode&>(*node).save_results(results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Tensor& result = *results[i].tensor;
     if (!result.defined() || !is_floating(result.dtype())) continue;
@@ -317,13 +317,13 @@ const Tensor& Vjp::grad(std::size_t result) const {
 
 const Value& Vjp::value(std::string_view name) const {
   const Schema& schema = source_->node.schema();
-  int place = find_argument(schema, name);
-  if (place < 0) place = ~find_result(schema, name);
+  int of = find_argument(schema, name);
+  if (of < 0) of = ~find_result(schema, name);
   for (std::size_t i = 0; i < source_->rule.keeps.size(); ++i) {
-    if (source_->rule.keeps[i] == place) return kept_[i];
+    if (source_->rule.keeps[i] == of) return kept_[i];
   }
   throw InternalError(
-      fmt::format("the gradient of {} reads {}, which it does not keep", schema.op_name, name));
+      fmt::format("the gradient of {} reads {}, which it does not save", schema.op_name, name));
 }
 
 const Tensor& Vjp::operator[](std::string_view name) const {
@@ -335,7 +335,7 @@ const autograd::ResultInfo& info_at(const autograd::OpNode& node, std::string_vi
   const int arg = find_argument(node.schema(), name);
   PEL_ASSERT(arg >= 0, "a gradient asks for an argument of its op");
   const autograd::ResultInfo* info = node.argument_info(node.first_edge(static_cast<std::size_t>(arg)) + at);
-  PEL_CHECK(info, InternalError, "the sizes of {} are asked for, whose gradient is not wanted", name);
+  PEL_CHECK(info, InternalError, "the sizes of {} are not known: its gradient is not computed", name);
   return *info;
 }
 }  // namespace
@@ -358,9 +358,9 @@ std::size_t Vjp::count(std::string_view name) const {
 bool Vjp::wants(std::string_view name, std::size_t at) const {
   const int arg = find_argument(source_->node.schema(), name);
   PEL_ASSERT(arg >= 0, "a gradient asks for an argument of its op");
-  const auto place = static_cast<std::size_t>(arg);
-  return at < source_->node.edge_count(place) &&
-         source_->node.edges()[source_->node.first_edge(place) + at].node;
+  const auto index = static_cast<std::size_t>(arg);
+  return at < source_->node.edge_count(index) &&
+         source_->node.edges()[source_->node.first_edge(index) + at].node;
 }
 
 }  // namespace pel

@@ -12,14 +12,14 @@
 namespace pel {
 namespace {
 
-// Who wrote to memory that a node keeps. A few writes are enough: the first one after the value was kept is
-// what an error names, and few are made before it is found out.
+// Writes to memory that a node has saved. An error names the first write after the value was saved. A few
+// entries are enough, because few writes follow before backward finds out.
 struct Write {
   std::uint32_t version;  // that it left
   std::string_view op;
   Site site;
 };
-constexpr std::size_t kWritesKept = 16;
+constexpr std::size_t kMaxWrites = 16;
 
 struct Writes {
   std::mutex mutex;
@@ -32,7 +32,7 @@ Writes& writes() {
 
 void watch(const Tensor& t) { t.header()->storage->is_watched.store(true, std::memory_order_relaxed); }
 
-// "add_ at model.cc:12", or nothing where it is not known.
+// "add_ at model.cc:12"; empty if the write is not known.
 std::string writer_of(const Tensor& t, std::uint32_t version) {
   const std::lock_guard lock(writes().mutex);
   const auto found = writes().by_storage.find(t.header()->storage);
@@ -53,7 +53,7 @@ void detail::note_write(const Tensor& written, const Op& op, const Site& site) {
   // A composite op notes again what its parts have noted: the outermost line is the user's.
   while (!list.empty() && list.back().version >= version) list.pop_back();
   list.push_back({version, op.name(), site});
-  if (list.size() > kWritesKept) list.pop_front();
+  if (list.size() > kMaxWrites) list.pop_front();
 }
 
 void detail::forget_writes(const StorageHeader* storage) noexcept {
@@ -63,86 +63,85 @@ void detail::forget_writes(const StorageHeader* storage) noexcept {
 
 namespace autograd {
 
-Keeper*& thread_keeper() {
-  static constinit thread_local Keeper* keeper = nullptr;
-  return keeper;
+SaveHook*& thread_save_hook() {
+  static constinit thread_local SaveHook* hook = nullptr;
+  return hook;
 }
 
-bool Kept::put_away(const Tensor& t) {
-  Keeper* const keeper = thread_keeper();
-  if (keeper == nullptr) return false;
-  auto [recompute, place] = keeper->put(t);
+bool SavedValue::offer_to_hook(const Tensor& t) {
+  SaveHook* const hook = thread_save_hook();
+  if (hook == nullptr) return false;
+  auto [recompute, number] = hook->put(t);
   if (!recompute) return false;
   rare_ = std::make_unique<Rare>();
   rare_->recompute = std::move(recompute);
-  rare_->place = place;
+  rare_->number = number;
   return true;
 }
 
-Kept Kept::argument(Value value) {
-  Kept kept;
+SavedValue SavedValue::argument(Value value) {
+  SavedValue saved;
   if (const Tensor* t = std::get_if<Tensor>(&value)) {
-    if (kept.put_away(*t)) {
-      if (const History* history = current_history(*t)) kept.rare_->edge = history->edge;
-      return kept;
+    if (saved.offer_to_hook(*t)) {
+      if (const History* history = current_history(*t)) saved.rare_->edge = history->edge;
+      return saved;
     }
-    kept.version_ = t->version();
+    saved.version_ = t->version();
     watch(*t);
   } else if (const auto* list = std::get_if<std::vector<Tensor>>(&value)) {
-    kept.rare_ = std::make_unique<Rare>();
+    saved.rare_ = std::make_unique<Rare>();
     for (const Tensor& each : *list) {
-      kept.rare_->versions.push_back(each.version());
+      saved.rare_->versions.push_back(each.version());
       watch(each);
     }
   }
-  kept.value_ = std::move(value);
-  return kept;
+  saved.value_ = std::move(value);
+  return saved;
 }
 
-Kept Kept::copy(const Tensor& value) {
+SavedValue SavedValue::copy(const Tensor& value) {
   Tensor copied;
   {
     const KeyScope below({}, Key::Autograd);
     copied = value.clone();
   }
-  Kept kept = argument(copied);
-  if (!kept.rare_) kept.rare_ = std::make_unique<Rare>();
-  if (const History* history = current_history(value)) kept.rare_->edge = history->edge;
-  return kept;
+  SavedValue saved = argument(copied);
+  if (!saved.rare_) saved.rare_ = std::make_unique<Rare>();
+  if (const History* history = current_history(value)) saved.rare_->edge = history->edge;
+  return saved;
 }
 
-Kept Kept::result(const Tensor& value, std::uint32_t number) {
-  Kept kept;
-  kept.result_ = static_cast<std::int32_t>(number);
-  if (kept.put_away(value)) return kept;
-  kept.value_ = make_view(value, value.sizes(), value.strides());
-  kept.version_ = value.version();
+SavedValue SavedValue::result(const Tensor& value, std::uint32_t number) {
+  SavedValue saved;
+  saved.result_ = static_cast<std::int32_t>(number);
+  if (saved.offer_to_hook(value)) return saved;
+  saved.value_ = make_view(value, value.sizes(), value.strides());
+  saved.version_ = value.version();
   watch(value);
-  return kept;
+  return saved;
 }
 
-Tensor Kept::checked(const Tensor& t, std::uint32_t version, Node& node, std::string_view what) const {
+Tensor SavedValue::checked(const Tensor& t, std::uint32_t version, Node& node, std::string_view what) const {
   if (t.version() == version) return t;
   const std::string writer = writer_of(t, version);
-  throw VersionError(
-      fmt::format("the gradient of {}, called at {}:{}, needs its {} {} of version {}, but {} since: it is "
-                  "at version {}; "
-                  "write to a clone, or after backward",
-                  node.name(), node.site().file_name(), node.site().line(), what, describe(t), version,
-                  writer.empty() ? "it was written to" : writer + " wrote to it", t.version()));
+  throw VersionError(fmt::format(
+      "the gradient of {}, called at {}:{}, needs its {} {} at version {}, but {} and it is now at "
+      "version {}; write to a clone, or after backward",
+      node.name(), node.site().file_name(), node.site().line(), what, describe(t), version,
+      writer.empty() ? "it was written to" : writer + " wrote to it", t.version()));
 }
 
-Value Kept::get(Node& node, std::string_view what) const {
+Value SavedValue::get(Node& node, std::string_view what) const {
   if (const auto* list = std::get_if<std::vector<Tensor>>(&value_)) {
     for (std::size_t i = 0; i < list->size(); ++i) checked((*list)[i], rare_->versions[i], node, what);
     return value_;
   }
-  const Tensor* kept = std::get_if<Tensor>(&value_);
+  const Tensor* stored = std::get_if<Tensor>(&value_);
   const bool again = is_computed_again();
-  if (!again && kept == nullptr) return value_;
-  const Tensor t = again ? rare_->recompute->get(rare_->place) : checked(*kept, version_, node, what);
+  if (!again && stored == nullptr) return value_;
+  const Tensor t = again ? rare_->recompute->get(rare_->number) : checked(*stored, version_, node, what);
   if (result_ < 0 && !rare_) return t;
-  // With its history again, so that a gradient of the gradient finds it.
+  // Restores its history, so that a gradient of the gradient finds it.
   const Edge edge = result_ < 0 ? rare_->edge : node.edge_to(static_cast<std::uint32_t>(result_));
   Tensor whole = make_view(t, t.sizes(), t.strides());
   if (edge.node && is_floating(whole.dtype())) set_edge(whole, edge);

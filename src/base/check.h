@@ -8,8 +8,8 @@
 
 #include "pellucid/error.h"
 
-// PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} against {}", k_a, k_b)
-// The message states the rule and the values; dispatch adds the op's name and the caller's place.
+// PEL_CHECK(k_a == k_b, ShapeError, "inner sizes differ: {} and {}", k_a, k_b)
+// The message states the rule and the values; dispatch adds the op's name and the caller's source location.
 #define PEL_CHECK(condition, ErrorType, ...)                                                  \
   do {                                                                                        \
     if (!(condition)) [[unlikely]]                                                            \
@@ -25,8 +25,8 @@
 
 namespace pel {
 
-// Runs a public function that is not an op; an error gets its name and the caller's place, as dispatch does
-// for ops.
+// Runs a public function that is not an op; an error gets its name and the caller's source location, as
+// dispatch does for ops.
 template <class F>
 decltype(auto) as_call(std::string_view name, const Site& site, F&& body) {
   try {

@@ -25,15 +25,15 @@ std::optional<std::int64_t> environment_bytes(const char* variable) {
   return number << shift;
 }
 
-std::optional<int> environment_count(const char* variable, int most) {
+std::optional<int> environment_count(const char* variable, int max) {
   const char* text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return std::nullopt;
   const std::string_view view(text);
   int number = 0;
   const auto [rest, failure] = std::from_chars(view.data(), view.data() + view.size(), number);
-  if (failure != std::errc() || rest != view.data() + view.size() || number < 1 || number > most) {
+  if (failure != std::errc() || rest != view.data() + view.size() || number < 1 || number > max) {
     log_line("environment",
-             fmt::format("{}={} is ignored: expected a number from 1 to {}", variable, text, most));
+             fmt::format("{}={} is ignored: expected a number from 1 to {}", variable, text, max));
     return std::nullopt;
   }
   return number;

@@ -10,10 +10,10 @@ namespace pel {
 // A byte count such as "512M", "2G" or "4096". A value that is none of these is reported on stderr and
 // ignored.
 std::optional<std::int64_t> environment_bytes(const char* variable);
-// A whole number from 1 to `most`, likewise.
-std::optional<int> environment_count(const char* variable, int most);
+// A whole number from 1 to `max`, likewise.
+std::optional<int> environment_count(const char* variable, int max);
 
-// Whether `topic` stands in the comma-separated list PELLUCID_LOG.
+// Whether `topic` is in the comma-separated list PELLUCID_LOG.
 bool log_wants(std::string_view topic);
 // Writes one line to stderr: "[topic] text". Lines of different threads do not mix.
 void log_line(std::string_view topic, std::string_view text);

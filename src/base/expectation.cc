@@ -32,7 +32,7 @@ double parse_number(std::string_view text, std::string_view condition) {
   std::string_view unit = trimmed({end, static_cast<std::size_t>(text.data() + text.size() - end)});
   double factor = unit.empty() ? 1 : unit == "k" ? 1e3 : unit == "M" ? 1e6 : unit == "G" ? 1e9 : 0;
   PEL_CHECK(error == std::errc() && factor != 0, ValueError,
-            "'{}' in the condition '{}' is no number; write one such as 5, 1.5k, 4.2M or 1G", text,
+            "'{}' in the condition '{}' is not a number; write one such as 5, 1.5k, 4.2M or 1G", text,
             condition);
   return number * factor;
 }
@@ -43,8 +43,8 @@ Condition parse_condition(std::string_view text) {
   std::string_view rest = text;
   if (rest.front() == '\'' || rest.front() == '"') {
     const std::size_t close = rest.find(rest.front(), 1);
-    PEL_CHECK(close != std::string_view::npos, ValueError, "the condition '{}' has a quote that does not end",
-              text);
+    PEL_CHECK(close != std::string_view::npos, ValueError,
+              "the condition '{}' has an opening quote without a closing one", text);
     condition.is_quoted = true;
     condition.quantity = rest.substr(1, close - 1);
     rest = trimmed(rest.substr(close + 1));
@@ -56,7 +56,7 @@ Condition parse_condition(std::string_view text) {
   const auto* const sign =
       std::ranges::find_if(kSigns, [&](const Sign& s) { return rest.starts_with(s.text); });
   PEL_CHECK(sign != std::end(kSigns), ValueError,
-            "the condition '{}' compares nothing; write one of == != < <= > >= and a number", text);
+            "the condition '{}' has no comparison; write one of == != < <= > >= and a number", text);
   condition.comparison = sign->comparison;
   condition.number = parse_number(trimmed(rest.substr(sign->text.size())), text);
   return condition;
@@ -104,7 +104,8 @@ void check_quantities(const std::vector<Condition>& conditions,
                       const std::vector<std::string_view>& quantities) {
   for (const Condition& condition : conditions) {
     PEL_CHECK(condition.is_quoted || std::ranges::find(quantities, condition.quantity) != quantities.end(),
-              ValueError, "'{}' in the condition '{}' is no quantity; there are {}, and names between quotes",
+              ValueError,
+              "'{}' in the condition '{}' is not a quantity; expected one of {}, or a name between quotes",
               condition.quantity, condition.text, fmt::join(quantities, ", "));
   }
 }

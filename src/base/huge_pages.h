@@ -7,7 +7,7 @@ namespace pel {
 
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-// Zeroed, and aligned to a huge page; given back by munmap. Null: the system has none left.
+// Returns zeroed memory aligned to a huge page, to be released by munmap. Null: the system has none left.
 std::byte* map_huge_pages(std::size_t bytes);
 
 // The same in pages of the usual size.

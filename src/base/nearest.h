@@ -32,11 +32,11 @@ inline std::size_t distance(std::string_view a, std::string_view b) {
 // "; did you mean 'softmax'?", or nothing where no name is near.
 inline std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
   const std::string* nearest = nullptr;
-  std::size_t least = name.size() / 3 + 2;  // a third of its letters, and one, may be wrong
+  std::size_t fewest = name.size() / 3 + 2;  // a third of its letters, and one, may be wrong
   for (const std::string& candidate : names) {
     const std::size_t wrong = detail::distance(name, candidate);
-    if (wrong >= least || wrong >= candidate.size()) continue;
-    least = wrong;
+    if (wrong >= fewest || wrong >= candidate.size()) continue;
+    fewest = wrong;
     nearest = &candidate;
   }
   return nearest == nullptr ? "" : fmt::format("; did you mean '{}'?", *nearest);

@@ -23,16 +23,16 @@ constinit thread_local bool inside_piece = false;
 
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 // A worker that wakes late or shares its core holds up the end by about a quarter of its share.
 constexpr int kPiecesPerThread = 4;
 
 int initial_thread_count() {
-  if (const auto count = environment_count("PELLUCID_THREADS", kMostThreads)) return *count;
+  if (const auto count = environment_count("PELLUCID_THREADS", kMaxThreads)) return *count;
   auto count = static_cast<int>(std::thread::hardware_concurrency());
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) count = std::min(count, CPU_COUNT(&allowed));
-  return std::clamp(count, 1, kMostThreads);
+  return std::clamp(count, 1, kMaxThreads);
 }
 
 struct Loop {
@@ -135,7 +135,8 @@ class Pool {
       }
     } catch (const std::exception& error) {
       workers_.fetch_sub(1);
-      log_line("threads", fmt::format("{} threads are used, not {}: {}", have + 1, wanted + 1, error.what()));
+      log_line("threads",
+               fmt::format("using {} threads instead of {}: {}", have + 1, wanted + 1, error.what()));
       int asked = wanted + 1;
       detail::wanted_threads.compare_exchange_strong(asked, have + 1);
     }
@@ -179,8 +180,8 @@ int thread_count() {
 
 void set_thread_count(int count, Site site) {
   as_call("set_thread_count", site, [&] {
-    PEL_CHECK(count >= 1 && count <= kMostThreads, ValueError, "{} threads: the number must be from 1 to {}",
-              count, kMostThreads);
+    PEL_CHECK(count >= 1 && count <= kMaxThreads, ValueError, "count is {}; it must be from 1 to {}", count,
+              kMaxThreads);
     detail::wanted_threads.store(count, std::memory_order_relaxed);
   });
 }

@@ -22,7 +22,7 @@ void run_on_threads(std::int64_t count, std::int64_t grain, RangeFn f);
 // whether the workers are free: a caller whose result must not differ makes it independent of the cuts.
 //
 // Choose a grain worth 10 µs or more: waking a worker costs the caller about 1 µs, and it joins 10 to 25 µs
-// later (2 virtual cores under load); until then the caller works alone.
+// later (2 virtual cores under load); until then the caller runs alone.
 //
 // f runs once, with all of [0, count), on this thread if there is one piece or one thread, inside a piece of
 // another loop, or while the workers serve the loop of another thread. For count 0 it is not called.

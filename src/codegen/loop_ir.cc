@@ -17,7 +17,7 @@ std::int64_t width_bytes(DType storage) {
   return std::max<std::int64_t>(size_bytes(storage), storage == kF16 || storage == kBF16 ? 4 : 1);
 }
 
-// Operations that become about one instruction a vector, and those that become many.
+// Weighs operations: most become about one instruction per vector, some become many.
 double weight(const ScalarExpr& expr, const ScalarNode& node) {
   switch (node.op) {
     case ScalarOp::Input:
@@ -46,7 +46,7 @@ double body_weight(const ScalarExpr& expr) {
   return sum;
 }
 
-// Whether a part of it has no vector instruction: fmod, and division of i64.
+// Returns whether an operation has no vector instruction: fmod, and division of i64.
 bool runs_by_lanes(const ScalarExpr& expr) {
   return std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const ScalarNode& node) {
     return (node.op == ScalarOp::Rem && is_floating(node.type)) ||
@@ -78,8 +78,8 @@ LoopKernel lower_pointwise(std::string name, ScalarExpr body, Isa isa) {
   LoopKernel kernel;
   kernel.name = std::move(name);
   const int vector = vector_bytes(isa) / static_cast<int>(widest_operand(body));
-  // A short body is unrolled, so that the loop's own instructions do not outweigh it. What runs lane by lane
-  // stays short.
+  // A short body is unrolled, so that loop overhead does not dominate it. Operations that run lane by lane
+  // are not unrolled.
   const double cost = body_weight(body);
   const int unroll = runs_by_lanes(body) ? 1 : cost <= 6 ? 4 : cost <= 14 ? 2 : 1;
   kernel.lanes = std::min(vector * unroll, 64);
@@ -100,20 +100,21 @@ LoopKernel lower_fold(std::string name, ScalarExpr body, Fold fold) {
 
 void verify(const LoopKernel& kernel) {
   scalar::verify(kernel.body);
-  PEL_ASSERT(!kernel.name.empty(), "a kernel has a name");
+  PEL_ASSERT(!kernel.name.empty(), "a kernel must have a name");
   PEL_ASSERT(
       kernel.lanes >= 4 && kernel.lanes <= 64 && std::has_single_bit(static_cast<unsigned>(kernel.lanes)),
-      "lanes are a power of two that a mask register holds");
-  PEL_ASSERT(!kernel.body.results.empty(), "a kernel writes something");
+      "lanes must be a power of two that fits a mask register");
+  PEL_ASSERT(!kernel.body.results.empty(), "a kernel must have an output");
   if (!kernel.fold) return;
   const ScalarExpr& combine = kernel.fold->combine;
   scalar::verify(combine);
-  PEL_ASSERT(combine.results.size() == 1, "one value is folded");
+  PEL_ASSERT(combine.results.size() == 1, "a reduction must combine one value");
   const DType type = kernel.body.nodes[static_cast<std::size_t>(kernel.body.results[0])].type;
   PEL_ASSERT(combine.inputs == (std::vector<DType>{type, type}),
-             "combine takes two values of the body's type");
-  PEL_ASSERT(combine.nodes[static_cast<std::size_t>(combine.results[0])].type == type, "and gives one");
-  PEL_ASSERT(kernel.lanes == Fold::kLanes, "a fold has its own number of lanes");
+             "combine must take two values of the body's type");
+  PEL_ASSERT(combine.nodes[static_cast<std::size_t>(combine.results[0])].type == type,
+             "combine must return a value of the body's type");
+  PEL_ASSERT(kernel.lanes == Fold::kLanes, "a reduction must have Fold::kLanes lanes");
 }
 
 std::string to_string(const LoopKernel& kernel) {

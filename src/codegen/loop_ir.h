@@ -1,5 +1,5 @@
-// Loop IR: a kernel as a loop over elements, between scalar expressions and an emitter. Sizes and strides are
-// run-time arguments; nothing here knows a size.
+// Loop IR: a kernel as an elementwise loop, between scalar expressions and an emitter. Sizes and strides are
+// run-time arguments; nothing here depends on a size.
 #pragma once
 
 #include <cstdint>
@@ -14,49 +14,50 @@
 
 namespace pel::codegen {
 
-// How a kernel is called: `count` > 0 elements, one pointer an operand, outputs first. A stride of an input
-// is 1 or 0, in elements; outputs are dense. Returns kDividedByZero or 0.
+// The signature of a kernel: `count` > 0 elements, one pointer per operand, outputs first. The stride of an
+// input is 1 or 0, in elements; outputs are dense. Returns kDividedByZero or 0.
 extern "C" typedef std::uint32_t PelLoopFn(std::int64_t count, void* const* data, const std::int64_t* strides,
                                            const PelScalar* scalars);
 inline constexpr std::uint32_t kDividedByZero = 1;
 
-// The same for `runs` > 0 runs of `count` elements, whose first input is dense and whose other inputs repeat.
-// Pointers move by `steps`, in bytes, from one run to the next.
+// The same for `runs` > 0 runs of `count` elements: the first input is dense, the other inputs repeat.
+// Pointers advance by `steps`, in bytes, from one run to the next.
 extern "C" typedef void PelRunsFn(std::int64_t count, void* const* data, const PelScalar* scalars,
                                   std::int64_t runs, const std::int64_t* steps);
 
-// How a reduction goes over its elements: `kLanes` running values, of which value l takes elements l,
-// l + kLanes, …, and then pairs of halves: 32 and 32 never meet in another order, on any ISA.
+// The order in which a reduction combines its elements: `kLanes` accumulators, where accumulator l takes
+// elements l, l + kLanes, …; then the halves are combined pairwise. The order is the same on every ISA.
 struct Fold {
   static constexpr int kLanes = 32;
-  scalar::ScalarExpr combine;  // of two values
+  scalar::ScalarExpr combine;  // combines two values
   std::uint64_t initial_bits = 0;
 };
 
 struct LoopKernel {
   std::string name;
-  int lanes = 1;            // elements an iteration
+  int lanes = 1;            // elements per iteration
   scalar::ScalarExpr body;  // Input i is loaded from input i, result i stored to output i
-  // Then the first result of the body is folded, and stored after the loop; others are stored as they come.
+  // Then the first result of the body is reduced, and stored after the loop; others are stored in each
+  // iteration.
   std::optional<Fold> fold;
-  // Whether there is a second function, of type PelRunsFn. To call a loop for each run of 49 elements takes
+  // Whether there is a second function, of type PelRunsFn. Calling a loop for each run of 49 elements takes
   // longer than the loop.
   bool has_runs = false;
-  // Inputs whose stride is always 0, and always 1, a bit each: such a loop is spared the choice.
+  // Inputs whose stride is always 0, and always 1, one bit each: the loop needs no branch on the stride.
   std::uint64_t repeated = 0, dense = 0;
   std::string runs_name() const { return name + "_runs"; }
 };
 
-// One loop over all elements of a pointwise expression.
+// Lowers an elementwise expression to one loop over all elements.
 LoopKernel lower_pointwise(std::string name, scalar::ScalarExpr body, Isa isa);
-// One loop that folds the values of `body` into one element.
+// Lowers to one loop that reduces the values of `body` to one element.
 LoopKernel lower_fold(std::string name, scalar::ScalarExpr body, Fold fold);
 
-// Throws InternalError with the rule that does not hold.
+// Throws InternalError with the violated rule.
 void verify(const LoopKernel& kernel);
 std::string to_string(const LoopKernel& kernel);
 
-// Roughly the cycles that one element costs on one core; decides how work is split.
+// Estimates the cycles per element on one core; decides how the elements are split among threads.
 double cost_per_element(const LoopKernel& kernel, Isa isa);
 
 }  // namespace pel::codegen

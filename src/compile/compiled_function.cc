@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "base/environment.h"
-#include "base/place.h"
+#include "base/source_location.h"
 #include "compile/pipeline.h"
 #include "compile/row_loops.h"
 #include "profile/recorder.h"
@@ -161,7 +161,7 @@ std::shared_ptr<const CompiledGraph> CompiledFunction::compile_for(ArrayView<Ten
   if (log_wants("guards")) {
     for (const SizeGuard& guard : made->graph.sizes->guards())
       log_line("guards",
-               fmt::format("{}, which {} asked", made->graph.sizes->text(guard), short_place(guard.site)));
+               fmt::format("{}, which {} asked", made->graph.sizes->text(guard), short_location(guard.site)));
   }
   return made;
 }

@@ -6,14 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/place.h"
+#include "base/source_location.h"
 
 namespace pel::compiler {
 namespace {
 
 using Explained = CompileExplanation;
 
-std::string place_of(const Site& site) { return site.line() == 0 ? "" : short_place(site); }
+std::string place_of(const Site& site) { return site.line() == 0 ? "" : short_location(site); }
 
 std::string words_of(const SymbolSource& source) {
   return fmt::format("the {} of axis {} of input {}",

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
-#include "base/place.h"
+#include "base/source_location.h"
 #include "dispatch/record.h"
 #include "tensor/layout.h"
 
@@ -207,7 +207,7 @@ std::string node_text(const Graph& graph, const GraphNode& node, const std::stri
     for (const GraphNode& inner : node.body) lines += node_text(graph, inner, indent + "  ");
     return lines + indent + "}\n";
   }
-  if (node.site.line() != 0) lines += "  # " + short_place(node.site);
+  if (node.site.line() != 0) lines += "  # " + short_location(node.site);
   return lines + '\n';
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.h"
-#include "base/place.h"
+#include "base/source_location.h"
 #include "compile/passes/fold_constants.h"
 #include "compile/passes/fuse_pointwise.h"
 #include "compile/passes/fuse_rows.h"
@@ -49,7 +49,7 @@ std::string Explanation::text() const {
   std::string lines;
   for (const Decision& d : decisions) {
     lines += fmt::format("{}: {}: {}", d.pass, d.what, d.reason);
-    if (d.site.line() != 0) lines += "  # " + short_place(d.site);
+    if (d.site.line() != 0) lines += "  # " + short_location(d.site);
     lines += '\n';
   }
   return lines;

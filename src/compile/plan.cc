@@ -5,16 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "pellucid/profile.h"
+
 #include "base/check.h"
 #include "base/readable.h"
 #include "base/small_vector.h"
+#include "choice/choice.h"
 #include "compile/arena.h"
 #include "compile/effects.h"
 #include "compile/fake_run.h"
 #include "compile/row_calls.h"
-#include "dispatch/choice.h"
 #include "dispatch/op_table.h"
 #include "dispatch/rows.h"
+#include "profile/kernel_span.h"
 #include "tensor/make.h"
 
 namespace pel::compiler {
@@ -112,7 +115,7 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
           std::ranges::any_of(rows.outputs, [](const Tensor& t) { return t.numel().value() != 0; });
       if (gives)
         add_step(
-            {.kernel = loops.kernels[loop - 1], .op_name = node.name.c_str(), .site = node.site, .node = n},
+            {.kernel = loops.kernels[loop - 1], .op_name = interned(node.name), .site = node.site, .node = n},
             rows.outputs, rows.inputs, rows.numbers);
       continue;
     }
@@ -127,7 +130,7 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
     for (const GraphArg& arg : node.args) inputs.push_back(run[std::get<ValueId>(arg)]);
     if (outputs[0].numel().value() != 0)
       add_step({.kernel = loops.kernels[loop - 1],
-                .op_name = node.name.c_str(),
+                .op_name = interned(node.name),
                 .site = node.site,
                 .overwrites = loops.overwrites[loop - 1],
                 .node = n},
@@ -578,7 +581,7 @@ std::vector<PlannedKernel> Plan::planned_kernels() const {
     made.name = full_name(step.kernel, args);
     made.node = step.node;
     made.is_whole_node = step.op == nullptr;
-    fill_bytes(args, made.bytes_read, made.bytes_written);
+    profile::add_bytes(args, made.bytes_read, made.bytes_written);
     made.reason = step.op == nullptr ? "compiled for this graph"
                                      : reason_for(*step.op, step.kernel, args, step.computation);
   }

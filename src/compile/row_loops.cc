@@ -40,9 +40,9 @@ class RowFusion {
     number_folds();
     count_costs();
     find_stages();
-    if (folds_.size() > kMostRowFolds)
+    if (folds_.size() > kMaxRowFolds)
       return {std::nullopt, "they fold more values than a kernel has room for"};
-    if (stages_.size() > kMostRowStages)
+    if (stages_.size() > kMaxRowStages)
       return {std::nullopt, "too many of their values would be kept between folds"};
     const bool by_columns = std::ranges::any_of(calls_, [](const FusedCall& call) {
       const RowCall* rows = std::get_if<RowCall>(&call);
@@ -138,10 +138,10 @@ class RowFusion {
   }
 
   bool check_parts() {
-    if (inputs_.size() > kMostRowInputs || outputs_.size() > kMostRowOutputs)
+    if (inputs_.size() > kMaxRowInputs || outputs_.size() > kMaxRowOutputs)
       return refuse(
           fmt::format("together they have {} inputs and {} outputs, and a kernel over rows at most {} and {}",
-                      inputs_.size(), outputs_.size(), kMostRowInputs, kMostRowOutputs));
+                      inputs_.size(), outputs_.size(), kMaxRowInputs, kMaxRowOutputs));
     for (const ValueId made : outputs_) {
       for (const ValueId read : inputs_)
         if (graph_[made].storage == graph_[read].storage)

@@ -37,7 +37,7 @@ std::uint16_t keys_of_args(const std::vector<Value>& args) {
     if (keys_of(call.args[i]) & detail::kUndefined)
       names += (names.empty() ? "" : ", ") + op.record().schema.args[i].name;
   }
-  throw ValueError(fmt::format("an undefined tensor is given for {}", names));
+  throw ValueError(fmt::format("argument {} is an undefined tensor", names));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::vector<Value> call_boxed(const Op& op, std::vector<Value> args, Site site) 
   BoxedCall call{site, KeySet(detail::kNotWired), {}, std::move(args), {}};
   try {
     const auto& wanted = op.record().schema.args;
-    PEL_CHECK(call.args.size() <= wanted.size(), ValueError, "{} arguments given, {} takes {}",
+    PEL_CHECK(call.args.size() <= wanted.size(), ValueError, "got {} arguments; {} takes {}",
               call.args.size(), op.schema(), wanted.size());
     for (std::size_t i = call.args.size(); i < wanted.size(); ++i) {
       PEL_CHECK(wanted[i].default_value.has_value(), ValueError, "argument {} is missing: {}", wanted[i].name,
@@ -105,7 +105,7 @@ void bump_version(const Tensor& written) {
 
 void detail::throw_wrong_value(const Value& value, ArgType wanted) {
   throw ValueError(
-      fmt::format("an argument of type {} is expected, not {}", to_string(wanted), to_string(value)));
+      fmt::format("expected an argument of type {}, got {}", to_string(wanted), to_string(value)));
 }
 
 std::string to_string(const Value& value) {

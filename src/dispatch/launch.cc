@@ -1,16 +1,16 @@
 // From an op's operands to a kernel: the checks, the choice from the list, the launch.
 #include <algorithm>
-#include <array>
-#include <bit>
 
 #include "pellucid/extend/op.h"
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "choice/choice.h"
+#include "choice/tuning.h"
 #include "dispatch/call_log.h"
-#include "dispatch/choice.h"
 #include "dispatch/launch_recording.h"
-#include "dispatch/packing.h"
+#include "packing/packing.h"
+#include "profile/kernel_span.h"
 #include "profile/recorder.h"
 #include "tensor/make.h"
 #include "tensor/overlap.h"
@@ -46,15 +46,17 @@ void fill_number(PelScalar& number, const Scalar& s) {
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_bad_operand(const Op& op, const Tensor& t, Device device,
                                                               bool is_output) {
-  PEL_CHECK(t.device() == device, DeviceError, "operands are on {} and {}; move them to one device first",
-            to_string(device), to_string(t.device()));
-  PEL_CHECK(op.dtypes().contains(t.dtype()), DTypeError, "the op takes {}; an operand is {}",
+  PEL_CHECK(t.device() == device, DeviceError,
+            "operands are on different devices: {} and {}; move them to one device first", to_string(device),
+            to_string(t.device()));
+  PEL_CHECK(op.dtypes().contains(t.dtype()), DTypeError, "expected operands of dtype {}; one is {}",
             to_string(op.dtypes()), describe(t));
-  PEL_ASSERT(is_output && t.is_read_only(), "one of the three is wrong");
+  PEL_ASSERT(is_output && t.is_read_only(), "the caller found one of three faults");
   throw AliasError(fmt::format("the output {} is in read-only memory; write to a clone", describe(t)));
 }
 
-// No other view of this memory is alive, as of every result just made: nothing to compare it with.
+// Whether no other view of this memory is alive, as for every new result: then there is nothing to compare it
+// with.
 bool is_alone(const Tensor& t) {
   return t.header()->is_row_major && t.header()->storage->refs.load(std::memory_order_relaxed) == 1;
 }
@@ -67,7 +69,7 @@ void check_memory(const Op& op, std::size_t i, std::size_t outputs, std::size_t 
             "the output {} with strides {} holds one element at several indices; write to a clone",
             describe(t), to_string(t.strides()));
   for (std::size_t j = i + 1; j < count; ++j) {
-    // Two storages of our own never meet; external memory may be anywhere.
+    // Our own storages never overlap; external memory may be anywhere.
     if (!any_external && !t.shares_storage(*tensors[j])) continue;
     const Overlap shared = overlap(operands[i], operands[j]);
     PEL_CHECK(shared == Overlap::None || (shared == Overlap::Same && j >= outputs), AliasError,
@@ -83,138 +85,6 @@ bool is_empty(const Operand& o) {
   return false;
 }
 
-std::uint64_t bytes_addressed(const Operand& o) {
-  return profile::elements_addressed(static_cast<std::size_t>(o.rank), o.sizes, o.strides) *
-         static_cast<std::uint64_t>(size_bytes(static_cast<DType>(o.dtype)));
-}
-
-}  // namespace
-
-void fill_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written) {
-  for (int i = 0; i < args.output_count; ++i) written += bytes_addressed(output(args, i));
-  for (int i = 0; i < args.input_count; ++i) read += bytes_addressed(input(args, i));
-}
-
-namespace {
-
-// To describe a call takes a microsecond or more: each thread remembers those it has seen last, by the words
-// of their shapes and by their numbers.
-const char* described(const Kernel& kernel, const KernelArgs& args, const std::uint64_t* shapes,
-                      const std::uint64_t* end) {
-  if (kernel.describe == nullptr) return kernel.name;
-  // Whether an operand is packed is no matter of its shape.
-  if (detail::packed_count.load(std::memory_order_relaxed) != 0) return interned(kernel.describe(args));
-  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
-  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(&kernel);
-  // Products do not wait for each other.
-  const auto add = [&](std::uint64_t word) { hash = std::rotl(hash, 7) ^ (word * kFactor); };
-  for (; shapes != end; ++shapes) add(*shapes);
-  for (std::uint32_t i = 0; i < args.scalar_count; ++i)
-    add(std::bit_cast<std::uint64_t>(args.scalars[i].as_float));
-  hash *= kFactor;
-  struct Seen {
-    std::uint64_t hash = 0;
-    const char* name = nullptr;
-  };
-  thread_local constinit std::array<Seen, 256> seen{};
-  Seen& entry = seen[hash >> 56];
-  if (entry.hash != hash || entry.name == nullptr) entry = {hash, interned(kernel.describe(args))};
-  return entry.name;
-}
-
-// Whether the tensors that an op was given are what its kernel reads, one by one.
-bool takes_arguments(const KernelArgs& args, const detail::OpSpan& span) {
-  const Operand *next = args.operands + args.output_count, *end = next + args.input_count;
-  for (const detail::ArgRef& arg : span.args()) {
-    for (const Tensor& t : arg.tensors) {
-      if (next == end || !t.defined() ||
-          next->sizes != reinterpret_cast<const std::int64_t*>(t.header()->sizes()))
-        return false;
-      ++next;
-    }
-  }
-  return next == end;
-}
-
-void write_kernel(const char* op_name, const Kernel& kernel, std::uint64_t begin, std::uint64_t end,
-                  const KernelArgs& args) {
-  profile::ThreadState& state = profile::thread_state;
-  const profile::Settings now = profile::settings();
-  std::uint64_t* const to = profile::take(now.session());
-  if (to == nullptr) return;
-  const detail::OpSpan* const span = state.op_span;
-  std::uint64_t* next = to + profile::kWordsOf<profile::KernelRecord>;
-  const std::uint32_t refusals = state.refusal_count;
-  for (std::uint32_t i = 0; i < refusals; ++i, next += 2) new (next) ProfileEvent::Refusal(state.refusals[i]);
-  std::uint64_t* const shapes = next;
-  const Operand *o = args.operands, *const end_of_operands = o + args.output_count + args.input_count;
-  for (; o != end_of_operands; ++o) {
-    const auto rank = static_cast<std::size_t>(o->rank);
-    if (!profile::has_room(to, next, static_cast<std::size_t>(o - args.operands), rank)) [[unlikely]]
-      break;
-    next = profile::write_shape(next, o->dtype, o->is_row_major != 0, rank, o->sizes, o->strides);
-  }
-  const char* const name = described(kernel, args, shapes, next);
-  const bool has_shapes = o == end_of_operands && now.wants(profile::Settings::kShapes);
-  std::uint8_t flags = 0;
-  if (!has_shapes) [[unlikely]] {  // bytes follow from them
-    flags |= profile::kHasBytes;
-    next = shapes + 2;
-    shapes[0] = shapes[1] = 0;
-    fill_bytes(args, shapes[0], shapes[1]);
-  }
-  if (kernel.flops != nullptr) {
-    flags |= profile::kHasFlops;
-    *next++ = kernel.flops(args);
-  }
-  auto& record = profile::place_record<profile::KernelRecord>(to, next, ProfileEvent::Kind::Kernel);
-  if (has_shapes) {
-    record.header.shapes = static_cast<std::uint8_t>(args.output_count + args.input_count);
-    record.header.outputs = static_cast<std::uint8_t>(args.output_count);
-  }
-  record.header.refusals = static_cast<std::uint8_t>(refusals);
-  record.begin = begin;
-  record.end = end;
-  record.name = name;
-  record.op_name = op_name;
-  record.site = state.site;
-  record.op_id = span == nullptr ? 0 : span->id();
-  if (span != nullptr && span->ends_with_kernel() && takes_arguments(args, *span)) {
-    record.op_begin = span->begin();
-    record.header.flags = static_cast<std::uint8_t>(flags | profile::kWithOp |
-                                                    (span->is_outermost() ? profile::kOutermost : 0));
-    state.pending = next;
-    return;
-  }
-  record.header.flags = flags;
-  profile::commit(next);
-}
-
-[[gnu::cold, gnu::noinline]] void keep(const char* op_name, const Kernel& kernel, Stream& stream,
-                                       const KernelArgs& args, std::uint64_t begin_ns) {
-  Event event{};
-  event.device = stream.device();
-  event.name = kernel.describe == nullptr ? kernel.name : interned(kernel.describe(args));
-  event.op = op_name;
-  fill_bytes(args, event.bytes_read, event.bytes_written);
-  if (kernel.flops != nullptr) event.flops = kernel.flops(args);
-  event.begin_ns = begin_ns;
-  event.end_ns = profile::now_ns();
-  profile::record(event);
-}
-
-[[gnu::noinline]] void run_watched(const char* op_name, const Kernel& kernel, Stream& stream,
-                                   const KernelArgs& args) {
-  profile::ThreadState& state = profile::thread_state;
-  const std::uint64_t begin_ns = state.recording == nullptr ? 0 : profile::now_ns();
-  const std::uint64_t begin = profile::ticks();
-  kernel.run(stream, args);
-  state.kernel_end = profile::ticks();
-  if (state.recording != nullptr) keep(op_name, kernel, stream, args, begin_ns);
-  if (profile::settings().session() != 0) write_kernel(op_name, kernel, begin, state.kernel_end, args);
-  state.refusal_count = 0;
-}
-
 [[noreturn, gnu::cold, gnu::noinline]] void throw_no_kernel(const Op& op, Device device, KernelArgs args,
                                                             const std::optional<Computation>& computation) {
   std::string reasons;
@@ -224,33 +94,33 @@ void write_kernel(const char* op_name, const Kernel& kernel, std::uint64_t begin
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kernel.name, takes(kernel, args).reason());
   }
-  if (reasons.empty()) reasons = "its list has none";
+  if (reasons.empty()) reasons = "the op has no kernels for this device and dtype";
   throw NoKernelError(fmt::format("no kernel on {} takes this call ({})", to_string(device), reasons));
 }
 
-// Of the kernels from `first` on that support the call, the one with the least prediction; or what tuning
-// says.
-[[gnu::noinline]] const Kernel& chosen_by_time(const Op& op, const Kernel* first, KernelArgs args,
-                                               const std::optional<Computation>& computation,
+// Returns the kernel with the shortest predicted time among those from `first` on that take the call, or the
+// choice of tuning.
+[[gnu::noinline]] const Kernel& chosen_by_time(const Op& op, Device device, const Kernel* first,
+                                               KernelArgs args, const std::optional<Computation>& computation,
                                                Tuning* tuning = Tuning::active()) {
   static const bool logs = log_wants("kernels");
-  const KernelList list = op.kernels(DeviceType::Cpu);
+  const KernelList list = op.kernels(device.type);
   const Kernel* best = first;
   args.context = first->context;
-  double least = first->predict(args);
+  double shortest_ns = first->predict(args);
   for (const Kernel* kernel = first + 1; kernel != list.end(); ++kernel) {
     if (!is_candidate(*kernel, computation)) continue;
     args.context = kernel->context;
     if (const Support support = takes(*kernel, args); !support) {
       CallLog::refusal(kernel->name, support.reason());
-    } else if (const double ns = kernel->predict(args); ns < least) {
-      least = ns;
+    } else if (const double ns = kernel->predict(args); ns < shortest_ns) {
+      shortest_ns = ns;
       best = kernel;
     }
   }
   if (logs) [[unlikely]]
-    log_line("kernels", explain_choice(op, args, computation, Measure::No).text());
-  return tuning == nullptr ? *best : *tuning->choose(op, args, best, computation);
+    log_line("kernels", explain_choice(op, device, args, computation, Measure::No).text());
+  return tuning == nullptr ? *best : *tuning->choose(op, device, args, best, computation);
 }
 
 [[gnu::always_inline]] inline void run_kernel(const char* op_name, const Kernel& kernel, Stream& stream,
@@ -258,8 +128,11 @@ void write_kernel(const char* op_name, const Kernel& kernel, std::uint64_t begin
   args.context = kernel.context;
   CallLog::kernel(kernel, args);
   profile::count_launch();
-  if (profile::is_watched()) [[unlikely]]
-    return run_watched(op_name, kernel, stream, args);
+  if (profile::is_watched()) [[unlikely]] {
+    const bool any_packed = detail::packed_count.load(std::memory_order_relaxed) != 0;
+    return profile::run_watched(op_name, kernel, stream, args,
+                                any_packed ? profile::Described::ByCall : profile::Described::ByShapes);
+  }
   kernel.run(stream, args);
 }
 
@@ -296,7 +169,7 @@ constinit thread_local std::vector<RecordedLaunch>* recorded = nullptr;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = *tensors[i];
     fill_operand(operands[i], t);
-    // Only places within one storage are compared: as if all of them began here.
+    // Only addresses within one storage are compared: every storage begins here.
     constexpr std::int64_t kBegin = 1 << 20;
     if (!t.has_data())
       operands[i].data = reinterpret_cast<void*>(kBegin + t.storage_offset().value() * size_bytes(t.dtype()));
@@ -314,30 +187,32 @@ constinit thread_local std::vector<RecordedLaunch>* recorded = nullptr;
     if (!is_candidate(kernel, computation)) continue;
     args.context = kernel.context;
     if (!takes(kernel, args)) continue;
-    // Tuning would run kernels to see; all of them give the same bits.
-    launch.kernel =
-        kernel.predict == nullptr ? &kernel : &chosen_by_time(op, &kernel, args, computation, nullptr);
+    // Without tuning, which would run the kernels; all of them compute the same bits.
+    launch.kernel = kernel.predict == nullptr
+                        ? &kernel
+                        : &chosen_by_time(op, device, &kernel, args, computation, nullptr);
     return;
   }
   throw_no_kernel(op, device, args, computation);
 }
 
-// Room for what a kernel is called with.
-struct Room {
+// Memory for the arguments of a kernel.
+struct CallBuffers {
   Operand* operands;
   const Tensor** tensors;
   PelScalar* numbers;
 };
 
-[[gnu::always_inline]] inline void launch_in(const Room& room, const Op& op, ArrayView<TensorRef> outputs,
-                                             ArrayView<TensorRef> inputs, ArrayView<Scalar> scalars,
+[[gnu::always_inline]] inline void launch_in(const CallBuffers& buffers, const Op& op,
+                                             ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
+                                             ArrayView<Scalar> scalars,
                                              const std::optional<Computation>& computation) {
   PEL_ASSERT(!outputs.empty(), "a kernel writes something");
   const Device device = outputs[0].tensor->device();
   const std::size_t count = outputs.size() + inputs.size();
-  Operand* operands = room.operands;
-  const Tensor** tensors = room.tensors;
-  PelScalar* numbers = room.numbers;
+  Operand* operands = buffers.operands;
+  const Tensor** tensors = buffers.tensors;
+  PelScalar* numbers = buffers.numbers;
   for (std::size_t i = 0; i < outputs.size(); ++i) tensors[i] = outputs[i].tensor;
   for (std::size_t i = 0; i < inputs.size(); ++i) tensors[outputs.size() + i] = inputs[i].tensor;
 
@@ -352,7 +227,7 @@ struct Room {
     storage_flags |= flags;
     fill_operand(operands[i], t);
   }
-  // Meta device or symbolic sizes: the shape rule was all there is to do.
+  // Meta device or symbolic sizes: only the shape rule applies.
   if (storage_flags & StorageHeader::kNoData) [[unlikely]] {
     if (recorded != nullptr) record_launch(op, outputs, inputs, scalars, computation);
     return;
@@ -378,7 +253,8 @@ struct Room {
       continue;
     }
     if (kernel.predict != nullptr) [[unlikely]]
-      return run_kernel(zero_ended_name(op), chosen_by_time(op, &kernel, args, computation), stream, args);
+      return run_kernel(zero_ended_name(op), chosen_by_time(op, device, &kernel, args, computation), stream,
+                        args);
     return run_kernel(zero_ended_name(op), kernel, stream, args);
   }
   throw_no_kernel(op, device, args, computation);
@@ -390,7 +266,7 @@ void launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inp
             ArrayView<Scalar> scalars, const std::optional<Computation>& computation) {
   const std::size_t count = outputs.size() + inputs.size();
   if (count <= kInlineOperands && scalars.size() <= kInlineOperands) [[likely]] {
-    // Plain arrays, left as they are: each is filled as far as it is used.
+    // Uninitialised arrays: only the entries in use are filled.
     Operand operands[kInlineOperands];
     const Tensor* tensors[kInlineOperands];
     PelScalar numbers[kInlineOperands];
@@ -412,7 +288,7 @@ KernelChoice explain_launch(const Op& op, ArrayView<TensorRef> outputs, ArrayVie
   for (std::size_t i = 0; i < scalars.size(); ++i) fill_number(numbers[i], scalars[i]);
   const KernelArgs args =
       make_args(operands.data(), outputs.size(), inputs.size(), numbers.data(), numbers.size());
-  return explain_choice(op, args, std::nullopt, measure);
+  return explain_choice(op, outputs[0].tensor->device(), args, std::nullopt, measure);
 }
 
 LaunchRecording::LaunchRecording() : outer_(recorded) { recorded = &launches_; }
@@ -441,9 +317,9 @@ void launch_planned(const char* op_name, const Site& site, const Kernel& kernel,
 namespace {
 
 std::vector<Tensor> never_called(ArrayView<Tensor>) {
-  throw InternalError("pellucid::compiled stands for a plan, and is not called");
+  throw InternalError("pellucid::compiled only names plans in traces and cannot be called");
 }
-// What stands around the kernels of a plan in a trace.
+// The op that the kernels of a plan belong to in a trace.
 const Op& compiled_op() {
   static const Op& op = register_op(
       define_op<never_called>(OpKind::Composite, "pellucid::compiled(Tensor[] inputs) -> Tensor[]"));

@@ -1,23 +1,24 @@
-// What bodies of ops would launch if their operands had data, and launching it later: how a plan learns its
-// kernels, and runs them without ops.
+// Launches of op bodies whose operands have no data, recorded to be run later: how a plan learns its kernels
+// and runs them without ops.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "pellucid/explain.h"
 #include "pellucid/extend/op.h"
 
 namespace pel {
 
 struct RecordedLaunch {
   const Op* op = nullptr;
-  const Kernel* kernel = nullptr;  // null: nothing is written
+  const Kernel* kernel = nullptr;  // null: the outputs are empty
   std::vector<Tensor> outputs, inputs;
   std::vector<PelScalar> numbers;
   std::optional<Computation> computation;
 };
 
-// While in scope, on this thread: launches whose operands have no data are kept.
+// Records this thread's launches whose operands have no data, while in scope.
 class LaunchRecording {
  public:
   LaunchRecording();
@@ -34,13 +35,14 @@ class LaunchRecording {
 
 inline const char* zero_ended_name(const Op& op) { return op.name().data(); }  // as names of ops are
 
-// As a kernel sees a tensor, which lives at least as long.
+// Fills the operand for a tensor, which must outlive it.
 void fill_operand_of(Operand& operand, const Tensor& tensor);
 PelScalar number_argument(const Scalar& number);
-// What a kernel reads and writes, as the profiler counts it: elements that repeat count once.
-void fill_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written);
+// Explains the choice of the kernel for these operands; see explain_choice.
+KernelChoice explain_launch(const Op& op, ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
+                            ArrayView<Scalar> scalars, Measure measure);
 
-// Runs a kernel that was chosen before, counted and recorded like any other, for the line `site`.
+// Runs a kernel that was chosen before. It is counted and recorded like any other, for the line `site`.
 void launch_planned(const char* op_name, const Site& site, const Kernel& kernel, Stream& stream,
                     KernelArgs& args);
 

@@ -1,4 +1,5 @@
-// How loops over elements and rows that no op has are compiled: a backend says how, compile asks for them.
+// Fused elementwise loops and row reductions: the compiler describes them, a backend compiles them for its
+// device.
 #pragma once
 
 #include <memory>
@@ -14,25 +15,25 @@
 namespace pel {
 
 // Outputs and inputs of one loop.
-inline constexpr int kMostLoopOperands = 16;
-// Of one kernel over rows.
-inline constexpr int kMostRowInputs = 10, kMostRowOutputs = 6, kMostRowFolds = 8, kMostRowStages = 4;
+inline constexpr int kMaxLoopOperands = 16;
+// Of one row reduction.
+inline constexpr int kMaxRowInputs = 10, kMaxRowOutputs = 6, kMaxRowFolds = 8, kMaxRowStages = 4;
 
-// What a kernel over rows computes that several calls are: folds in their order, as in a RowProgram (rows.h).
-// Expressions of elements are over [inputs, all stages, values folded so far], with params [count, numbers];
-// what a row has one of is over [values] alone.
+// A fused row reduction: folds in their order, as in a RowProgram (rows.h). Expressions of elements are over
+// [inputs, all stages, values folded so far], with params [count, numbers]; expressions of row values are
+// over [values] alone.
 struct RowLoops {
   // Elements that several expressions read, computed once.
   struct Stage {
     DType dtype{};
     std::optional<scalar::ScalarExpr> body;  // none: the loop of a fold computes it
     std::size_t after = 0;                   // this many folds; it reads stages before it
-    int output = -1;                         // the output that has them, too
+    int output = -1;                         // the output that they are stored to as well
   };
   struct Fold {
     FoldKind kind{};
-    std::optional<scalar::ScalarExpr> element;  // none: `finish` makes the value of those before it
-    // The same, combined with a value that comes before the inputs. None: rows are walked one by one.
+    std::optional<scalar::ScalarExpr> element;  // none: `finish` computes the value from those before it
+    // The same, combined with a value that precedes the inputs. None: rows are processed one by one.
     std::optional<scalar::ScalarExpr> accumulate;
     std::optional<scalar::ScalarExpr> finish;  // over the values before it and the one that is folded
     int stage = -1;                            // the second result of `element`; -1: there is none
@@ -49,16 +50,16 @@ struct RowLoops {
   std::vector<Output> outputs;
 };
 
-// A loop over elements: result i of the body is stored to output i, which has its dtype; input i is read from
-// input i. Or a kernel over rows, whose first number says which axes are reduced, a bit each.
+// An elementwise loop: result i of the body is stored to output i, which has its dtype; input i is read from
+// input i. Or a row reduction, whose first number says which axes are reduced, a bit each.
 struct LoopSource {
   std::string name;
   scalar::ScalarExpr body{};
   std::optional<RowLoops> rows{};
 };
 
-// What one of the calls of a loop launched when it was compiled. Where a size stands as a number it may be
-// something else at other sizes: x^n is a product where n is 2.
+// The launch of one of the fused calls at the time of compilation. If a size is used as a number, other sizes
+// may lead to another launch: x^n is a multiplication if n is 2.
 struct LoopPart {
   const Op* op = nullptr;
   DType dtype{};
@@ -70,11 +71,11 @@ struct LoopPart {
 struct CompiledLoops {
   std::vector<std::vector<LoopPart>> parts;
   std::vector<Kernel> kernels;
-  std::vector<std::uint64_t> overwrites;  // of each: outputs that may lie where an input does, a bit each
+  std::vector<std::uint64_t> overwrites;  // of each: outputs that may share memory with an input, a bit each
   std::shared_ptr<const void> code;
 };
 
-// All of one graph together. Any thread may call it.
+// Compiles all loops of one graph together. Any thread may call it.
 using LoopCompiler = CompiledLoops (*)(const std::vector<LoopSource>& sources);
 void set_loop_compiler(DeviceType device, LoopCompiler compiler);
 LoopCompiler loop_compiler(DeviceType device);  // null: the backend has none

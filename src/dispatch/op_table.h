@@ -15,8 +15,8 @@ namespace pel {
 using DefineFn = OpDef (*)();
 extern const DefineFn kOpDefines[];  // in the order of kOpNames
 
-// Three places a file: the op itself, NAME_ and NAME.out. Filled when the runtime is wired, which is before
-// the first call reaches a body; forms that an op does not have stay empty.
+// Three entries per file: the op itself, NAME_ and NAME.out. Filled when the runtime is wired, which is
+// before the first call reaches a body; forms that an op does not have stay empty.
 inline constexpr std::size_t kFormCount = 3;
 extern constinit std::array<Op, kFormCount * kOpNames.size()> builtin_ops;
 
@@ -27,7 +27,7 @@ struct FixedString {
   char value[N];
 };
 
-// The place of an op by name; builtin_ops.size() where there is none.
+// Returns the index of an op by name; builtin_ops.size() if there is none.
 constexpr std::size_t find_op_index(std::string_view name) {
   constexpr std::string_view kEndings[kFormCount] = {"", "_", ".out"};
   for (std::size_t form = 0; form < kFormCount; ++form) {

@@ -1,4 +1,4 @@
-// The record of a pointwise op: its formulas, and what the tests hold them against.
+// The record of a pointwise op: its formulas, and the references that tests compare them with.
 #pragma once
 
 #include <functional>
@@ -17,25 +17,25 @@ __extension__ typedef __int128 WideInt;  // holds every sum and product of two i
 // One way of computing the op. Most ops have one; gelu has two, by the number of the one that its body chose.
 struct Formula {
   std::string suffix;  // of the kernel's name: "" or, say, "tanh"
-  // Inputs in the type that is computed in (f32 for f16 and bf16), then the numbers given beside them.
+  // Inputs in the type that is computed in (f32 for f16 and bf16), then the numbers passed with them.
   std::function<scalar::Term(ArrayView<scalar::Term> inputs, ArrayView<scalar::Term> params)> build;
 
-  // What the result should be, from other code than `build`. Arguments are inputs, then params. Empty where
+  // The expected result, computed by other code than `build`. Arguments are inputs, then params. Empty where
   // the op is never computed in that kind of type.
   std::function<double(const double* args)> reference;
   std::function<long double(const long double* args)> reference_f64;
   std::function<WideInt(const WideInt* args)> reference_int;   // taken modulo the width
   std::function<WideInt(const WideInt* args)> reference_bool;  // where bool is not reference_int != 0
-  // Where terms cancel: the size of the terms, which the error is measured against instead of the result.
+  // Where terms cancel: the size of the terms, which the error is compared with instead of the result.
   std::function<double(const double* args)> magnitude;
-  // |result - reference| in units of the last place; 0.5 is rounded correctly. For f16 and bf16, which are
-  // computed in f32, it is this many f32 places more than 0.5 of their own.
+  // |result - reference| in ULP; 0.5 is rounded correctly. For f16 and bf16, which are
+  // computed in f32, it is this many f32 ULP more than 0.5 of their own.
   double max_ulp = 0.5;
   double max_ulp_f64 = 0.5;
 };
 
-// Where random arguments come from. Zeros, infinities, NaN, denormals and bounds are tried besides, unless
-// the op is told to be without.
+// The range of random arguments. Zeros, infinities, NaN, denormals and bounds are tested too, unless the op
+// turns that off.
 struct Domain {
   double low = -10, high = 10;
 };
@@ -57,10 +57,10 @@ struct Pointwise {
   std::vector<Formula> formulas;
 
   std::vector<Domain> domains;       // of inputs, then params; the last one serves all that follow
-  std::vector<double> param_values;  // what tests give for params
+  std::vector<double> param_values;  // of params in tests
   bool tries_extremes = true;
 
-  // What is computed in, for operands that promote to `promoted`, and what is given.
+  // The dtype that is computed in, for operands that promote to `promoted`, and that of the result.
   DType compute_dtype(DType promoted) const {
     return computes_in == ComputesIn::Floating && !is_floating(promoted) ? kF32 : promoted;
   }

@@ -20,7 +20,7 @@ class Registry {
   static const Op& register_user(OpDef def);
   static void register_backend(DeviceType device, ArrayView<BackendKernels> lists);
 
-  // For one op; wins over the key's fallback. Where Autograd is the only key beside Backend, and where
+  // For one op; wins over the key's fallback. Where Autograd is the only key besides Backend, and where
   // Profile is on, a call is recorded directly (op.h): handlers on these keys are reached by boxed calls
   // alone.
   static void set_handler(const Op& op, Key key, Handler handler);
@@ -35,7 +35,7 @@ class Registry {
   static void fill(Op& op, OpDef def, bool is_builtin);
 };
 
-// Puts the profiler on its key; op_span.cc.
+// Puts the profiler on its key; profile_key.cc.
 void register_profile();
 
 // Registers ops, backends and layers, once. Called by the first call of any kind.

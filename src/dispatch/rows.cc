@@ -13,7 +13,7 @@ using scalar::ScalarExpr;
 using scalar::Term;
 
 std::string_view name(FoldKind kind) {
-  constexpr std::string_view kNames[kFoldKindCount] = {"sum", "prod", "max", "min", "and", "or", "greatest"};
+  constexpr std::string_view kNames[kFoldKindCount] = {"sum", "prod", "max", "min", "and", "or", "maxnum"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -23,8 +23,8 @@ Term combine(FoldKind kind, Term a, Term b) {
       return a + b;
     case FoldKind::Product:
       return a * b;
-    // Min and Max give their second where one is NaN: a, the value so far, which may be the one. Whether b is
-    // it is asked of b alone, so that the chain from value to value is short.
+    // Min and Max return their second operand if one is NaN: a, the value so far, which may be NaN itself.
+    // The check of b does not read a, so that the dependency chain from value to value is short.
     case FoldKind::Max:
       return is_floating(a.type()) ? select(b != b, b, max(b, a)) : max(a, b);
     case FoldKind::Min:
@@ -33,7 +33,7 @@ Term combine(FoldKind kind, Term a, Term b) {
       return a & b;
     case FoldKind::Or:
       return a | b;
-    case FoldKind::Greatest:
+    case FoldKind::MaxNumber:
       return max(b, a);
   }
   PEL_ASSERT(false, "a kind of fold");
@@ -43,11 +43,11 @@ std::uint64_t initial_bits(FoldKind kind, DType type) {
   std::uint64_t bits = 0;
   with_type(type, [&]<class T>(std::type_identity<T>) {
     using Limits = std::numeric_limits<std::conditional_t<std::is_integral_v<T>, T, double>>;
-    const auto least = is_floating(type) ? -Limits::infinity() : Limits::lowest();
+    const auto lowest = is_floating(type) ? -Limits::infinity() : Limits::lowest();
     const auto most = is_floating(type) ? Limits::infinity() : Limits::max();
     const bool is_one = kind == FoldKind::Product || kind == FoldKind::And;
-    if (kind == FoldKind::Max || kind == FoldKind::Greatest) {
-      store_as(&bits, convert<T>(least));
+    if (kind == FoldKind::Max || kind == FoldKind::MaxNumber) {
+      store_as(&bits, convert<T>(lowest));
     } else if (kind == FoldKind::Min) {
       store_as(&bits, convert<T>(most));
     } else {

@@ -1,5 +1,5 @@
-// The record of an op over rows: what is folded from the elements of a row, and what is computed from that.
-// A sum folds once and gives the value; softmax folds a maximum and a sum, and gives a row.
+// The record of a row reduction: folds over the elements of a row, and formulas of the folded values.
+// A sum folds once and returns the value; softmax folds a maximum and a sum, and returns a row.
 #pragma once
 
 #include <functional>
@@ -12,35 +12,35 @@
 
 namespace pel {
 
-// How two values become one. Max and Min are NaN where one of the two is; Greatest passes it over, for ops
-// that find it elsewhere.
-enum class FoldKind : std::uint8_t { Sum, Product, Max, Min, And, Or, Greatest };
+// How two values are combined. Max and Min propagate NaN; MaxNumber ignores it, for ops that detect NaN
+// elsewhere.
+enum class FoldKind : std::uint8_t { Sum, Product, Max, Min, And, Or, MaxNumber };
 inline constexpr int kFoldKindCount = 7;
 std::string_view name(FoldKind kind);
 scalar::Term combine(FoldKind kind, scalar::Term a, scalar::Term b);
-// Combines with any value to that value.
+// The identity of the fold.
 std::uint64_t initial_bits(FoldKind kind, DType type);
 
-// What the formulas are written over. Elements are in the type that is computed in: f32 for f16 and bf16.
+// The terms of the formulas. Elements have the type that is computed in: f32 for f16 and bf16.
 struct RowTerms {
-  std::vector<scalar::Term> in;       // elements of the inputs, at one place of the row
+  std::vector<scalar::Term> in;       // elements of the inputs at one position of the row
   std::vector<scalar::Term> values;   // folded so far, the last one still unfinished in `finish`
-  std::vector<scalar::Term> numbers;  // given to the op
-  std::vector<scalar::Term> kept;     // in a Row: what the fold that keeps its elements folded at this place
+  std::vector<scalar::Term> numbers;  // arguments of the op
+  std::vector<scalar::Term> kept;     // in a Row: the stored element of the fold that stores its elements
   scalar::Term count;                 // elements in the row
 };
 using RowFormula = std::function<scalar::Term(const RowTerms&)>;
 
 struct RowFold {
   FoldKind kind;
-  RowFormula element;  // empty: nothing is folded, the value is what `finish` makes of those before it
-  RowFormula finish;   // empty: the value is what was folded
+  RowFormula element;  // empty: nothing is folded, `finish` computes the value from those before it
+  RowFormula finish;   // empty: the folded value
 };
 
 struct RowOutput {
   enum class Kind : std::uint8_t {
-    Value,  // one a row
-    Row,    // an element for each
+    Value,  // one per row
+    Row,    // one per element
     Index,  // of the first element that is the value of fold 0, which is a Max or Min of elements
   };
   Kind kind = Kind::Value;
@@ -48,8 +48,8 @@ struct RowOutput {
   std::function<DType(DType)> dtype{};  // by the dtype computed in; empty: the same
 };
 
-// Outputs that may lie where an input does, a bit each: the rows, where there are no others that would still
-// read it.
+// Returns the outputs that may share memory with an input, a bit each: the one row output, if no other output
+// still reads the input.
 inline constexpr std::uint64_t kAnyOutput = ~std::uint64_t{0};
 template <class Outputs>
 std::uint64_t overwrites(const Outputs& outputs) {
@@ -73,22 +73,22 @@ struct RowProgram {
   std::function<DType(DType)> value_type;  // of folded values and formulas
   bool casts_elements = true;              // to the value type; else formulas see their own, f32 for f16
   std::vector<RowFold> folds;
-  int keeps = -1;  // the fold whose elements are computed once, for rows to read again; -1: none
+  int keeps = -1;  // the fold whose elements are stored for row outputs to read; -1: none
   std::vector<RowOutput> outputs;
 
-  // What a row should give, from other code than the formulas, and the size of the terms that may cancel,
-  // which the error is measured against where it is greater than the result.
+  // The expected result, computed by other code than the formulas, and the size of the terms that may cancel,
+  // which the error is compared with where it is larger than the result.
   struct Wanted {
     long double value, magnitude;
   };
-  // Of output `output` at `place`: inputs are rows of numbers.
+  // Of output `output` at `position`: inputs are rows of numbers.
   std::function<Wanted(const std::vector<std::vector<long double>>& inputs, const std::vector<double>& params,
-                       int output, std::size_t place)>
+                       int output, std::size_t position)>
       reference;
-  double max_ulp = 1;                // besides what the depth of the fold adds
-  std::vector<double> param_values;  // what tests give for params
+  double max_ulp = 1;                // plus what the depth of the fold adds
+  std::vector<double> param_values;  // of params in tests
   bool takes_empty = true;           // rows without elements
-  double low = -10, high = 10;       // where tests take elements from
+  double low = -10, high = 10;       // range of elements in tests
 
   DType stored_input(int i, DType compute) const { return i < value_input ? compute : value_type(compute); }
   DType stored_output(std::size_t i, DType compute) const;
@@ -105,7 +105,7 @@ scalar::ScalarExpr element_expr(const RowProgram& rows, std::size_t fold, DType 
 scalar::ScalarExpr accumulate_expr(const RowProgram& rows, std::size_t fold, DType compute);
 // Over [values so far, the folded one].
 scalar::ScalarExpr finish_expr(const RowProgram& rows, std::size_t fold, DType compute);
-// Over [values] for a Value, over [elements, the kept one, values] for a Row; stored as the output is.
+// Over [values] for a Value, over [elements, the stored one, values] for a Row, in the dtype of the output.
 scalar::ScalarExpr output_expr(const RowProgram& rows, std::size_t output, DType compute);
 // One value as itself, and two as one.
 scalar::ScalarExpr value_expr(DType type);

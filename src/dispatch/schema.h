@@ -20,7 +20,7 @@ struct SchemaArg {
   ArgType type;
   AliasMark alias;
   std::string name;                    // empty for an unnamed result
-  std::optional<Value> default_value;  // none: must be given
+  std::optional<Value> default_value;  // none: the argument is required
   bool keyword_only = false;
 };
 
@@ -32,7 +32,7 @@ struct Schema {
 
 // slice(Tensor(a) self, int dim=0, Dim? start=None, Dim? end=None, Dim step=1) -> Tensor(a)
 // Types: Tensor int Dim float bool Scalar DType Device str, each with [] or ?. A bare * makes what follows
-// keyword-only. Throws RegistryError that names the place.
+// keyword-only. Throws a RegistryError that names the position.
 Schema parse_schema(std::string_view text);
 std::string to_string(const Schema& schema);
 std::string to_string(const ArgType& type);

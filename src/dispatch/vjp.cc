@@ -1,4 +1,4 @@
-// Names in a gradient's rules become places in the schema.
+// Resolves names in a gradient's rules to indices of arguments and results.
 #include "pellucid/extend/vjp.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ int find_result(const Schema& schema, std::string_view name) {
     if (schema.results[i].name == name || name == "result" + number) return static_cast<int>(i);
   }
   throw RegistryError(
-      fmt::format("{}: its gradient names {}, which is no argument or result", schema.op_name, name));
+      fmt::format("{}: its gradient names {}, which is not an argument or result", schema.op_name, name));
 }
 
 std::vector<VjpRule> Gradient::resolve(const Schema& schema) const {
@@ -47,8 +47,7 @@ std::vector<VjpRule> Gradient::resolve(const Schema& schema) const {
     for (const std::string& name : words_of(rule.of)) {
       const int at = find_argument(schema, name);
       PEL_CHECK(at >= 0 && schema.args[static_cast<std::size_t>(at)].type.base == ArgType::Base::Tensor,
-                RegistryError, "{}: a gradient of {}, which is no tensor among its arguments", schema.op_name,
-                name);
+                RegistryError, "{}: a gradient of {}, which is not a tensor argument", schema.op_name, name);
       made.of.push_back(at);
     }
     for (const std::string& name : words_of(rule.keeps)) made.keeps.push_back(resolved(schema, name));

@@ -1,4 +1,4 @@
-// Places of names in a schema.
+// Indices of names in a schema.
 #pragma once
 
 #include <string_view>

@@ -13,13 +13,13 @@
 namespace pel::inspect {
 namespace {
 
-// Above it, a time before the kernel drowns in the noise of the kernel's own: then the profile's stamps
-// within one call tell them apart better than a difference of loops does.
+// Above it, the time before the kernel is smaller than the noise of the kernel's own time. The profile's
+// timestamps within one call then separate them better than the difference of two loops.
 constexpr double kLongKernelNs = 20'000;
 
 constexpr const char* kDispatchJob = "keys of the arguments, one test, the jump";
 
-// An op with an empty body: what a call costs before anything is done.
+// An op with an empty body: the cost of a call that does nothing.
 std::int64_t nothing_body(const Tensor& self) { return self.defined() ? 1 : 0; }
 const Op& nothing_op() {
   static const Op& op = register_op(
@@ -27,7 +27,7 @@ const Op& nothing_op() {
   return op;
 }
 
-// Stamps of the kernels of one call, in the order in which they are launched.
+// Timestamps of the kernels of one call, in launch order.
 class KernelStamps {
  public:
   explicit KernelStamps(Loop loop) : loop_(std::move(loop)) { look(); }
@@ -36,25 +36,25 @@ class KernelStamps {
     std::string op;
     Anatomy::Kernel facts;
     std::vector<std::vector<Dim>> results;
-    std::vector<double> ns, outside_ns;  // of each call: the kernel, and the rest of its op
+    std::vector<double> ns, outside_ns;  // per call: the kernel, and the rest of its op
   };
   const std::vector<Launch>& launches() const { return launches_; }
   double stamp_ns() const { return median(empty_ns_); }
 
-  // Gives ns per call, as a timed loop of its own would: nobody asks for it.
+  // Returns ns per call, as a timed loop would; the value is unused.
   double record(std::int64_t calls) {
     calls = std::min<std::int64_t>(calls, 400);
     ProfileOptions options;
     options.shapes = false;
     Profile profile(options);
-    loop_(2);  // the first events of a profile find its buffers cold
+    loop_(2);  // the first events of a profile touch cold buffers
     for (std::int64_t i = 0; i < calls; ++i) {
       loop_(1);
       const Range empty("nothing");
     }
     profile.stop();
     std::size_t seen = 0;
-    double kernel_ns = -1;  // of the last kernel, where its op has not ended
+    double kernel_ns = -1;  // of the last kernel, if its op has not ended
     std::size_t next = 0;
     profile.each([&](const ProfileEvent& e) {
       const double span = static_cast<double>(e.end_ns - e.begin_ns);
@@ -64,7 +64,8 @@ class KernelStamps {
       } else if (e.kind == ProfileEvent::Kind::Kernel && next < launches_.size()) {
         kernel_ns = span;
         if (!is_cold) launches_[next].ns.push_back(span);
-      } else if (e.kind == ProfileEvent::Kind::Op && kernel_ns >= 0) {  // the op around the last kernel
+      } else if (e.kind == ProfileEvent::Kind::Op &&
+                 kernel_ns >= 0) {  // the op that launched the last kernel
         if (!is_cold) launches_[next].outside_ns.push_back(span - kernel_ns);
         kernel_ns = -1;
         next = (next + 1) % launches_.size();
@@ -75,7 +76,7 @@ class KernelStamps {
   }
 
  private:
-  // Which kernels there are, with the shapes of what they write.
+  // The kernels, with the shapes of their outputs.
   void look() {
     loop_(1);
     Profile profile;
@@ -98,11 +99,11 @@ class KernelStamps {
   std::vector<double> empty_ns_;
 };
 
-// One op of the call: its loops, and its kernel where it launches one.
+// One op of the call: its loops, and its kernel if it launches one.
 struct PartTimes {
   double ns = 0, grad_ns = 0;
   double result_ns = 0;
-  const KernelStamps::Launch* launch = nullptr;  // null: it makes a view
+  const KernelStamps::Launch* launch = nullptr;  // null: it creates a view
   const KernelStamps::Launch* grad_launch = nullptr;
 };
 
@@ -114,7 +115,7 @@ void scale(std::vector<Anatomy::Row>& rows, double Anatomy::Row::* member, doubl
   for (Anatomy::Row& row : rows) row.*member *= wanted / sum;
 }
 
-// They add up to the part's own time.
+// The rows add up to the part's own time.
 std::vector<Anatomy::Row> rows_of(const std::string& op, const PartTimes& part, double nothing_ns,
                                   double stamp_ns, bool& is_scaled) {
   using By = Anatomy::By;
@@ -122,7 +123,7 @@ std::vector<Anatomy::Row> rows_of(const std::string& op, const PartTimes& part, 
   Anatomy::Row dispatch{op, "dispatch", kDispatchJob, By::Timed, dispatch_ns, dispatch_ns};
   Anatomy::Row autograd{op,
                         "autograd",
-                        "keeps what the gradient needs, leaves a node",
+                        "saves tensors for backward, records a node",
                         By::Difference,
                         0,
                         std::max(0.0, part.grad_ns - part.ns)};
@@ -130,8 +131,8 @@ std::vector<Anatomy::Row> rows_of(const std::string& op, const PartTimes& part, 
   body.ns = std::max(0.0, part.ns - dispatch.ns);
   std::vector<Anatomy::Row> more;
   if (part.launch != nullptr) {
-    body.job = "shape rule, checks, the choice of the kernel";
-    const Anatomy::Row result{op,        "result",       "memory and header of what it returns",
+    body.job = "shape rule, checks, kernel selection";
+    const Anatomy::Row result{op,        "result",       "memory and header of the result",
                               By::Timed, part.result_ns, part.result_ns};
     const double kernel_ns = std::max(0.0, median(part.launch->ns) - stamp_ns);
     Anatomy::Row kernel{op, "kernel", part.launch->facts.name, By::Profiled, kernel_ns, kernel_ns};
@@ -162,11 +163,12 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-// The composite op's own share of `whole`, at least that of its dispatch; the parts become what it leaves.
-double own_share(double whole, double rest, double least, std::vector<double>& parts, bool& is_scaled) {
-  if (whole > kLongKernelNs) rest = 0;  // nothing but the noise of the kernel
-  const double own = std::clamp(rest, std::min(least, whole), whole);
-  is_scaled |= rest < least;
+// Returns the composite op's own share of `whole`, at least the cost of its dispatch. Scales the parts to the
+// rest.
+double own_share(double whole, double rest, double min_own, std::vector<double>& parts, bool& is_scaled) {
+  if (whole > kLongKernelNs) rest = 0;  // only the noise of the kernel
+  const double own = std::clamp(rest, std::min(min_own, whole), whole);
+  is_scaled |= rest < min_own;
   const double sum = sum_of(parts);
   for (double& part : parts) part *= sum > 0 ? (whole - own) / sum : 0;
   return own;
@@ -186,7 +188,7 @@ struct PeerLoops {
     version = process->ask("version");
     const auto add = [&](const char* mode) {
       return turns.add_timed([this, mode](std::int64_t calls) {
-        process->run(mode, calls / 2 + 1);  // it was asleep: its caches are cold
+        process->run(mode, calls / 2 + 1);  // it slept: its caches are cold
         return process->run(mode, calls);
       });
     };
@@ -214,7 +216,7 @@ Anatomy Anatomy::measure(const AnatomyOptions& options) {
   const std::size_t nothing_number =
       turns.add(loop_of([&] { return call<nothing_body>(nothing, Site::current(), probe); }));
   std::vector<std::size_t> part_numbers, grad_numbers;
-  // A whole stands beside its parts: they are compared.
+  // Times the whole next to its parts, because they are compared.
   for (const Subject::Part& part : plain.parts) part_numbers.push_back(turns.add(part.loop));
   const std::size_t whole = is_composite ? turns.add(plain.loop) : part_numbers[0];
   for (const Subject::Part& part : recorded.parts) grad_numbers.push_back(turns.add(part.loop));

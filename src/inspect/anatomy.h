@@ -1,4 +1,4 @@
-// The way of one call, layer by layer: what each layer is for, what it costs, and how that is known.
+// One call, layer by layer: what each layer does, what it costs, and how the cost was measured.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ struct AnatomyOptions {
   int turns = 200;
   double burst_ns = 100'000;  // short, so that few are interrupted
   bool wants_peer = true;
-  std::string peer;  // the program that times the same call in libtorch; empty: there is none
+  std::string peer;  // path of the program that times the same call in libtorch; empty: none
   Progress progress;
 };
 
 struct Anatomy {
-  // Timed: alone, in a loop without profiler. Profiled: by the stamps around a kernel, less what two stamps
-  // around nothing give. Difference: what the other rows leave of a time that was taken in a loop.
+  // Timed: alone, in a loop without profiler. Profiled: by the timestamps around a kernel, minus the cost of
+  // two timestamps. Difference: a time measured in a loop, minus the other rows.
   enum class By : std::uint8_t { Timed, Profiled, Difference };
   struct Row {
     std::string op, layer, job;
     By by = By::Timed;
-    double ns = 0, grad_ns = 0;  // of one call; the rows add up to the total
+    double ns = 0, grad_ns = 0;  // per call; the rows add up to the total
   };
   struct Kernel {
     std::string name;
@@ -47,8 +47,8 @@ struct Anatomy {
   std::vector<Row> rows;
   std::vector<Kernel> kernels;  // of one call
   bool wants_peer = true;
-  std::optional<Peer> peer;  // none: not wanted, or not there
-  // Parts took longer alone than within the whole, where a processor overlaps them: they were scaled.
+  std::optional<Peer> peer;  // none: not requested, or not available
+  // Parts took longer alone than inside the whole, where the processor overlaps them: they were scaled.
   bool is_scaled = false;
 
   static Anatomy measure(const AnatomyOptions& options);

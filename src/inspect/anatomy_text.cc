@@ -42,8 +42,8 @@ std::string peer_lines(const Anatomy& anatomy, const Terminal& terminal) {
   if (!anatomy.wants_peer) return {};
   if (!anatomy.peer) {
     return terminal.dim(
-               "libtorch: its program is not here. ./dev setup --peers installs torch; then build "
-               "peer_anatomy\nbeside this program, or give its path by PELLUCID_PEER.") +
+               "libtorch: its program was not found. Run ./dev setup --peers to install torch; then build "
+               "peer_anatomy\nnext to this program, or set PELLUCID_PEER to its path.") +
            '\n';
   }
   const Anatomy::Peer& peer = *anatomy.peer;
@@ -62,7 +62,7 @@ std::string peer_lines(const Anatomy& anatomy, const Terminal& terminal) {
 std::string Anatomy::text(const Terminal& terminal) const {
   std::string out = fmt::format("{}  {}   {}\n\n", terminal.bold(op), arguments,
                                 terminal.dim(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s")));
-  out += terminal.dim(line("layer", "its job", "by", "no grad", "share", "grad", "share")) + '\n' +
+  out += terminal.dim(line("layer", "what it does", "by", "no grad", "share", "grad", "share")) + '\n' +
          rule(terminal);
   std::string inside;
   for (const Row& row : rows) {
@@ -84,21 +84,22 @@ std::string Anatomy::text(const Terminal& terminal) const {
          '\n';
   out += peer_lines(*this, terminal) + '\n';
   if (kernels.empty()) {
-    out += "No kernel is launched: the call makes a view.\n";
+    out += "No kernel is launched: the call creates a view.\n";
   } else {
     const double kernel = kernel_ns();
-    out += fmt::format("{} kernel{}, {} of the call without grad; the way there takes {}.\n", kernels.size(),
-                       kernels.size() == 1 ? "" : "s", percent(kernel, total_ns),
+    out += fmt::format("{} kernel{}, {} of the call without grad; the time before the kernel is {}.\n",
+                       kernels.size(), kernels.size() == 1 ? "" : "s", percent(kernel, total_ns),
                        readable_ns(total_ns - kernel));
   }
   out += terminal.dim(
-      "\ntimed       alone in a loop, without profiler, in turns with the others; the median\n"
-      "profiled    stamps of a Profile around the kernel, less those around nothing; the median\n"
-      "difference  what the rows beside it leave of a time that was taken in a loop\n"
-      "grad        what is trained requires a gradient: the graph is made, and dropped with the result\n");
+      "\ntimed       alone in a loop, without profiler, interleaved with the others; the median\n"
+      "profiled    timestamps of a Profile around the kernel, minus their own cost; the median\n"
+      "difference  a time measured in a loop, minus the other rows of the op\n"
+      "grad        parameters require gradients: the graph is built, and freed with the result\n");
   if (is_scaled)
     out += terminal.dim(
-        "Parts took a little longer alone than within the whole: they were scaled so that rows add up.\n");
+        "Parts took a little longer alone than inside the whole: they were scaled so that the rows add "
+        "up.\n");
   return out;
 }
 

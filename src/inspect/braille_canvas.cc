@@ -11,7 +11,7 @@ BrailleCanvas::Cell* BrailleCanvas::at(int x, int y) {
 }
 
 void BrailleCanvas::dot(int x, int y, Layer layer) {
-  // Unicode numbers the dots by columns, but for the last row. From below:
+  // Unicode numbers the dots by columns, except for the last row. From the bottom:
   constexpr std::array<std::array<unsigned char, 2>, 4> kDots = {
       {{0x40, 0x80}, {0x04, 0x20}, {0x02, 0x10}, {0x01, 0x08}}};
   Cell* cell = at(x, y);

@@ -1,4 +1,4 @@
-// A picture of dots in a terminal: each character has 2 by 4 of them, or a letter.
+// A canvas of dots in a terminal: each character has 2 by 4 of them, or a letter.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace pel::inspect {
 
 class BrailleCanvas {
  public:
-  // The colour of a character; of several dots in one, the last of this list.
+  // The colour of a character; if it has several dots, the last of this list.
   enum class Layer : unsigned char { Frame, Lower, Upper };
 
   BrailleCanvas(int columns, int rows)
@@ -19,9 +19,9 @@ class BrailleCanvas {
   int dots_down() const { return 4 * rows_; }
   // In dots from the lower left corner; outside, nothing is drawn.
   void dot(int x, int y, Layer layer);
-  void label(int x, int y, std::string_view letters);  // over the dots; nothing where it does not fit
-  void mark(int x, int y, std::string_view sign);      // over labels; beside another mark, to its right
-  std::string row(int number, const Terminal& terminal) const;  // 0 is the highest
+  void label(int x, int y, std::string_view letters);           // over the dots; not drawn if it does not fit
+  void mark(int x, int y, std::string_view sign);               // over labels; to the right of another mark
+  std::string row(int number, const Terminal& terminal) const;  // 0 is the top row
 
  private:
   struct Cell {

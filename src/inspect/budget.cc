@@ -33,7 +33,7 @@ Budget::Size Budget::at(double kernel_ns) const {
   Size size{kernel_ns, step_of(o.ops, o.dispatch_ns, kernel_ns, 0, o.latency_ns, o.waiting),
             step_of(o.ops, o.replay_ns, kernel_ns, o.dispatch_ns, o.latency_ns, o.waiting), std::nullopt};
   if (o.fused_to) {
-    // A fused kernel that was given grows with the others.
+    // A fused kernel time from the command line scales with the others.
     const double work = static_cast<double>(o.ops) / static_cast<double>(*o.fused_to) * kernel_ns;
     const double fused_ns = o.fused_kernel_ns ? *o.fused_kernel_ns * kernel_ns / o.kernel_ns : work;
     size.fused = step_of(*o.fused_to, o.dispatch_ns, fused_ns, 0, o.latency_ns, o.waiting);
@@ -42,21 +42,21 @@ Budget::Size Budget::at(double kernel_ns) const {
 }
 
 Budget Budget::of(const BudgetOptions& o) {
-  check(o.ops >= 1, "a step has at least one op");
-  check(o.dispatch_ns > 0, "--dispatch is the time to issue one op, above 0");
-  check(o.kernel_ns > 0, "--kernel is the time of one kernel, above 0");
+  check(o.ops >= 1, "--ops must be at least 1");
+  check(o.dispatch_ns > 0, "--dispatch, the time to issue one op, must be above 0");
+  check(o.kernel_ns > 0, "--kernel, the time of one kernel, must be above 0");
   check(!o.fused_to || (*o.fused_to >= 1 && *o.fused_to <= o.ops),
-        fmt::format("--fused-to is between 1 and the number of ops, {}", o.ops));
+        fmt::format("--fused-to must be between 1 and the number of ops, {}", o.ops));
   check(!o.fused_kernel_ns || o.fused_to,
-        "--fused-kernel says how long each kernel of --fused-to takes; give both");
+        "--fused-kernel is the time of each kernel of --fused-to: pass both options");
   Budget budget;
   budget.options = o;
-  const Size given = budget.at(o.kernel_ns);
-  budget.now = given.now;
-  budget.replayed = given.replayed;
-  budget.fused = given.fused;
+  const Size requested = budget.at(o.kernel_ns);
+  budget.now = requested.now;
+  budget.replayed = requested.replayed;
+  budget.fused = requested.fused;
   if (o.fused_to) {
-    const double fused_ns = given.fused->device_ns / static_cast<double>(*o.fused_to);
+    const double fused_ns = requested.fused->device_ns / static_cast<double>(*o.fused_to);
     budget.fused_and_replayed =
         step_of(*o.fused_to, o.replay_ns, fused_ns, o.dispatch_ns, o.latency_ns, o.waiting);
   }
@@ -79,11 +79,12 @@ std::string Budget::verdict() const {
                        percent(now.issue_ns / now.step_ns));
   }
   if (is_dispatch_bound) {
-    return fmt::format("Bound by dispatch: the device works {} of {}, and waits {} of the step.",
+    return fmt::format("Bound by dispatch: the device is busy for {} of {}, and idle for {} of the step.",
                        readable_ns(now.device_ns), readable_ns(now.step_ns), percent(1 - now.device_busy()));
   }
-  return fmt::format("Bound by kernels: the CPU is ahead after {}, and the device works {} of the step.",
-                     readable_ns(now.issue_ns), percent(now.device_busy()));
+  return fmt::format(
+      "Bound by kernels: the CPU runs ahead after {}, and the device is busy for {} of the step.",
+      readable_ns(now.issue_ns), percent(now.device_busy()));
 }
 
 }  // namespace pel::inspect

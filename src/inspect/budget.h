@@ -1,8 +1,8 @@
 // What bounds a step of many small kernels: the CPU that issues them, or the device that runs them.
 //
 // The CPU issues one op after the other, each in `dispatch`. The device runs their kernels in order, each in
-// `kernel`, and starts no kernel before it is issued. An asynchronous device works while the CPU goes on; of
-// a synchronous one, such as the CPU itself, the CPU waits for each kernel.
+// `kernel`, and starts no kernel before it is issued. An asynchronous device runs kernels while the CPU
+// issues more; with a synchronous device, such as the CPU itself, the CPU waits for each kernel.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace pel::inspect {
 
-enum class Waiting : bool { No, Yes };  // of the CPU, for each kernel
+enum class Waiting : bool { No, Yes };  // whether the CPU waits for each kernel
 
 struct BudgetOptions {
   std::int64_t ops = 120;
   double dispatch_ns = 15'000, kernel_ns = 8'000;
-  std::optional<std::int64_t> fused_to;   // kernels that do the work of all
-  std::optional<double> fused_kernel_ns;  // of each; none: all the work as before
-  double replay_ns = 50;                  // to issue one kernel of a graph that was recorded before
-  double latency_ns = 0;                  // from a kernel's issue to its begin
+  std::optional<std::int64_t> fused_to;   // number of kernels after fusion
+  std::optional<double> fused_kernel_ns;  // time of each; none: the total kernel time does not change
+  double replay_ns = 50;                  // to issue one kernel of a recorded graph
+  double latency_ns = 0;                  // from the issue of a kernel to its start
   Waiting waiting = Waiting::No;
-  std::string source;  // where the numbers are from; empty: given
+  std::string source;  // where the numbers come from; empty: the command line
 };
 
 struct Step {
@@ -50,9 +50,9 @@ struct Budget {
   BudgetOptions options;
   Step now, replayed;
   std::optional<Step> fused, fused_and_replayed;
-  double knee_ns = 0;  // kernels of this time: neither waits for the other
+  double knee_ns = 0;  // kernel time at which neither side waits for the other
   bool is_dispatch_bound = false;
-  std::vector<Size> sizes;  // around the knee, smallest first; the given one among them
+  std::vector<Size> sizes;  // around the knee, smallest first; includes the requested one
 
   static Budget of(const BudgetOptions& options);  // throws a ValueError
   Size at(double kernel_ns) const;
@@ -61,7 +61,7 @@ struct Budget {
   std::string text(const Terminal& terminal) const;
   std::string json() const;
   std::string svg() const;   // the plot, light and dark
-  std::string html() const;  // a page with sliders that needs nothing but itself
+  std::string html() const;  // a self-contained page with sliders
 };
 
 // Step time against kernel time, both logarithmic, in Braille.

@@ -1,4 +1,4 @@
-// The page of a budget: the same model in a browser, with sliders. One file, no library, nothing is fetched.
+// The page of a budget: the same model in a browser, with sliders. One file, no library, no network access.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ svg { display: block; width: 100%; height: auto; overflow: visible } svg text { 
 </form>
 <div>
 <div class="results" id="results"></div>
-<figure class="card"><figcaption>How the step begins: above, the CPU issues; below, the device works</figcaption>
+<figure class="card"><figcaption>How the step begins: the CPU issues above, the device runs below</figcaption>
 <svg id="time" viewBox="0 0 700 184"></svg></figure>
 <figure class="card"><figcaption>Step time against kernel time
 <i class="key" style="background:var(--cpu)"></i>as it is<i class="key" style="background:var(--fused)"></i>fused<i class="key"
@@ -70,8 +70,8 @@ style="background:var(--replayed)"></i>replayed</figcaption><svg id="plot" viewB
 
 constexpr std::string_view kScript = R"html(
 const by = id => document.getElementById(id);
-const ranges = { ops: [1, 5000], dispatch: [50, 1e6], kernel: [50, 1e7], replay: [1, 1e5] };  // both ends of a logarithm
-const place = (id, v) => 1000 * Math.log(v / ranges[id][0]) / Math.log(ranges[id][1] / ranges[id][0]);
+const ranges = { ops: [1, 5000], dispatch: [50, 1e6], kernel: [50, 1e7], replay: [1, 1e5] };  // both ends of a logarithmic slider
+const position = (id, v) => 1000 * Math.log(v / ranges[id][0]) / Math.log(ranges[id][1] / ranges[id][0]);
 const value = id => ranges[id][0] * (ranges[id][1] / ranges[id][0]) ** (by(id).value / 1000);
 const digits = v => v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
 function time(ns) {
@@ -82,7 +82,7 @@ function time(ns) {
 const round = ns => time(ns).replace(/\.0+ /, ' ');
 const percent = share => Math.round(100 * share) + ' %';
 
-// As step_of in budget.cc.
+// The same as step_of in budget.cc.
 function step(s, count, dispatch, kernel, once = 0) {
   const issue = once + count * dispatch, device = count * kernel;
   const total = s.wait ? issue + device + count * start.latency : once + dispatch + start.latency + (count - 1) * Math.max(dispatch, kernel) + kernel;
@@ -97,8 +97,8 @@ const tones = ['cpu', 'fused', 'replayed', 'quiet'];
 
 function verdict(s, now) {
   if (s.wait) return `The CPU waits for each kernel, so every dispatch counts: ${percent(now.issue / now.total)} of the step.`;
-  if (s.dispatch > s.kernel) return `Bound by dispatch: the device waits ${percent(1 - now.device / now.total)} of the step.`;
-  return `Bound by kernels: the device works ${percent(now.device / now.total)} of the step.`;
+  if (s.dispatch > s.kernel) return `Bound by dispatch: the device is idle for ${percent(1 - now.device / now.total)} of the step.`;
+  return `Bound by kernels: the device is busy for ${percent(now.device / now.total)} of the step.`;
 }
 
 function lane(label, y, count, dispatch, kernel, once, s, scale, tone) {
@@ -147,8 +147,8 @@ function drawPlot(s) {
   const knee = a.x(s.dispatch);
   if (!s.wait) out += `<rect x="84" y="8" width="${Math.max(0, knee - 84)}" height="200" fill="var(--soft)"/>
     <line x1="${knee}" x2="${knee}" y1="8" y2="208" stroke="var(--quiet)" stroke-dasharray="3 4"/>
-    <text x="${knee + 8}" y="202">it turns at ${time(s.dispatch)}</text>
-    ${knee > 290 ? '<text x="96" y="26">here faster kernels gain nothing</text>' : ''}`;
+    <text x="${knee + 8}" y="202">crossover at ${time(s.dispatch)}</text>
+    ${knee > 290 ? '<text x="96" y="26">faster kernels gain nothing here</text>' : ''}`;
   [2, 1, 0].forEach(which => {
     const points = [];
     for (let i = 0; i <= 120; ++i) {
@@ -178,10 +178,10 @@ function draw() {
   return s;
 }
 
-for (const id in ranges) {  // what was given is in reach of its slider
+for (const id in ranges) {  // each slider reaches its start value
   ranges[id] = [Math.min(ranges[id][0], start[id]), Math.max(ranges[id][1], start[id])];
   by(id).step = 'any';
-  by(id).value = place(id, start[id]);
+  by(id).value = position(id, start[id]);
 }
 by('fused').step = 'any';
 by('fused').value = start.ops > 1 ? 1000 * Math.log(start.fused) / Math.log(start.ops) : 0;
@@ -191,7 +191,7 @@ const pick = event => {
   if (event.type == 'pointermove' && !event.buttons) return;
   const box = by('plot').getBoundingClientRect(), a = axes(draw());
   const x = ((event.clientX - box.left) / box.width * 700 - frame.left) / frame.width;
-  by('kernel').value = place('kernel', a.x0 * (a.x1 / a.x0) ** Math.min(1, Math.max(0, x)));
+  by('kernel').value = position('kernel', a.x0 * (a.x1 / a.x0) ** Math.min(1, Math.max(0, x)));
   draw();
 };
 by('plot').addEventListener('pointerdown', pick);

@@ -11,22 +11,22 @@ namespace pel::inspect {
 namespace {
 
 struct Axes {
-  double least_x, most_x, least_y, most_y;
+  double min_x, max_x, min_y, max_y;
 
   explicit Axes(const Budget& budget)
-      : least_x(budget.sizes.front().kernel_ns),
-        most_x(budget.sizes.back().kernel_ns),
-        least_y(budget.sizes.front().replayed.step_ns),
-        most_y(budget.sizes.back().now.step_ns) {
+      : min_x(budget.sizes.front().kernel_ns),
+        max_x(budget.sizes.back().kernel_ns),
+        min_y(budget.sizes.front().replayed.step_ns),
+        max_y(budget.sizes.back().now.step_ns) {
     for (const Budget::Size& size : budget.sizes) {
-      if (size.fused) least_y = std::min(least_y, size.fused->step_ns);
+      if (size.fused) min_y = std::min(min_y, size.fused->step_ns);
     }
-    least_y /= 1.2;
-    most_y *= 1.2;
+    min_y /= 1.2;
+    max_y *= 1.2;
   }
-  double x(double ns) const { return std::log(ns / least_x) / std::log(most_x / least_x); }  // 0 to 1
-  double y(double ns) const { return std::log(ns / least_y) / std::log(most_y / least_y); }
-  double kernel_at(double x) const { return least_x * std::pow(most_x / least_x, x); }
+  double x(double ns) const { return std::log(ns / min_x) / std::log(max_x / min_x); }  // 0 to 1
+  double y(double ns) const { return std::log(ns / min_y) / std::log(max_y / min_y); }
+  double kernel_at(double x) const { return min_x * std::pow(max_x / min_x, x); }
 };
 
 constexpr int kColumns = 76, kRows = 12;
@@ -53,16 +53,16 @@ std::string plot(const Budget& budget, const Terminal& terminal) {
 
   std::string out = terminal.dim("step time") + '\n';
   for (int i = 0; i < kRows; ++i) {
-    const std::string label = i == 0           ? readable_ns(axes.most_y)
-                              : i == kRows - 1 ? readable_ns(axes.least_y)
+    const std::string label = i == 0           ? readable_ns(axes.max_y)
+                              : i == kRows - 1 ? readable_ns(axes.min_y)
                                                : std::string();
     out += terminal.dim(pad_left(label, 9) + " │") + canvas.row(i, terminal) + '\n';
   }
   std::string line;
   for (int i = 0; i < kColumns; ++i) line += i == knee / 2 ? "┴" : "─";
   out += terminal.dim(pad_left("", 9) + " └" + line) + '\n';
-  const std::string left = readable_ns(axes.least_x), middle = readable_ns(budget.knee_ns),
-                    right = readable_ns(axes.most_x);
+  const std::string left = readable_ns(axes.min_x), middle = readable_ns(budget.knee_ns),
+                    right = readable_ns(axes.max_x);
   const int before_middle = std::max(columns_of(left) + 1, knee / 2 - columns_of(middle) / 2);
   out += terminal.dim(
              pad_left("", 11) + pad_right(left, before_middle) + middle +
@@ -70,7 +70,7 @@ std::string plot(const Budget& budget, const Terminal& terminal) {
              "  kernel") +
          '\n';
   out += pad_left("", 11) + "upper line: " + terminal.cyan("as it is") +
-         "; lower: " + terminal.green("replayed") + "; ● yours; dots: where it turns\n";
+         "; lower: " + terminal.green("replayed") + "; ● yours; dots: the crossover\n";
   return out;
 }
 
@@ -99,7 +99,8 @@ tspan { fill: currentColor } polyline { fill: none; stroke: currentColor; stroke
 )";
   out += fmt::format("<text x=\"20\" y=\"30\" font-size=\"15\" font-weight=\"600\">{}</text>\n", verdict());
   for (const Size& size : sizes) {
-    if (size.kernel_ns == options.kernel_ns && size.kernel_ns != knee_ns) continue;  // the circle is there
+    if (size.kernel_ns == options.kernel_ns && size.kernel_ns != knee_ns)
+      continue;  // the circle is drawn there
     out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>\n",
                        px(size.kernel_ns), kTop, kTop + kHeight);
     out += fmt::format(
@@ -118,9 +119,9 @@ tspan { fill: currentColor } polyline { fill: none; stroke: currentColor; stroke
   out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5.5\" fill=\"currentColor\"/>\n",
                      px(options.kernel_ns), py(now.step_ns));
   out += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", kLeft - 10,
-                     kTop + 5, readable_ns(axes.most_y));
+                     kTop + 5, readable_ns(axes.max_y));
   out += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", kLeft - 10,
-                     kTop + kHeight + 4, readable_ns(axes.least_y));
+                     kTop + kHeight + 4, readable_ns(axes.min_y));
   out += fmt::format(
       "<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">time of one kernel</text>\n",
       kLeft + kWidth / 2, kTop + kHeight + 40);

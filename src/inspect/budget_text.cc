@@ -52,16 +52,17 @@ std::string Budget::text(const Terminal& terminal) const {
                                                          : terminal.green(sentence)) +
          "\n";
   if (o.waiting == Waiting::No) {
-    out += is_dispatch_bound ? fmt::format("It turns at kernels of {}, {:.1f} times as long as these.\n",
-                                           readable_ns(knee_ns), knee_ns / o.kernel_ns)
-                             : fmt::format("It turns at kernels of {}, {:.1f} times shorter than these.\n",
-                                           readable_ns(knee_ns), o.kernel_ns / knee_ns);
+    out += is_dispatch_bound
+               ? fmt::format("The crossover is at kernels of {}, {:.1f} times as long as these.\n",
+                             readable_ns(knee_ns), knee_ns / o.kernel_ns)
+               : fmt::format("The crossover is at kernels of {}, {:.1f} times shorter than these.\n",
+                             readable_ns(knee_ns), o.kernel_ns / knee_ns);
   } else {
     out += fmt::format("Dispatch falls under 10 % of the step with kernels of {}.\n",
                        readable_ns(9 * o.dispatch_ns));
   }
   out += '\n';
-  out += terminal.dim(row("", "kernels", "CPU issues", "device works", "device busy", "step", "gain"));
+  out += terminal.dim(row("", "kernels", "CPU time", "device time", "device busy", "step", "gain"));
   const auto add = [&](const std::string& name, const Step& step) {
     out += row(name, std::to_string(step.kernels), readable_ns(step.issue_ns), readable_ns(step.device_ns),
                percent(step.device_busy()), readable_ns(step.step_ns),
@@ -71,13 +72,13 @@ std::string Budget::text(const Terminal& terminal) const {
   if (fused) add(fmt::format("fused to {}", *o.fused_to), *fused);
   add("replayed", replayed);
   if (fused_and_replayed) add("fused and replayed", *fused_and_replayed);
-  out += terminal.dim(
-      fmt::format("\nfused: {}\nreplayed: a recorded graph is launched once, then {} for each kernel\n\n",
-                  !o.fused_to ? "say --fused-to N to see what N kernels instead of these would give"
-                  : o.fused_kernel_ns
-                      ? fmt::format("kernels of {} each", readable_ns(*o.fused_kernel_ns))
-                      : "the same work in fewer kernels; what fusing saves in memory traffic comes on top",
-                  readable_ns(o.replay_ns)));
+  out += terminal.dim(fmt::format(
+      "\nfused: {}\nreplayed: a recorded graph is launched once, then {} for each kernel\n\n",
+      !o.fused_to ? "pass --fused-to N to see the step with N kernels instead of these"
+      : o.fused_kernel_ns
+          ? fmt::format("kernels of {} each", readable_ns(*o.fused_kernel_ns))
+          : "the same total kernel time in fewer kernels; savings in memory traffic are not included",
+      readable_ns(o.replay_ns)));
   out += plot(*this, terminal) + '\n';
   out += terminal.dim(size_row("kernel", "step", "device busy", fused ? "fused" : "", "replayed", ""));
   for (const Size& size : sizes) {
@@ -86,9 +87,9 @@ std::string Budget::text(const Terminal& terminal) const {
         size_row(readable_ns(size.kernel_ns), readable_ns(size.now.step_ns), percent(size.now.device_busy()),
                  size.fused ? times(size.now.step_ns / size.fused->step_ns) : "",
                  times(size.now.step_ns / size.replayed.step_ns),
-                 is_here && is_knee ? "◀ yours, and it turns here"
+                 is_here && is_knee ? "◀ yours, and the crossover"
                  : is_here          ? "◀ yours"
-                 : is_knee          ? "◀ it turns here"
+                 : is_knee          ? "◀ the crossover"
                                     : "");
     out += is_here ? terminal.bold(line) : line;
   }

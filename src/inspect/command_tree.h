@@ -1,4 +1,4 @@
-// A program's commands and options as data, and what is written from them: completion scripts and a manual
+// A program's commands and options as data, and what is generated from them: completion scripts and a manual
 // page.
 #pragma once
 
@@ -9,9 +9,9 @@
 namespace pel::inspect {
 
 struct CommandOption {
-  std::vector<std::string> names;    // "-h", "--help"; of a positional one its name alone
+  std::vector<std::string> names;    // "-h", "--help"; a positional option has only its name
   std::string value;                 // "FILE"; empty: a flag, or positional
-  std::vector<std::string> choices;  // all values there are; empty: many
+  std::vector<std::string> choices;  // all allowed values; empty: not a fixed set
   std::string help;
   bool is_positional = false, is_required = false;
 
@@ -29,7 +29,7 @@ struct CommandTree {
 enum class Shell : unsigned char { Bash, Zsh, Fish };
 std::string completion_script(const CommandTree& program, Shell shell);
 
-// What a manual page says besides the commands. Pairs are a word and what it means.
+// The sections of a manual page other than the commands. Each pair is a word and its meaning.
 struct ManualFacts {
   std::string version;
   std::vector<std::pair<std::string, std::string>> exit_codes, environment, files;

@@ -1,5 +1,4 @@
-// Completion for shells. Each script finds the command that the line has reached, and offers what may follow
-// it.
+// Shell completion. Each script finds the command at the cursor and offers what may follow it.
 #include <functional>
 
 #include <fmt/format.h>
@@ -10,8 +9,7 @@
 namespace pel::inspect {
 namespace {
 
-// Every command with its path, "pellucid explain matmul", outer ones first; options of outer ones stand with
-// it.
+// Every command with its path, "pellucid explain matmul", parents first, with the options of its parents.
 struct Reached {
   std::string path;
   const CommandTree* command;
@@ -62,7 +60,7 @@ std::string inner_paths(const std::vector<Reached>& all) {
   return fmt::format("{}", fmt::join(paths, " | "));
 }
 
-// Where the word before the cursor is an option with a value.
+// If the word before the cursor is an option with a value.
 template <class F>
 std::string value_cases(const std::vector<Reached>& all, F&& action) {
   std::string text;
@@ -77,7 +75,7 @@ std::string value_cases(const std::vector<Reached>& all, F&& action) {
 std::string bash(const CommandTree& program) {
   const std::vector<Reached> all = all_of(program);
   std::string text = fmt::format(
-      "# bash completion of {0}: source this file, or put it into "
+      "# bash completion for {0}: source this file, or put it into "
       "~/.local/share/bash-completion/completions/{0}\n"
       "_{0}() {{\n"
       "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} reached={0} words= i\n"
@@ -116,14 +114,14 @@ std::string bash(const CommandTree& program) {
                     program.name);
 }
 
-// What _describe takes: 'name:help', where a colon of the name is escaped; none of ours has one.
+// Formats 'name:help' for _describe. A colon in a name would need an escape; no name has one.
 std::string described(const std::string& name, const std::string& help) { return quoted(name + ":" + help); }
 
 std::string zsh(const CommandTree& program) {
   const std::vector<Reached> all = all_of(program);
   std::string text = fmt::format(
       "#compdef {0}\n"
-      "# zsh completion of {0}: put it as _{0} into a directory of $fpath\n"
+      "# zsh completion for {0}: put it as _{0} into a directory of $fpath\n"
       "_{0}() {{\n"
       "  local reached={0} i\n"
       "  local -a commands options\n"
@@ -166,10 +164,10 @@ std::string zsh(const CommandTree& program) {
 
 std::string fish(const CommandTree& program) {
   std::string text = fmt::format(
-      "# fish completion of {0}: put it into ~/.config/fish/completions/{0}.fish\n"
+      "# fish completion for {0}: put it into ~/.config/fish/completions/{0}.fish\n"
       "complete -c {0} -f\n",
       program.name);
-  // `seen` holds where the line has reached the command.
+  // `seen` is the condition that the command line contains the command.
   const std::function<void(const CommandTree&, const std::string&)> add = [&](const CommandTree& at,
                                                                               const std::string& seen) {
     std::vector<std::string> inner_names;

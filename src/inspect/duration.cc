@@ -11,7 +11,7 @@ struct Unit {
   std::string_view name;
   double ns;
 };
-// Micro has two signs in Unicode, the unit's and the Greek letter; keyboards give either.
+// Unicode has two signs for micro, the unit's and the Greek letter; keyboards produce either.
 constexpr std::array<Unit, 6> kUnits = {
     {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"\u03bcs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
 

@@ -13,7 +13,7 @@
 namespace pel::inspect {
 namespace {
 
-// Numbers are needed for measuring alone; without it no page of the operands is touched.
+// Only measuring needs numbers; without it no page of the operands is touched.
 Tensor operand(const MatmulCall& call, std::int64_t rows, std::int64_t columns, bool is_transposed,
                Measure measure) {
   std::vector<Dim> sizes;
@@ -81,12 +81,12 @@ std::string MatmulExplanation::text(const Terminal& terminal) const {
         text += "    " + terminal.yellow(part) + "\n";
   }
   text += "\nchosen: " + choice.reason + "\n";
-  if (!machine) return text + terminal.dim("the roof is not known: pellucid machine measures it") + "\n";
+  if (!machine) return text + terminal.dim("the roof is unknown: run pellucid machine to measure it") + "\n";
   const MemoryLevel& level = machine->level_of(bytes);
   const double moving_ns = static_cast<double>(bytes) / level.gb_per_s;
-  text += fmt::format("roof:   {}, set by {}\n", readable_ns(roof_ns),
+  text += fmt::format("roof:   {}, bound by {}\n", readable_ns(roof_ns),
                       moving_ns < roof_ns
-                          ? fmt::format("products at {:.0f} GFLOP/s", machine->gflop_per_s(call.dtype))
+                          ? fmt::format("compute at {:.0f} GFLOP/s", machine->gflop_per_s(call.dtype))
                           : fmt::format("{} at {:.1f} GB/s", level.name, level.gb_per_s));
   return text;
 }

@@ -1,4 +1,4 @@
-// Why a kernel is chosen for a product, and how near to the machine's roof it comes.
+// Why a kernel is chosen for a matmul, and how close it comes to the machine's roof.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pel::inspect {
 
 struct MatmulCall {
   std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t batch = 0;  // 0: matrices, no batches of them
+  std::int64_t batch = 0;  // 0: two matrices without a batch axis
   DType dtype = DType::F32;
   bool is_a_transposed = false, is_b_transposed = false, has_bias = false;
 };
@@ -23,7 +23,7 @@ struct MatmulExplanation {
   MatmulCall call;
   KernelChoice choice;
   std::uint64_t flops = 0, bytes = 0;
-  std::optional<Machine> machine;  // where it was measured before
+  std::optional<Machine> machine;  // if it was measured before
 
   std::string text(const Terminal& terminal) const;
   std::string json() const;

@@ -6,8 +6,8 @@
 namespace pel::inspect {
 namespace {
 
-constexpr std::int64_t kMostCalls = 100'000;
-constexpr int kLeastTurns = 3;
+constexpr std::int64_t kMaxCalls = 100'000;
+constexpr int kMinTurns = 3;
 
 double ns_per_call(const Loop& loop, std::int64_t calls) {
   const auto begin = std::chrono::steady_clock::now();
@@ -44,14 +44,14 @@ double Interleaved::median_rest_ns(std::size_t whole, const std::vector<std::siz
 
 void Interleaved::run(int turns, const Progress& progress) {
   for (Entry& entry : entries_) {
-    double ns = entry.timed(1);  // it chooses kernels and takes memory
+    double ns = entry.timed(1);  // the first call selects kernels and allocates memory
     if (ns < burst_ns_) ns = entry.timed(8);
     entry.calls =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(burst_ns_ / std::max(1.0, ns)), 1, kMostCalls);
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(burst_ns_ / std::max(1.0, ns)), 1, kMaxCalls);
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int turn = 0; turn < turns; ++turn) {
-    if (turn >= kLeastTurns && std::chrono::steady_clock::now() > end) break;
+    if (turn >= kMinTurns && std::chrono::steady_clock::now() > end) break;
     for (Entry& entry : entries_) entry.ns.push_back(entry.timed(entry.calls));
     if (progress) progress("timing", static_cast<double>(turn + 1) / turns);
   }

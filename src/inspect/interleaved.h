@@ -1,5 +1,5 @@
-// Times calls against each other in turns: a slow moment of the machine meets all of them, and a median over
-// the turns leaves it out.
+// Times several calls interleaved: a slow moment of the machine affects all of them, and the median over the
+// turns ignores it.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace pel::inspect {
 
-// Makes so many calls, one after the other.
+// Makes the given number of calls, one after the other.
 using Loop = std::function<void(std::int64_t calls)>;
 using Progress = std::function<void(const std::string& what, double done)>;
 
-// The type is erased once per burst: the call itself stays visible to the compiler. What it returns lives
-// until the end of its turn of the loop, as in a user's.
+// The type is erased once per burst: the compiler can still inline the call itself. Its result lives until
+// the end of the loop iteration, as in a user's loop.
 template <class Call>
 Loop loop_of(Call call) {
   return [call = std::move(call)](std::int64_t calls) {
@@ -26,20 +26,20 @@ Loop loop_of(Call call) {
   };
 }
 
-double median(std::vector<double> values);  // 0 of none
+double median(std::vector<double> values);  // 0 if empty
 
 class Interleaved {
  public:
   explicit Interleaved(double burst_ns) : burst_ns_(burst_ns) {}
 
-  // The number by which its median is asked for.
+  // Returns the number to pass to median_ns.
   std::size_t add(Loop loop);
-  // Something that times itself: gives ns per call, once a turn.
+  // Adds a function that times itself and returns ns per call, once per turn.
   std::size_t add_timed(std::function<double(std::int64_t calls)> timed);
-  // Where calls are long, fewer turns: it ends after ten seconds, and three of them.
+  // Long calls get fewer turns: stops after ten seconds, but runs at least three.
   void run(int turns, const Progress& progress = {});
   double median_ns(std::size_t number) const { return median(entries_[number].ns); }  // per call
-  // Of what the parts leave of the whole in each turn: steadier than the difference of medians.
+  // Returns the median over turns of the whole minus its parts: less noisy than the difference of medians.
   double median_rest_ns(std::size_t whole, const std::vector<std::size_t>& parts) const;
 
  private:

@@ -23,7 +23,7 @@ std::string in_colors(const std::string& explanation, const Terminal& terminal) 
   return text;
 }
 
-// Neither a terminal nor JSON takes bytes that are no text.
+// Neither a terminal nor JSON accepts invalid UTF-8.
 std::string printable(std::string_view text) {
   std::string clean(text);
   for (char& c : clean)

@@ -1,4 +1,4 @@
-// What the names of GPU kernels say, for a terminal and as JSON.
+// Decoded names of GPU kernels, for a terminal and as JSON.
 #pragma once
 
 #include <istream>
@@ -19,7 +19,7 @@ struct KernelNames {
 
 KernelNames decode_names(const std::vector<std::string>& names);
 
-// Lines that are not empty.
+// Returns the lines that are not empty.
 std::vector<std::string> names_in(std::istream& lines);
 
 }  // namespace pel::inspect

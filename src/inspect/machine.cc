@@ -10,7 +10,7 @@
 namespace pel::inspect {
 namespace {
 
-// With ~ for the home directory.
+// Abbreviates the home directory to ~.
 std::string short_path(const std::string& path) {
   const char* home = std::getenv("HOME");
   const std::string under = home == nullptr ? "" : std::string(home) + "/";
@@ -20,25 +20,24 @@ std::string short_path(const std::string& path) {
 constexpr int kLabel = 10, kColumn = 15;
 
 std::string levels_text(const Machine& machine, const Terminal& terminal) {
-  double most = 0;
-  for (const MemoryLevel& level : machine.levels) most = std::max(most, level.gb_per_s);
+  double max_gb_per_s = 0;
+  for (const MemoryLevel& level : machine.levels) max_gb_per_s = std::max(max_gb_per_s, level.gb_per_s);
   std::string text =
       terminal.bold(fmt::format("{}{}{}", pad_right("memory", kLabel), pad_left("holds", kColumn),
                                 pad_left("read, written", kColumn))) +
       "\n";
   for (const MemoryLevel& level : machine.levels) {
     const std::string size = level.bytes == 0 ? "all" : readable_bytes(static_cast<double>(level.bytes));
-    text +=
-        fmt::format("{}{}{}  {}\n", pad_right(level.name, kLabel), pad_left(size, kColumn),
-                    pad_left(fmt::format("{:.1f} GB/s", level.gb_per_s), kColumn),
-                    terminal.green(bar(level.gb_per_s / most, terminal.columns - kLabel - 2 * kColumn - 2)));
+    text += fmt::format(
+        "{}{}{}  {}\n", pad_right(level.name, kLabel), pad_left(size, kColumn),
+        pad_left(fmt::format("{:.1f} GB/s", level.gb_per_s), kColumn),
+        terminal.green(bar(level.gb_per_s / max_gb_per_s, terminal.columns - kLabel - 2 * kColumn - 2)));
   }
   return text;
 }
 
 std::string peaks_text(const Machine& machine, const Terminal& terminal) {
-  std::string text =
-      terminal.bold(pad_right("products", kLabel) + pad_left("at most", kColumn) + "  by") + "\n";
+  std::string text = terminal.bold(pad_right("matmul", kLabel) + pad_left("peak", kColumn) + "  by") + "\n";
   for (const ComputePeak& peak : machine.peaks) {
     text += fmt::format("{}{}  {}\n", pad_right(name(peak.dtype), kLabel),
                         pad_left(fmt::format("{:.0f} GFLOP/s", peak.gflop_per_s), kColumn), peak.by);
@@ -65,16 +64,15 @@ double ridge(const ComputePeak& peak, const MemoryLevel& level) { return peak.gf
 
 std::string text(const Machine& machine, const Terminal& terminal) {
   std::string text = terminal.bold(machine.cpu);
-  text +=
-      fmt::format("\n{} thread{}, {}\n\n", machine.threads, machine.threads == 1 ? "" : "s",
-                  machine.isa.empty() ? "all instructions of the processor" : "PELLUCID_ISA=" + machine.isa);
+  text += fmt::format(
+      "\n{} thread{}, {}\n\n", machine.threads, machine.threads == 1 ? "" : "s",
+      machine.isa.empty() ? "all instruction sets of the processor" : "PELLUCID_ISA=" + machine.isa);
   text += levels_text(machine, terminal) + "\n" + peaks_text(machine, terminal) + "\n" +
           ridges_text(machine, terminal) + "\n";
   constexpr std::string_view kRidge =
-      "A kernel with more FLOPs for each byte than the ridge is held back by products, one with fewer by "
-      "that memory.";
+      "A kernel with more FLOPs per byte than the ridge is bound by compute, one with fewer by that memory.";
   for (const std::string& line : wrapped(kRidge, terminal.columns)) text += terminal.dim(line) + "\n";
-  return text + terminal.dim("kept in " + short_path(Machine::path()) + "; --again measures anew") + "\n";
+  return text + terminal.dim("stored in " + short_path(Machine::path()) + "; --again measures again") + "\n";
 }
 
 void write_fields(JsonWriter& json, const Machine& machine) {

@@ -14,7 +14,7 @@ std::string text(const Machine& machine, const Terminal& terminal);
 std::string json(const Machine& machine);
 void write_fields(JsonWriter& json, const Machine& machine);
 
-// FLOPs per byte from which on products take longer than bytes of this level.
+// Returns the FLOPs per byte above which compute takes longer than the traffic of this level.
 double ridge(const ComputePeak& peak, const MemoryLevel& level);
 
 }  // namespace pel::inspect

@@ -19,12 +19,12 @@ struct Call {
 
 Tensor numbers(std::vector<Dim> sizes, DType dtype = DType::F32) { return to_copy(randn(sizes), dtype); }
 
-Call product(std::int64_t size, DType dtype) {
+Call matmul_call(std::int64_t size, DType dtype) {
   return {fmt::format("mm {}³", size), dtype,
           [a = numbers({size, size}, dtype), b = numbers({size, size}, dtype)] { return mm(a, b); }};
 }
 
-// From what memory bounds to what products bound; operands that caches hold, and operands that none does.
+// From memory-bound to compute-bound; operands that fit in caches, and operands that do not.
 std::vector<Call> calls_of_models() {
   std::vector<Call> calls;
   for (const std::int64_t count : {std::int64_t{1} << 16, std::int64_t{1} << 23}) {
@@ -37,11 +37,12 @@ std::vector<Call> calls_of_models() {
       {"layer_norm 1024×768", DType::F32, [x = numbers({1024, 768}), w = numbers({768}), b = numbers({768})] {
          return layer_norm(x, {768}, w, b);
        }});
-  // Several times what caches hold: a part that stays there from run to run would pass for memory.
+  // Several times the size of the caches: otherwise a part would stay cached between runs and count as memory
+  // traffic.
   calls.push_back(
       {"mv 8192×8192", DType::F32, [a = ones({8192, 8192}), x = numbers({8192})] { return mv(a, x); }});
-  for (const std::int64_t size : {64, 256, 1024}) calls.push_back(product(size, DType::F32));
-  calls.push_back(product(1024, DType::BF16));
+  for (const std::int64_t size : {64, 256, 1024}) calls.push_back(matmul_call(size, DType::F32));
+  calls.push_back(matmul_call(1024, DType::BF16));
   calls.push_back({"attention 12×512×64", DType::F32,
                    [q = numbers({1, 12, 512, 64}), k = numbers({1, 12, 512, 64}),
                     v = numbers({1, 12, 512, 64})] { return scaled_dot_product_attention(q, k, v); }});
@@ -50,12 +51,12 @@ std::vector<Call> calls_of_models() {
   return calls;
 }
 
-// The fastest launch of each kernel: what disturbs a run makes it longer, never shorter.
-std::vector<RooflinePoint> time(const Call& call, int most_runs, double budget_ns) {
+// Returns the fastest launch of each kernel: interference makes a run longer, never shorter.
+std::vector<RooflinePoint> time(const Call& call, int max_runs, double budget_ns) {
   call.run();
   std::vector<RooflinePoint> points;
   double spent = 0;
-  for (int run = 0; run < most_runs && (run < 3 || spent < budget_ns); ++run) {
+  for (int run = 0; run < max_runs && (run < 3 || spent < budget_ns); ++run) {
     ProfileOptions options;
     options.shapes = false;
     Profile profile(options);
@@ -90,7 +91,7 @@ Roofline measure_roofline(const Machine& machine, Thoroughness thoroughness,
       const MemoryLevel& level = machine.level_of(point.bytes);
       point.roof_ns = machine.roof_ns(point.bytes, point.flops, point.dtype);
       point.bound =
-          static_cast<double>(point.bytes) / level.gb_per_s < point.roof_ns ? "products" : level.name;
+          static_cast<double>(point.bytes) / level.gb_per_s < point.roof_ns ? "compute" : level.name;
       roofline.points.push_back(std::move(point));
     }
   }

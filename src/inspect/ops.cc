@@ -33,7 +33,7 @@ std::string readable(DTypeSet set) {
   return set == kFloating ? "floating" : set == kIntegral ? "integers" : to_string(set);
 }
 
-// A list whose kernels take all dtypes leaves the choice to the op.
+// If the kernels of a list support all dtypes, the op decides.
 DTypeSet dtypes_of(const Op& op) {
   DTypeSet set;
   for (const Kernel& kernel : op.kernels(DeviceType::Cpu)) set = set | kernel.computes;
@@ -48,7 +48,7 @@ std::string gradient_of(const Op& op) {
   return takes_tensors && op.is_recorded() ? "" : "none";
 }
 
-// "add_f32_avx512" as "add_*_avx512": what kernels of one family share.
+// "add_f32_avx512" becomes "add_*_avx512": the name that the kernels of one family share.
 std::string without_dtype(const Kernel& kernel) {
   const std::string mark = "_" + to_string(kernel.computes) + "_";
   std::string text = kernel.name;
@@ -88,10 +88,10 @@ std::string short_forms(const OpFacts& op) {
 }
 
 std::string gradient_sentence(const OpFacts& op) {
-  if (op.gradient.empty()) return "not known; backward says so";
+  if (op.gradient.empty()) return "unknown; backward throws an error";
   if (op.gradient == "rule") return "a rule in the op's record";
-  if (op.gradient == "parts") return "that of the ops it calls";
-  return "none: nothing flows back";
+  if (op.gradient == "parts") return "the gradients of the ops it calls";
+  return "none: not differentiable";
 }
 
 void write_fields(JsonWriter& json, const OpFacts& op) {
@@ -139,24 +139,25 @@ std::string OpFacts::text(const Terminal& terminal) const {
   line("gradient", gradient_sentence(*this));
   if (!autocast.empty()) line("autocast", autocast);
   if (kernels.empty()) {
-    line("kernels", origin != "none"      ? "none of its own: its body launches those of other ops"
+    line("kernels", origin != "none"      ? "none of its own: its body launches kernels of other ops"
                     : kind == "composite" ? "none of its own: it calls other ops"
-                                          : "none: it launches nothing");
+                                          : "none: it launches no kernel");
     return text;
   }
   line("kernels",
        fmt::format("{}; {}", origin,
-                   is_chosen_by_time ? "of those that take a call, the one with the least predicted time runs"
-                                     : "the first that takes a call runs"));
+                   is_chosen_by_time
+                       ? "the supported one with the shortest predicted time runs"
+                       : "the first that supports the call runs"));
   text += "\n";
   int width = 0;
   for (const KernelFamily& family : kernels) width = std::max(width, columns_of(family.name));
   for (const KernelFamily& family : kernels) {
     text += fmt::format("    {}  {}{}\n", terminal.cyan(pad_right(family.name, width)), family.dtypes,
-                        family.is_relaxed ? terminal.dim("  under Determinism::Relaxed alone") : "");
+                        family.is_relaxed ? terminal.dim("  only under Determinism::Relaxed") : "");
   }
   if (is_chosen_by_time && name.find("mm") != std::string::npos)
-    text += terminal.dim("\n  pellucid explain matmul M N K shows the choice for sizes of yours\n");
+    text += terminal.dim("\n  pellucid explain matmul M N K shows the choice for your sizes\n");
   return text;
 }
 
@@ -201,7 +202,7 @@ std::string OpList::text(const Terminal& terminal) const {
   std::string text = terminal.bold(row("op", "forms", "kind", "kernels", "dtypes", "gradient")) + "\n";
   for (const OpFacts& op : ops)
     text += row(op.name, short_forms(op), op.kind, op.origin, op.dtypes, gradient_or_dash(op)) + "\n";
-  text += terminal.dim(fmt::format("{} op{}; pellucid ops NAME shows all that is known of one", ops.size(),
+  text += terminal.dim(fmt::format("{} op{}; pellucid ops NAME shows the whole record of one", ops.size(),
                                    ops.size() == 1 ? "" : "s")) +
           "\n";
   return text;

@@ -1,4 +1,4 @@
-// The registry as tables: which ops there are, and what one op's record says.
+// The op registry as tables: all ops, and the record of one op.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace pel::inspect {
 
-// Kernels that stand one after another in an op's list and differ in their dtype alone.
+// Consecutive kernels in an op's list that differ only in dtype.
 struct KernelFamily {
   struct Member {
     std::string name, dtypes;
@@ -19,17 +19,17 @@ struct KernelFamily {
   std::string name;  // "add_*_avx512" for several
   std::vector<Member> members;
   std::string dtypes;       // of all members
-  bool is_relaxed = false;  // taken under Determinism::Relaxed alone
+  bool is_relaxed = false;  // only under Determinism::Relaxed
 };
 
 struct OpFacts {
   std::string name, schema, kind;
   std::vector<std::string> forms;  // add_, add.out
   std::string origin;              // generated, by hand, tile and engine, of other ops, none
-  std::string dtypes;              // that kernels compute in
-  std::string gradient;            // rule, parts, none, or empty: not known
-  std::string autocast;            // empty: left as it is
-  bool is_chosen_by_time = false;  // else the first kernel that takes a call runs
+  std::string dtypes;              // that the kernels compute in
+  std::string gradient;            // rule, parts, none, or empty: unknown
+  std::string autocast;            // empty: no cast
+  bool is_chosen_by_time = false;  // else the first kernel that supports the call runs
   std::vector<KernelFamily> kernels;
 
   std::string text(const Terminal& terminal) const;
@@ -39,12 +39,12 @@ OpFacts facts_of(const Op& op);
 
 struct OpList {
   std::string pattern;
-  std::vector<OpFacts> ops;  // forms stand with their op
+  std::vector<OpFacts> ops;  // forms are listed with their op
 
   std::string text(const Terminal& terminal) const;
   std::string json() const;
 };
-// Ops whose name has `pattern` inside; all of them where it is empty.
+// Returns the ops whose name contains `pattern`; all if it is empty.
 OpList list_ops(std::string_view pattern);
 
 std::vector<std::string> op_names();

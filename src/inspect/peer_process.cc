@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX does not declare it
 
 namespace pel::inspect {
 
 std::unique_ptr<PeerProcess> PeerProcess::start(const std::vector<std::string>& command) {
   std::array<int, 2> to{}, from{};
-  // Kept from the peer but for the ends it is given: otherwise it would never see the end of its input.
+  // Close-on-exec, except for the ends that the peer uses: otherwise it would never see the end of its input.
   if (pipe2(to.data(), O_CLOEXEC) != 0) return nullptr;
   if (pipe2(from.data(), O_CLOEXEC) != 0) {
     close(to[0]);
@@ -45,7 +45,7 @@ std::unique_ptr<PeerProcess> PeerProcess::start(const std::vector<std::string>& 
     close(from[0]);
     return nullptr;
   }
-  // A peer that ends early is told by an empty answer, not by a signal that ends this program.
+  // A peer that exits early shows as an empty answer, not as a signal that ends this program.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   std::unique_ptr<PeerProcess> peer(new PeerProcess(process, to[1], from[0]));
   if (peer->ask("list").empty()) return nullptr;
@@ -53,7 +53,7 @@ std::unique_ptr<PeerProcess> PeerProcess::start(const std::vector<std::string>& 
 }
 
 PeerProcess::~PeerProcess() {
-  close(to_);  // the end of its input ends it
+  close(to_);  // it exits at the end of its input
   close(from_);
   waitpid(process_, nullptr, 0);
 }
@@ -80,11 +80,11 @@ double PeerProcess::run(const std::string& name, std::int64_t calls) {
 
 std::string find_torch_peer() {
   std::error_code none;
-  if (const char* given = std::getenv("PELLUCID_PEER"); given != nullptr && *given != '\0')
-    return std::filesystem::exists(given, none) ? given : std::string();
-  const std::filesystem::path beside =
+  if (const char* path = std::getenv("PELLUCID_PEER"); path != nullptr && *path != '\0')
+    return std::filesystem::exists(path, none) ? path : std::string();
+  const std::filesystem::path sibling =
       std::filesystem::read_symlink("/proc/self/exe", none).parent_path() / "peer_anatomy";
-  return std::filesystem::exists(beside, none) ? beside.string() : std::string();
+  return std::filesystem::exists(sibling, none) ? sibling.string() : std::string();
 }
 
 }  // namespace pel::inspect

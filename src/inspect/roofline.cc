@@ -32,20 +32,20 @@ std::string row(std::string_view mark, std::string_view call, std::string_view d
 }  // namespace
 
 RooflineAxes axes_of(const Roofline& roofline) {
-  double least_y = 1e9, most_y = 1, least_x = 1, most_x = 1;
+  double min_y = 1e9, max_y = 1, min_x = 1, max_x = 1;
   for (const ComputePeak& peak : roofline.machine.peaks) {
-    most_y = std::max(most_y, peak.gflop_per_s);
-    for (const MemoryLevel& level : roofline.machine.levels) most_x = std::max(most_x, ridge(peak, level));
+    max_y = std::max(max_y, peak.gflop_per_s);
+    for (const MemoryLevel& level : roofline.machine.levels) max_x = std::max(max_x, ridge(peak, level));
   }
   for (const RooflinePoint& point : roofline.points) {
     if (point.flops == 0) continue;
-    least_y = std::min(least_y, point.gflop_per_s());
-    least_x = std::min(least_x, point.flops_per_byte());
-    most_x = std::max(most_x, point.flops_per_byte());
+    min_y = std::min(min_y, point.gflop_per_s());
+    min_x = std::min(min_x, point.flops_per_byte());
+    max_x = std::max(max_x, point.flops_per_byte());
   }
-  least_y = std::min(least_y, most_y / 10);
-  return {std::log10(least_x) - 0.3, std::log10(most_x) + 0.3, std::floor(std::log10(least_y)),
-          std::log10(most_y) + 0.2};
+  min_y = std::min(min_y, max_y / 10);
+  return {std::log10(min_x) - 0.3, std::log10(max_x) + 0.3, std::floor(std::log10(min_y)),
+          std::log10(max_y) + 0.2};
 }
 
 std::string Roofline::text(const Terminal& terminal) const {
@@ -67,10 +67,9 @@ std::string Roofline::text(const Terminal& terminal) const {
     while (text[text.size() - 2] == ' ') text.erase(text.size() - 2, 1);
   }
   constexpr std::string_view kNote =
-      "roof: the time that the machine needs at least for so many bytes and FLOPs, over the time taken. "
-      "FLOPs are "
-      "counted of products, convolutions and attention; a dash stands for the others, and the plot leaves "
-      "them out.";
+      "roof: the minimum time of the machine for these bytes and FLOPs, divided by the measured time. FLOPs "
+      "are "
+      "counted for matmuls, convolutions and attention; the others show a dash, and are not in the plot.";
   text += "\n";
   for (const std::string& line : wrapped(kNote, terminal.columns)) text += terminal.dim(line) + "\n";
   return text;

@@ -1,4 +1,4 @@
-// Kernels against the machine's roofs: what they move and compute in their time, and what holds them back.
+// Kernels compared with the machine's roofs: their traffic and FLOPs per second, and what bounds them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct RooflinePoint {
   DType dtype = DType::F32;
   std::uint64_t bytes = 0, flops = 0;  // flops 0: not counted, see Event
   double ns = 0, roof_ns = 0;
-  std::string bound;  // "products", or the level of memory
+  std::string bound;  // "compute", or the level of memory
 
   double gb_per_s() const { return static_cast<double>(bytes) / ns; }
   double gflop_per_s() const { return static_cast<double>(flops) / ns; }
@@ -36,16 +36,16 @@ struct Roofline {
 };
 
 enum class Thoroughness : bool { Quick, Full };
-// Runs calls that models are made of. Tells which, and the share that is done.
+// Runs typical calls of models. Reports the current one and the share that is done.
 Roofline measure_roofline(const Machine& machine, Thoroughness thoroughness,
                           const std::function<void(const std::string& what, double done)>& progress = {});
 
-// The letter of a point, in the table and the plots.
+// Returns the letter of a point, in the table and the plots.
 inline char letter(std::size_t point) { return static_cast<char>('a' + point % 26); }
 
-// What the plots share: both axes are logarithms to base 10.
+// Shared by the plots: both axes are logarithms to base 10.
 struct RooflineAxes {
-  double least_x, most_x, least_y, most_y;
+  double min_x, max_x, min_y, max_y;
 };
 RooflineAxes axes_of(const Roofline& roofline);
 std::string plot(const Roofline& roofline, const Terminal& terminal);

@@ -15,31 +15,29 @@ constexpr int kRows = 16;
 
 using Layer = BrailleCanvas::Layer;
 
-// From logarithms to dots.
+// Converts logarithms to dots.
 struct Scale {
   RooflineAxes axes;
   int width, height;
 
-  double x(double log_x) const { return (log_x - axes.least_x) / (axes.most_x - axes.least_x) * (width - 1); }
-  double y(double log_y) const {
-    return (log_y - axes.least_y) / (axes.most_y - axes.least_y) * (height - 1);
-  }
-  double log_x(int dot) const { return axes.least_x + (axes.most_x - axes.least_x) * dot / (width - 1); }
+  double x(double log_x) const { return (log_x - axes.min_x) / (axes.max_x - axes.min_x) * (width - 1); }
+  double y(double log_y) const { return (log_y - axes.min_y) / (axes.max_y - axes.min_y) * (height - 1); }
+  double log_x(int dot) const { return axes.min_x + (axes.max_x - axes.min_x) * dot / (width - 1); }
 };
 
 int nearest(double value) { return static_cast<int>(std::lround(value)); }
 
 void draw_roofs(BrailleCanvas& canvas, const Scale& scale, const Machine& machine) {
-  double most = 0;
-  for (const ComputePeak& peak : machine.peaks) most = std::max(most, peak.gflop_per_s);
+  double max_gflops = 0;
+  for (const ComputePeak& peak : machine.peaks) max_gflops = std::max(max_gflops, peak.gflop_per_s);
   for (const MemoryLevel& level : machine.levels) {
-    const double slope = std::log10(level.gb_per_s), top = std::log10(most);
+    const double slope = std::log10(level.gb_per_s), top = std::log10(max_gflops);
     for (int dot = 0; dot < scale.width; ++dot) {
       const double y = scale.log_x(dot) + slope;
       if (y <= top) canvas.dot(dot, nearest(scale.y(y)), Layer::Upper);
     }
     // Where the line enters from below or from the left.
-    const double from_x = std::max(scale.axes.least_x, scale.axes.least_y - slope);
+    const double from_x = std::max(scale.axes.min_x, scale.axes.min_y - slope);
     canvas.label(nearest(scale.x(from_x)) + 6, nearest(scale.y(from_x + slope)), level.name);
   }
   for (const ComputePeak& peak : machine.peaks) {
@@ -71,7 +69,7 @@ std::string plot(const Roofline& roofline, const Terminal& terminal) {
                 nearest(scale.y(std::log10(p.gflop_per_s()))), {&own, 1});
   }
   std::vector<std::string> labels(kRows);
-  for (int e = static_cast<int>(std::ceil(scale.axes.least_y)); e <= scale.axes.most_y; ++e)
+  for (int e = static_cast<int>(std::ceil(scale.axes.min_y)); e <= scale.axes.max_y; ++e)
     labels[static_cast<std::size_t>(kRows - 1 - nearest(scale.y(e)) / 4)] = power_of_ten(e);
   std::string text = terminal.dim(pad_left("GFLOP/s", kMargin - 1)) + "\n";
   for (int row = 0; row < kRows; ++row) {
@@ -82,12 +80,12 @@ std::string plot(const Roofline& roofline, const Terminal& terminal) {
   std::string axis, below(static_cast<std::size_t>(kMargin), ' ');
   for (int column = 0; column < columns; ++column) axis += "─";
   text += terminal.dim(pad_right("", kMargin) + "└" + axis) + "\n";
-  for (int e = static_cast<int>(std::ceil(scale.axes.least_x)); e <= scale.axes.most_x; ++e) {
+  for (int e = static_cast<int>(std::ceil(scale.axes.min_x)); e <= scale.axes.max_x; ++e) {
     const std::string label = power_of_ten(e);
-    const auto place = static_cast<std::size_t>(kMargin + 1 + nearest(scale.x(e)) / 2);
-    if (place < below.size() || place + label.size() + 13 > static_cast<std::size_t>(terminal.columns))
+    const auto column = static_cast<std::size_t>(kMargin + 1 + nearest(scale.x(e)) / 2);
+    if (column < below.size() || column + label.size() + 13 > static_cast<std::size_t>(terminal.columns))
       continue;
-    below.append(place - below.size(), ' ');
+    below.append(column - below.size(), ' ');
     below += label;
   }
   return text + terminal.dim(below + "   FLOPs/byte") + "\n";

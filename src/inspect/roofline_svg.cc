@@ -1,4 +1,4 @@
-// The roofline as a picture that stands alone: light and dark pages both show it.
+// The roofline as a self-contained SVG, for light and dark pages.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -20,10 +20,10 @@ struct Frame {
   RooflineAxes axes;
 
   double x(double log_x) const {
-    return kLeft + (log_x - axes.least_x) / (axes.most_x - axes.least_x) * (kWidth - kLeft - kRight);
+    return kLeft + (log_x - axes.min_x) / (axes.max_x - axes.min_x) * (kWidth - kLeft - kRight);
   }
   double y(double log_y) const {
-    return kTop + (axes.most_y - log_y) / (axes.most_y - axes.least_y) * (kHeight - kTop - kBottom);
+    return kTop + (axes.max_y - log_y) / (axes.max_y - axes.min_y) * (kHeight - kTop - kBottom);
   }
 };
 
@@ -53,11 +53,11 @@ std::string line(std::string_view kind, double x0, double y0, double x1, double 
 
 std::string grid(const Frame& f) {
   std::string svg;
-  for (int e = static_cast<int>(std::ceil(f.axes.least_x)); e <= f.axes.most_x; ++e) {
+  for (int e = static_cast<int>(std::ceil(f.axes.min_x)); e <= f.axes.max_x; ++e) {
     svg += line("grid", f.x(e), kTop, f.x(e), kHeight - kBottom);
     svg += label(f.x(e), kHeight - kBottom + 18, "small", "middle", fmt::format("{:g}", std::pow(10, e)));
   }
-  for (int e = static_cast<int>(std::ceil(f.axes.least_y)); e <= f.axes.most_y; ++e) {
+  for (int e = static_cast<int>(std::ceil(f.axes.min_y)); e <= f.axes.max_y; ++e) {
     svg += line("grid", kLeft, f.y(e), kWidth - kRight, f.y(e));
     svg += label(kLeft - 8, f.y(e) + 4, "small", "end", fmt::format("{:g}", std::pow(10, e)));
   }
@@ -67,12 +67,12 @@ std::string grid(const Frame& f) {
 
 std::string roofs(const Frame& f, const Machine& machine) {
   std::string svg;
-  double most = 0;
-  for (const ComputePeak& peak : machine.peaks) most = std::max(most, std::log10(peak.gflop_per_s));
+  double log_peak = 0;
+  for (const ComputePeak& peak : machine.peaks) log_peak = std::max(log_peak, std::log10(peak.gflop_per_s));
   for (const MemoryLevel& level : machine.levels) {
     const double slope = std::log10(level.gb_per_s);
-    const double from = std::max(f.axes.least_x, f.axes.least_y - slope),
-                 to = std::min(f.axes.most_x, most - slope);
+    const double from = std::max(f.axes.min_x, f.axes.min_y - slope),
+                 to = std::min(f.axes.max_x, log_peak - slope);
     svg += line("roof", f.x(from), f.y(from + slope), f.x(to), f.y(to + slope));
     const double angle =
         std::atan2(f.y(to + slope) - f.y(from + slope), f.x(to) - f.x(from)) * 180 / std::numbers::pi;
@@ -82,9 +82,9 @@ std::string roofs(const Frame& f, const Machine& machine) {
   }
   for (const ComputePeak& peak : machine.peaks) {
     const double y = std::log10(peak.gflop_per_s);
-    svg += line("peak", f.x(y - std::log10(machine.levels.front().gb_per_s)), f.y(y), f.x(f.axes.most_x),
-                f.y(y));
-    svg += label(f.x(f.axes.most_x) - 4, f.y(y) - 6, "small", "end",
+    svg +=
+        line("peak", f.x(y - std::log10(machine.levels.front().gb_per_s)), f.y(y), f.x(f.axes.max_x), f.y(y));
+    svg += label(f.x(f.axes.max_x) - 4, f.y(y) - 6, "small", "end",
                  fmt::format("{} {:.0f} GFLOP/s", name(peak.dtype), peak.gflop_per_s));
   }
   return svg;

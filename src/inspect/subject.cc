@@ -11,7 +11,7 @@
 namespace pel::inspect {
 namespace {
 
-struct Maker {
+struct SubjectBuilder {
   SubjectSizes sizes;
   Recorded recorded;
 
@@ -28,10 +28,10 @@ std::string shown(const char* name, const Tensor& t) {
   return fmt::format("{} {}[{}]", name, pel::name(t.dtype()), fmt::join(sizes, ", "));
 }
 
-// The analyzer does not see that a std::function frees the closure it keeps on the heap.
+// The analyzer does not see that a std::function frees the closure that it stores on the heap.
 // NOLINTBEGIN(clang-analyzer-cplusplus.NewDeleteLeaks)
 
-// An op that calls no other.
+// An op that calls no other op.
 template <class Call>
 Subject single(const char* op, std::string arguments, Call call) {
   Subject subject{std::move(arguments), loop_of(call), {}};
@@ -39,39 +39,39 @@ Subject single(const char* op, std::string arguments, Call call) {
   return subject;
 }
 
-Subject make_linear(const Maker& m) {
+Subject make_linear(const SubjectBuilder& m) {
   const Tensor x = m.input({m.sizes.rows, m.sizes.in}), weight = m.trained({m.sizes.out, m.sizes.in}),
-               bias = m.trained({m.sizes.out}), turned = weight.t();
+               bias = m.trained({m.sizes.out}), transposed = weight.t();
   Subject subject{fmt::format("{}, {}, {}", shown("x", x), shown("weight", weight), shown("bias", bias)),
                   loop_of([=] { return linear(x, weight, bias); }),
                   {}};
   subject.parts.push_back({"t", loop_of([=] { return t(weight); })});
-  subject.parts.push_back({"addmm", loop_of([=] { return addmm(bias, x, turned); })});
+  subject.parts.push_back({"addmm", loop_of([=] { return addmm(bias, x, transposed); })});
   return subject;
 }
-Subject make_mm(const Maker& m) {
+Subject make_mm(const SubjectBuilder& m) {
   const Tensor x = m.input({m.sizes.rows, m.sizes.in}), w = m.trained({m.sizes.in, m.sizes.out});
   return single("mm", shown("a", x) + ", " + shown("b", w), [=] { return mm(x, w); });
 }
-Subject make_matmul(const Maker& m) {
+Subject make_matmul(const SubjectBuilder& m) {
   const Tensor x = m.input({m.sizes.rows, m.sizes.in}), w = m.trained({m.sizes.in, m.sizes.out});
   Subject subject{shown("a", x) + ", " + shown("b", w), loop_of([=] { return matmul(x, w); }), {}};
   subject.parts.push_back({"mm", loop_of([=] { return mm(x, w); })});
   return subject;
 }
-Subject make_add(const Maker& m) {
+Subject make_add(const SubjectBuilder& m) {
   const Tensor a = m.trained({m.sizes.rows, m.sizes.in}), b = m.input({m.sizes.rows, m.sizes.in});
   return single("add", shown("a", a) + ", " + shown("b", b), [=] { return add(a, b); });
 }
-Subject make_gelu(const Maker& m) {
+Subject make_gelu(const SubjectBuilder& m) {
   const Tensor x = m.trained({m.sizes.rows, m.sizes.in});
   return single("gelu", shown("x", x), [=] { return gelu(x); });
 }
-Subject make_softmax(const Maker& m) {
+Subject make_softmax(const SubjectBuilder& m) {
   const Tensor x = m.trained({m.sizes.rows, m.sizes.in});
   return single("softmax", shown("x", x), [=] { return softmax(x, -1); });
 }
-Subject make_layer_norm(const Maker& m) {
+Subject make_layer_norm(const SubjectBuilder& m) {
   const Tensor x = m.trained({m.sizes.rows, m.sizes.in}), weight = m.trained({m.sizes.in}),
                bias = m.trained({m.sizes.in});
   const std::int64_t width = m.sizes.in;
@@ -82,7 +82,7 @@ Subject make_layer_norm(const Maker& m) {
       {"native_layer_norm", loop_of([=] { return native_layer_norm(x, {width}, weight, bias, 1e-5); })});
   return subject;
 }
-Subject make_t(const Maker& m) {
+Subject make_t(const SubjectBuilder& m) {
   const Tensor x = m.trained({m.sizes.rows, m.sizes.in});
   return single("t", shown("x", x), [=] { return t(x); });
 }
@@ -91,7 +91,7 @@ Subject make_t(const Maker& m) {
 
 struct Named {
   std::string_view name;
-  Subject (*make)(const Maker&);
+  Subject (*make)(const SubjectBuilder&);
 };
 // bench/anatomy/peer_anatomy.torch.cc has the same.
 constexpr std::array<Named, 8> kSubjects = {{{"linear", make_linear},
@@ -115,8 +115,8 @@ Subject make_subject(std::string_view op, const SubjectSizes& sizes, Recorded re
   for (const Named& subject : kSubjects) {
     if (subject.name == op) return subject.make({sizes, recorded});
   }
-  throw ValueError(fmt::format("anatomy: '{}' is not taken apart yet; these are: {}", op,
-                               fmt::join(subject_names(), ", ")));
+  throw ValueError(
+      fmt::format("anatomy: '{}' is not supported; choose one of: {}", op, fmt::join(subject_names(), ", ")));
 }
 
 }  // namespace pel::inspect

@@ -1,4 +1,4 @@
-// The calls that an anatomy takes apart, with the calls that they are made of.
+// The calls that an anatomy measures, with the calls that they consist of.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace pel::inspect {
 struct SubjectSizes {
   std::int64_t rows = 4, in = 64, out = 64;
 };
-enum class Recorded : bool { No, Yes };  // whether what is trained requires a gradient
+enum class Recorded : bool { No, Yes };  // whether parameters require gradients
 
 struct Subject {
   struct Part {
@@ -22,12 +22,11 @@ struct Subject {
   };
   std::string arguments;  // x f32[4, 64], …
   Loop loop;
-  std::vector<Part>
-      parts;  // the ops inside it, on the same arguments; of an op with a body of its own, itself
+  std::vector<Part> parts;  // the ops that it calls, on the same arguments; the op itself if it calls none
 };
 
 std::vector<std::string_view> subject_names();
-// Throws a ValueError that lists the names where there is none of this one.
+// Throws a ValueError with the list of names if there is no such subject.
 Subject make_subject(std::string_view op, const SubjectSizes& sizes, Recorded recorded);
 
 }  // namespace pel::inspect

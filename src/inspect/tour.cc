@@ -10,23 +10,23 @@ namespace {
 
 constexpr int kIndent = 13;
 
-constexpr int kMostLaunches = 8;  // of a piece of evidence; the rest are counted
+constexpr int kMaxLaunches = 8;  // shown per piece of evidence; the rest are counted
 
 std::string evidence_text(const Evidence& evidence, const Terminal& terminal) {
   if (evidence.launches.empty())
     return fmt::format("  {} {}\n", pad_right(evidence.what, 24), terminal.dim("no kernel"));
   std::string out;
   std::string what = evidence.what;
-  for (std::size_t i = 0; i < evidence.launches.size() && i < kMostLaunches; ++i) {
+  for (std::size_t i = 0; i < evidence.launches.size() && i < kMaxLaunches; ++i) {
     const Launch& launch = evidence.launches[i];
     out += fmt::format(
         "  {} {} {} {} {}\n", pad_right(what, 24), pad_right(launch.op, 7), pad_right(launch.kernel, 40),
         pad_left(readable_bytes(static_cast<double>(launch.bytes)), 9), pad_left(readable_ns(launch.ns), 9));
     what.clear();
   }
-  if (evidence.launches.size() > kMostLaunches)
+  if (evidence.launches.size() > kMaxLaunches)
     out += terminal.dim(
-        fmt::format("  {} and {} more\n", pad_right("", 24), evidence.launches.size() - kMostLaunches));
+        fmt::format("  {} and {} more\n", pad_right("", 24), evidence.launches.size() - kMaxLaunches));
   return out;
 }
 
@@ -62,7 +62,7 @@ std::string step_list(const Terminal& terminal) {
 }
 
 std::string heading(const TourStep& step, const Terminal& terminal) {
-  // The first line stands behind the word.
+  // The first line follows the word.
   std::string hypothesis;
   for (const std::string& line : wrapped(step.hypothesis, terminal.columns - kIndent))
     hypothesis += (hypothesis.empty() ? "" : "\n" + pad_right("", kIndent)) + line;

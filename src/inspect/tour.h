@@ -1,4 +1,4 @@
-// Lessons about where time goes, run on this machine: a hypothesis, the run, what was launched, the verdict.
+// Lessons about where time goes, run on this machine: a hypothesis, the run, the launches, the verdict.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Launch {
   double ns = 0;
 };
 
-// A piece of the run, and what a Profile saw of it.
+// A piece of the run, and what a Profile recorded.
 struct Evidence {
   std::string what;
   std::vector<Launch> launches{};
@@ -30,7 +30,7 @@ struct Evidence {
 
 struct Finding {
   std::vector<Evidence> evidence;
-  std::vector<std::string> figures;  // lines of a small table, where a lesson has one
+  std::vector<std::string> figures;  // lines of a small table, if the lesson has one
   bool holds = false;
   std::string verdict;  // with numbers
 };
@@ -40,7 +40,7 @@ struct TourStep {
   Finding (*find)(Pace pace);
 };
 const std::vector<TourStep>& tour_steps();
-const TourStep* find_step(std::string_view name_or_number);  // null: there is none
+const TourStep* find_step(std::string_view name_or_number);  // null: not found
 
 std::string step_list(const Terminal& terminal);
 std::string heading(const TourStep& step, const Terminal& terminal);  // up to the hypothesis and the run

@@ -10,7 +10,7 @@
 namespace pel::inspect {
 namespace {
 
-// What one `call` launches, once it is warm; times are medians over several.
+// Returns what one warm `call` launches; times are medians over several.
 template <class Call>
 Evidence seen(std::string what, Call call) {
   constexpr std::size_t kRepeats = 7;
@@ -23,7 +23,7 @@ Evidence seen(std::string what, Call call) {
   profile.each([&](const ProfileEvent& e) {
     if (e.kind == ProfileEvent::Kind::Op) {
       evidence.syncs += e.is_sync ? 1 : 0;
-      // What is inside a span comes before it: the first op behind a kernel launched it. A plan is no op.
+      // Events inside a span come before it: the first op after a kernel launched it. A plan is not an op.
       const bool is_plan = std::string_view(e.name) == "pellucid::compiled";
       if (!all.empty() && all.back().op.empty() && !is_plan) all.back().op = e.name;
     }
@@ -49,9 +49,9 @@ Finding transpose(Pace pace) {
                     seen("a copy of t(x)", [&] { return t(x).contiguous(); })};
   const Evidence &view = found.evidence[0], &copy = found.evidence[1];
   found.holds = view.launches.empty() && view.bytes() == 0;
-  found.verdict = fmt::format(
-      "{} kernels and {} bytes; to copy it instead would move {} in {}", view.launches.size(), view.bytes(),
-      readable_bytes(static_cast<double>(copy.bytes())), readable_ns(copy.kernel_ns()));
+  found.verdict =
+      fmt::format("{} kernels and {} bytes; a copy would move {} in {}", view.launches.size(), view.bytes(),
+                  readable_bytes(static_cast<double>(copy.bytes())), readable_ns(copy.kernel_ns()));
   return found;
 }
 
@@ -64,8 +64,8 @@ Finding bias(Pace pace) {
   const Evidence &one = found.evidence[0], &two = found.evidence[1];
   found.holds = one.launches.size() == 1 && two.launches.size() == 2 && one.bytes() < two.bytes();
   found.verdict =
-      fmt::format("{} kernel against {}; the sum in the epilogue saves {} of traffic", one.launches.size(),
-                  two.launches.size(),
+      fmt::format("{} kernel instead of {}; the addition in the epilogue saves {} of traffic",
+                  one.launches.size(), two.launches.size(),
                   readable_bytes(static_cast<double>(two.bytes()) - static_cast<double>(one.bytes())));
   return found;
 }
@@ -78,10 +78,10 @@ Finding geglu(Pace pace) {
   Finding found;
   found.evidence = {seen("mlp(x)", [&] { return mlp(x); })};
   const std::vector<Launch>& launches = found.evidence[0].launches;
-  const auto products =
+  const auto matmuls =
       std::count_if(launches.begin(), launches.end(), [](const Launch& l) { return l.op == "mm"; });
-  found.holds = launches.size() == 5 && products == 3;
-  found.verdict = fmt::format("{} kernels, {} of them products", launches.size(), products);
+  found.holds = launches.size() == 5 && matmuls == 3;
+  found.verdict = fmt::format("{} kernels, {} of them matmuls", launches.size(), matmuls);
   return found;
 }
 
@@ -102,18 +102,18 @@ Finding sync(Pace pace) {
   const double add_ns = turns.median_ns(plain_number),
                item_ns = std::max(0.0, turns.median_rest_ns(reading_number, {plain_number}));
   Finding found;
-  found.figures = {fmt::format("{:<22}{:>4} kernels{:>6} syncs{:>14} a turn", "add", plain.launches.size(),
-                               plain.syncs, readable_ns(add_ns)),
-                   fmt::format("{:<22}{:>4} kernels{:>6} syncs{:>14} a turn", "add, then item()",
+  found.figures = {fmt::format("{:<22}{:>4} kernels{:>6} syncs{:>14} per iteration", "add",
+                               plain.launches.size(), plain.syncs, readable_ns(add_ns)),
+                   fmt::format("{:<22}{:>4} kernels{:>6} syncs{:>14} per iteration", "add, then item()",
                                reading.launches.size(), reading.syncs, readable_ns(add_ns + item_ns))};
   found.holds = plain.syncs == 0 && reading.syncs == kCalls && plain.launches.size() == kCalls &&
                 reading.launches.size() == kCalls && item_ns < add_ns;
-  found.verdict = fmt::format("{} syncs and no further kernel; item() takes {}, the add before it {}",
+  found.verdict = fmt::format("{} syncs and no additional kernel; item() takes {}, the add before it {}",
                               reading.syncs, readable_ns(item_ns), readable_ns(add_ns));
   return found;
 }
 
-// Of add: from its begin to its kernel, and the kernel; medians.
+// For add: the time from its start to its kernel, and the kernel time; medians.
 struct Shares {
   double before_ns, kernel_ns;
   double share() const { return before_ns / (before_ns + kernel_ns); }
@@ -142,13 +142,13 @@ Shares measure_add(std::int64_t elements, int calls) {
 Finding overhead(Pace pace) {
   constexpr double kLittle = 0.1, kMuch = 0.5;
   const int calls = pace == Pace::Quick ? 40 : 200;
-  const int most = pace == Pace::Quick ? 20 : 22;
+  const int max_power = pace == Pace::Quick ? 20 : 22;
   Finding found;
   found.figures.push_back(
-      fmt::format("{:>12}{:>14}{:>12}{:>10}", "elements", "the way there", "kernel", "share"));
+      fmt::format("{:>12}{:>14}{:>12}{:>10}", "elements", "before kernel", "kernel", "share"));
   std::int64_t from = 0;
   double first = 0, last = 0;
-  for (int power = 4; power <= most; power += 2) {
+  for (int power = 4; power <= max_power; power += 2) {
     const std::int64_t elements = std::int64_t{1} << power;
     const Shares shares = measure_add(elements, calls);
     if (power == 4) first = shares.share();
@@ -176,7 +176,7 @@ Finding fusion(Pace pace) {
                     seen("the same, compiled", [&] { return fast(gate, up); })};
   const Evidence &two = found.evidence[0], &one = found.evidence[1];
   found.holds = two.launches.size() == 2 && one.launches.size() == 1 && 5 * one.bytes() == 3 * two.bytes();
-  found.verdict = fmt::format("{} kernel against {}, {} of traffic against {}", one.launches.size(),
+  found.verdict = fmt::format("{} kernel instead of {}, {} of traffic instead of {}", one.launches.size(),
                               two.launches.size(), readable_bytes(static_cast<double>(one.bytes())),
                               readable_bytes(static_cast<double>(two.bytes())));
   return found;
@@ -202,8 +202,7 @@ Finding sizes(Pace pace) {
     is_right = is_right && kernels == 4;
   }
   found.holds = is_right && fast.compiles() == 1;
-  found.verdict =
-      fmt::format("{} compile for six numbers of rows, 4 kernels where there were 5", fast.compiles());
+  found.verdict = fmt::format("{} compile for six numbers of rows, 4 kernels instead of 5", fast.compiles());
   return found;
 }
 
@@ -212,28 +211,29 @@ Finding sizes(Pace pace) {
 const std::vector<TourStep>& tour_steps() {
   static const std::vector<TourStep> steps = {
       {"transpose", "A transpose is free",
-       "t changes sizes and strides alone: no kernel runs, and no byte moves.",
-       "t of a matrix, beside a copy of it", transpose},
-      {"bias", "The bias rides in the epilogue",
-       "linear with a bias is one kernel; a product and a sum of one's own are two, and move more.",
-       "linear, beside mm and add, on the same operands", bias},
+       "t changes only sizes and strides: no kernel runs, and no byte moves.",
+       "t of a matrix, and a copy of it", transpose},
+      {"bias", "The bias is added in the epilogue",
+       "linear with a bias is one kernel; a separate matmul and add are two, and move more bytes.",
+       "linear, and mm with add, on the same operands", bias},
       {"geglu", "A GeGLU MLP is five kernels",
-       "down(gelu(gate(x)) · up(x)) launches three products, one gelu and one mul; no copy, no transpose.",
+       "down(gelu(gate(x)) · up(x)) launches three matmuls, one gelu and one mul; no copy, no transpose.",
        "nn::GegluMlp on 8 rows", geglu},
-      {"sync", "What reading back costs",
-       "item() launches nothing. On the CPU the kernel has ended before it, so it costs less than a tiny "
-       "add. On a "
-       "device that runs behind, the same call would wait for all that was issued.",
+      {"sync", "The cost of reading a result back",
+       "item() launches no kernel. On the CPU the kernel has ended before it, so it costs less than a tiny "
+       "add. On "
+       "an asynchronous device the same call would wait for everything that was issued.",
        "100 adds of one element, with and without item() after each", sync},
-      {"overhead", "Where overhead stops to matter",
-       "The way to the kernel takes as long at every size: most of a tiny add, under 10 % of a large one.",
-       "add over sizes, by the stamps of a Profile", overhead},
+      {"overhead", "When overhead stops mattering",
+       "The time before the kernel is the same at every size: most of a tiny add, under 10 % of a large one.",
+       "add over sizes, by the timestamps of a Profile", overhead},
       {"fusion", "A fused loop saves a trip to memory",
-       "mul(gelu(a), b) writes what gelu gives and reads it again. Compiled it is one loop, with the same "
+       "mul(gelu(a), b) writes the result of gelu and reads it again. Compiled, it is one loop with the same "
        "bits.",
        "both, on the same operands", fusion},
       {"sizes", "One compile serves all sizes",
-       "A compiled function is specialised on no size: other rows need no code, only a plan.",
+       "A compiled function is not specialized on sizes: another number of rows needs a new plan, but no new "
+       "code.",
        "a compiled nn::GegluMlp on six numbers of rows", sizes}};
   return steps;
 }

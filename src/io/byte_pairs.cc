@@ -1,4 +1,5 @@
-// GPT-2's way: cut the text into words, and in each merge the pair of tokens that the file lists first.
+// Byte-pair encoding as in GPT-2: splits the text into words, and in each word merges the pair of tokens that
+// the file lists first.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,9 +12,10 @@ namespace pel::io {
 namespace {
 
 constexpr TokenId kNone = -1;
-constexpr std::size_t kLongestKeptBytes = 256;  // longer tokens are merged anew each time: they are no words
+constexpr std::size_t kMaxCachedBytes = 256;  // longer tokens are not words: they are merged again each time
 
-// In the files each byte is a printable character: itself where it is one in Latin-1, else from U+0100 on.
+// The files write each byte as a printable character: itself if it is printable in Latin-1, else from U+0100
+// on.
 class ByteAlphabet {
  public:
   ByteAlphabet() {
@@ -25,7 +27,7 @@ class ByteAlphabet {
     }
   }
 
-  // The bytes that a token stands for; none if it has other characters.
+  // Returns the bytes that a token represents; none if it has other characters.
   std::optional<std::string> bytes_of(std::string_view token) const {
     std::string bytes;
     for (std::size_t at = 0; at < token.size();) {
@@ -88,7 +90,7 @@ class Merges {
     joined.erase(space, 1);
     const auto id_of = [&](std::string_view token) {
       const std::optional<TokenId> id = table.find(token);
-      PEL_CHECK(id, FileError, "{}: merge {} is \"{}\", but \"{}\" is no token", vocabulary.origin, rank,
+      PEL_CHECK(id, FileError, "{}: merge {} is \"{}\", but \"{}\" is not a token", vocabulary.origin, rank,
                 shown(), token.substr(0, 100));
       return *id;
     };
@@ -101,8 +103,8 @@ class Merges {
   std::vector<std::uint32_t> begin_;  // where the merges of a left token begin
 };
 
-// The tokens of one word, as a list from which merged ones are taken out. A heap finds the next merge, so
-// that a word of n bytes takes n log n. Used again from word to word.
+// The tokens of one word, as a linked list from which merged ones are removed. A heap finds the next merge,
+// so that a word of n bytes takes n log n. Reused from word to word.
 class Word {
  public:
   void clear() { symbols_.clear(); }
@@ -141,7 +143,7 @@ class Word {
  private:
   struct Symbol {
     TokenId id;                    // kNone once it is part of its left neighbour
-    std::uint32_t previous, next;  // beyond the end: none
+    std::uint32_t previous, next;  // past the end: none
   };
   struct Candidate {
     const Merge* merge;
@@ -163,8 +165,8 @@ class Word {
 
 class BytePairs final : public Tokenizer::Model {
  public:
-  explicit BytePairs(Vocabulary given)
-      : Model(std::move(given)),
+  explicit BytePairs(Vocabulary source)
+      : Model(std::move(source)),
         pattern_(word_pattern(vocabulary().words, vocabulary().origin)),
         merges_(vocabulary(), table()) {
     read_bytes();
@@ -208,15 +210,15 @@ class BytePairs final : public Tokenizer::Model {
     }
   }
 
-  // The tokens that their own bytes merge into. A word that is one of them needs no merging, as most words of
-  // a text do not: a cache that never grows.
+  // Collects the tokens that their own bytes merge into. A word that is one of them needs no merging, which
+  // holds for most words of a text: a cache that never grows.
   void find_whole_words() {
     std::vector<TokenTable::Entry> entries;
     Word scratch;
     for (std::size_t id = 0; id < bytes_.size(); ++id) {
       if (!mergeable_[id] || bytes_[id].empty()) continue;
       bool whole = pattern_.whole_words;
-      if (!whole && bytes_[id].size() <= kLongestKeptBytes) {
+      if (!whole && bytes_[id].size() <= kMaxCachedBytes) {
         merge_bytes(bytes_[id], scratch);
         std::size_t count = 0;
         scratch.each([&](TokenId part) { whole = ++count == 1 && part == static_cast<TokenId>(id); });
@@ -226,7 +228,7 @@ class BytePairs final : public Tokenizer::Model {
     whole_words_ = TokenTable(std::move(entries), vocabulary().origin);
   }
 
-  // A byte that is no token is passed over, as Hugging Face's library does.
+  // Skips a byte that is not a token, as Hugging Face's library does.
   void merge_bytes(std::string_view bytes, Word& word) const {
     word.clear();
     for (const char byte : bytes) {

@@ -6,8 +6,8 @@ namespace {
 
 constexpr std::string_view kBegin = "<|im_start|>", kEnd = "<|im_end|>";
 
-// The message that a template puts before a chat without one of the system: the first that stands in it word
-// for word, and not as an expression.
+// Returns the default system message of a template: the first one that it contains as a literal, not as an
+// expression.
 std::string_view default_system(std::string_view chat_template) {
   for (std::size_t at = 0; (at = chat_template.find(kBegin, at)) != std::string_view::npos;) {
     at += kBegin.size();
@@ -25,11 +25,11 @@ std::string_view default_system(std::string_view chat_template) {
 }  // namespace
 
 std::string fill_chat_template(std::string_view chat_template, ArrayView<ChatMessage> messages) {
-  PEL_CHECK(!chat_template.empty(), ValueError, "the tokenizer's file has no chat template");
+  PEL_CHECK(!chat_template.empty(), ValueError, "the file of the tokenizer has no chat template");
   PEL_CHECK(chat_template.find(kBegin) != std::string_view::npos, ValueError,
-            "only ChatML templates are known, which write {}; this one begins \"{}\"", kBegin,
+            "expected a ChatML template, which contains {}; this one begins with \"{}\"", kBegin,
             chat_template.substr(0, 200));
-  PEL_CHECK(!messages.empty(), ValueError, "a chat has at least one message");
+  PEL_CHECK(!messages.empty(), ValueError, "a chat needs at least one message");
   std::string prompt;
   const auto say = [&](std::string_view role, std::string_view content) {
     prompt += fmt::format("{}{}\n{}{}\n", kBegin, role, content, kEnd);

@@ -5,7 +5,7 @@
 namespace pel::io {
 
 std::optional<std::uint64_t> count_elements(std::span<const std::int64_t> sizes) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
+  constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 56;
   std::uint64_t product = 1;
   bool is_empty = false;
   for (const std::int64_t size : sizes) {
@@ -13,7 +13,7 @@ std::optional<std::uint64_t> count_elements(std::span<const std::int64_t> sizes)
     if (size == 0) {
       is_empty = true;
     } else if (__builtin_mul_overflow(product, static_cast<std::uint64_t>(size), &product) ||
-               product > kMost) {
+               product > kMaxElements) {
       return std::nullopt;
     }
   }
@@ -29,9 +29,9 @@ Tensor tensor_over(const FileBytes& file, std::uint64_t offset, DType dtype,
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kMostShown = 80;
+  constexpr std::size_t kMaxShown = 80;
   std::string quoted = "\"";
-  for (const char c : text.substr(0, kMostShown)) {
+  for (const char c : text.substr(0, kMaxShown)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       quoted += fmt::format("\\x{:02x}", byte);
@@ -39,7 +39,7 @@ std::string in_quotes(std::string_view text) {
       quoted += c;
     }
   }
-  return quoted + (text.size() > kMostShown ? "…\"" : "\"");
+  return quoted + (text.size() > kMaxShown ? "…\"" : "\"");
 }
 
 }  // namespace pel::io

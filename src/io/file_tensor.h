@@ -1,4 +1,4 @@
-// What the readers of all formats share: sizes out of a file, tensors over its memory, names in messages.
+// Shared by the readers of all formats: sizes read from a file, tensors over its memory, quoting in messages.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@
 
 namespace pel::io {
 
-inline constexpr std::size_t kMostAxes = 64;  // of a tensor
+inline constexpr std::size_t kMaxAxes = 64;  // of a tensor
 
-// Nothing if the product, not counting zeros, exceeds 2^56: bytes and strides then fit 63 bits.
+// Returns the number of elements, or nothing if the product, not counting zeros, exceeds 2^56: bytes and
+// strides then fit 63 bits.
 std::optional<std::uint64_t> count_elements(std::span<const std::int64_t> sizes);
 
-// A read-only tensor over the file's memory at `offset`, which it keeps alive. The caller has made sure that
-// it ends inside.
+// Returns a read-only tensor over the file's memory at `offset`, which it keeps alive. The caller has checked
+// that it ends inside.
 Tensor tensor_over(const FileBytes& file, std::uint64_t offset, DType dtype,
                    std::span<const std::int64_t> sizes);
 
-// A string out of a file, for a message: in quotes, without control characters, at most 80 bytes of it.
+// Quotes a string from a file for a message, without control characters and at most 80 bytes long.
 std::string in_quotes(std::string_view text);
 
 }  // namespace pel::io

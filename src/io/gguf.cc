@@ -14,16 +14,16 @@
 namespace pel::io {
 namespace {
 
-constexpr std::uint32_t kMostAxesInGguf = 4;
-constexpr int kMostNested = 8;                   // lists in lists
-constexpr std::uint64_t kMostNameBytes = 65535;  // of a key or a tensor, as the format says of keys
+constexpr std::uint32_t kMaxAxesInGguf = 4;
+constexpr int kMaxNesting = 8;                  // lists in lists
+constexpr std::uint64_t kMaxNameBytes = 65535;  // of a key or a tensor, as the format says of keys
 
 enum ValueKind : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, List, U64, I64, F64, kKinds };
 
-// Bytes that a value takes in the file: exact for numbers, the least for strings and lists.
-constexpr std::uint64_t kLeastBytes[kKinds] = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
+// Bytes that a value takes in the file: exact for numbers, the minimum for strings and lists.
+constexpr std::uint64_t kMinBytes[kKinds] = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
 
-// Reads from front to back. Nothing is taken before it is known to be there.
+// Reads from front to back. Checks the length before each read.
 class Reader {
  public:
   explicit Reader(const FileBytes& file) : file_(file) {}
@@ -33,8 +33,8 @@ class Reader {
   const std::string& file() const { return file_.name; }
 
   std::string_view take(std::uint64_t size, std::string_view what) {
-    PEL_CHECK(size <= left(), FileError, "{}: {} at byte {} takes {} bytes, but {} are left", file(), what,
-              at_, size, left());
+    PEL_CHECK(size <= left(), FileError, "{}: {} at byte {} takes {} bytes, but only {} are left", file(),
+              what, at_, size, left());
     const std::string_view taken = file_.bytes.substr(at_, size);
     at_ += size;
     return taken;
@@ -46,20 +46,20 @@ class Reader {
     std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(&value));
     return value;
   }
-  // How many there are of something that takes at least `least_bytes`: never more than the file can hold.
-  std::uint64_t count(std::uint64_t least_bytes, std::string_view what) {
+  // Reads the number of items that take at least `min_bytes` each: never more than the file can hold.
+  std::uint64_t count(std::uint64_t min_bytes, std::string_view what) {
     const std::uint64_t begin = at_;
     const auto value = number<std::uint64_t>(what);
-    PEL_CHECK(value <= left() / least_bytes, FileError,
+    PEL_CHECK(value <= left() / min_bytes, FileError,
               "{}: {} at byte {} is {}, but the {} bytes left hold at most {}", file(), what, begin, value,
-              left(), left() / least_bytes);
+              left(), left() / min_bytes);
     return value;
   }
   std::string_view string(std::string_view what) { return take(count(1, what), what); }
   std::string_view name(std::string_view what) {
     const std::string_view text = string(what);
-    PEL_CHECK(text.size() <= kMostNameBytes, FileError, "{}: {} has {} bytes, more than {}", file(), what,
-              text.size(), kMostNameBytes);
+    PEL_CHECK(text.size() <= kMaxNameBytes, FileError, "{}: {} has {} bytes, but at most {} are allowed",
+              file(), what, text.size(), kMaxNameBytes);
     return text;
   }
 
@@ -70,7 +70,7 @@ class Reader {
 
 std::uint32_t kind_of(Reader& reader, const std::string& what) {
   const auto kind = reader.number<std::uint32_t>(what);
-  PEL_CHECK(kind < kKinds, FileError, "{}: {} is of the unknown type {}", reader.file(), what, kind);
+  PEL_CHECK(kind < kKinds, FileError, "{}: {} has the unknown type {}", reader.file(), what, kind);
   return kind;
 }
 
@@ -92,7 +92,7 @@ std::int64_t read_integer(Reader& reader, std::uint32_t kind, const std::string&
       return reader.number<std::int64_t>(what);
     default:
       const auto value = reader.number<std::uint64_t>(what);
-      PEL_CHECK(std::in_range<std::int64_t>(value), FileError, "{}: {}, {}, does not fit 63 bits",
+      PEL_CHECK(std::in_range<std::int64_t>(value), FileError, "{}: {} is {}, which does not fit 63 bits",
                 reader.file(), what, value);
       return static_cast<std::int64_t>(value);
   }
@@ -104,7 +104,7 @@ double read_floating(Reader& reader, std::uint32_t kind, const std::string& what
 
 bool read_bool(Reader& reader, const std::string& what) {
   const auto value = reader.number<std::uint8_t>(what);
-  PEL_CHECK(value <= 1, FileError, "{}: {}: a bool is 0 or 1, not {}", reader.file(), what, value);
+  PEL_CHECK(value <= 1, FileError, "{}: {}: a bool must be 0 or 1, got {}", reader.file(), what, value);
   return value == 1;
 }
 
@@ -117,10 +117,10 @@ GgufValue read_all(std::uint64_t count, F&& read_one) {
 }
 
 GgufValue read_list(Reader& reader, const std::string& what, int depth) {
-  PEL_CHECK(depth < kMostNested, FileError, "{}: {} nests lists deeper than {}", reader.file(), what,
-            kMostNested);
+  PEL_CHECK(depth < kMaxNesting, FileError, "{}: {} nests lists more than {} deep", reader.file(), what,
+            kMaxNesting);
   const std::uint32_t kind = kind_of(reader, what);
-  const std::uint64_t count = reader.count(kLeastBytes[kind], what);
+  const std::uint64_t count = reader.count(kMinBytes[kind], what);
   switch (kind) {
     case Bool:
       return read_all<bool>(count, [&] { return read_bool(reader, what); });
@@ -154,35 +154,35 @@ GgufValue read_value(Reader& reader, const std::string& what) {
   }
 }
 
-struct Place {
-  const GgufType* type = nullptr;  // null: a type we do not know
-  std::uint64_t begin = 0;         // in the data; in the file once that begins
+struct DataRange {
+  const GgufType* type = nullptr;  // null: an unknown type
+  std::uint64_t begin = 0;         // in the data; in the file once the start of the data is known
 };
 
-void read_tensor_info(Reader& reader, std::uint64_t alignment, GgufFile::Info& info, Place& place) {
+void read_tensor_info(Reader& reader, std::uint64_t alignment, GgufFile::Info& info, DataRange& range) {
   info.name = reader.name("the name of a tensor");
   const std::string what = "tensor " + in_quotes(info.name);
   const auto axes = reader.number<std::uint32_t>(what);
-  PEL_CHECK(axes <= kMostAxesInGguf, FileError, "{}: {} has {} axes, more than {}", reader.file(), what, axes,
-            kMostAxesInGguf);
+  PEL_CHECK(axes <= kMaxAxesInGguf, FileError, "{}: {} has {} axes, but GGUF allows {}", reader.file(), what,
+            axes, kMaxAxesInGguf);
   for (std::uint32_t axis = 0; axis < axes; ++axis)
     info.sizes.push_back(read_integer(reader, U64, "a size of " + what));
   const auto code = reader.number<std::uint32_t>(what);
-  place.begin = reader.number<std::uint64_t>(what);
-  PEL_CHECK(place.begin % alignment == 0, FileError,
-            "{}: {} begins at byte {} of the data, which must be a multiple of {}", reader.file(), what,
-            place.begin, alignment);
+  range.begin = reader.number<std::uint64_t>(what);
+  PEL_CHECK(range.begin % alignment == 0, FileError,
+            "{}: {} begins at byte {} of the data, which is not a multiple of the alignment, {}",
+            reader.file(), what, range.begin, alignment);
   const std::optional<std::uint64_t> count = count_elements(info.sizes);
   PEL_CHECK(count, FileError, "{}: {} has too many elements: the product of its sizes exceeds 2^56",
             reader.file(), what);
-  place.type = find_gguf_type(code);
-  info.type = place.type ? std::string(place.type->name) : fmt::format("type {}", code);
-  if (place.type) {
+  range.type = find_gguf_type(code);
+  info.type = range.type ? std::string(range.type->name) : fmt::format("type {}", code);
+  if (range.type) {
     const std::uint64_t inner = info.sizes.empty() ? 1 : static_cast<std::uint64_t>(info.sizes.front());
-    PEL_CHECK(inner % place.type->block_elements == 0, FileError,
-              "{}: {} has rows of {} elements, and {} is made of blocks of {}", reader.file(), what, inner,
-              info.type, place.type->block_elements);
-    info.bytes = *count / place.type->block_elements * place.type->block_bytes;
+    PEL_CHECK(inner % range.type->block_elements == 0, FileError,
+              "{}: {} has rows of {} elements, but {} needs a multiple of its block size, {}", reader.file(),
+              what, inner, info.type, range.type->block_elements);
+    info.bytes = *count / range.type->block_elements * range.type->block_bytes;
   }
   std::reverse(info.sizes.begin(), info.sizes.end());
 }
@@ -193,8 +193,8 @@ struct GgufFile::Parts {
   FileBytes file;
   std::map<std::string, GgufValue, std::less<>> metadata;
   std::vector<Info> tensors;
-  std::vector<Place> places;                   // of the tensors
-  std::map<std::string_view, std::size_t> at;  // by name; no hash, which a file could be made to defeat
+  std::vector<DataRange> ranges;               // of the tensors
+  std::map<std::string_view, std::size_t> at;  // by name; not hashed, because a file could force collisions
 
   static std::shared_ptr<const Parts> of(FileBytes file) {
     auto parts = std::make_shared<Parts>();
@@ -223,12 +223,13 @@ struct GgufFile::Parts {
 void GgufFile::Parts::read() {
   Reader reader(file);
   const std::string_view magic = reader.take(4, "the word GGUF");
-  PEL_CHECK(magic == "GGUF", FileError, "{} begins with {}, not with GGUF", file.name, in_quotes(magic));
+  PEL_CHECK(magic == "GGUF", FileError, "{} must begin with GGUF, but begins with {}", file.name,
+            in_quotes(magic));
   const auto version = reader.number<std::uint32_t>("the version");
   PEL_CHECK(version == 0 || (version & 0xffff) != 0, FileError,
-            "{} is big endian; we read GGUF that is little endian", file.name);
-  PEL_CHECK(version == 2 || version == 3, FileError, "{} has version {} of GGUF; we read 2 and 3", file.name,
-            version);
+            "{} is big endian; only little-endian GGUF is supported", file.name);
+  PEL_CHECK(version == 2 || version == 3, FileError,
+            "{} has version {} of GGUF; versions 2 and 3 are supported", file.name, version);
   // A tensor takes at least a name's length, a number of axes, a type and an offset; a key its length, a type
   // and a byte.
   const std::uint64_t tensor_count = reader.count(24, "the number of tensors");
@@ -236,7 +237,7 @@ void GgufFile::Parts::read() {
   for (std::uint64_t i = 0; i < key_count; ++i) {
     const std::string key(reader.name("a key"));
     const std::string what = "key " + in_quotes(key);
-    PEL_CHECK(metadata.emplace(key, read_value(reader, what)).second, FileError, "{}: {} stands there twice",
+    PEL_CHECK(metadata.emplace(key, read_value(reader, what)).second, FileError, "{}: {} appears twice",
               file.name, what);
   }
   const std::uint64_t align = alignment();
@@ -244,10 +245,10 @@ void GgufFile::Parts::read() {
             "{}: the number of tensors is {}, but the {} bytes left hold at most {}", file.name, tensor_count,
             reader.left(), reader.left() / 24);
   tensors.resize(tensor_count);
-  places.resize(tensor_count);
+  ranges.resize(tensor_count);
   for (std::uint64_t i = 0; i < tensor_count; ++i) {
-    read_tensor_info(reader, align, tensors[i], places[i]);
-    PEL_CHECK(at.emplace(tensors[i].name, i).second, FileError, "{}: tensor {} stands there twice", file.name,
+    read_tensor_info(reader, align, tensors[i], ranges[i]);
+    PEL_CHECK(at.emplace(tensors[i].name, i).second, FileError, "{}: tensor {} appears twice", file.name,
               in_quotes(tensors[i].name));
   }
   place_tensors((reader.position() + align - 1) / align * align);
@@ -258,32 +259,33 @@ std::uint64_t GgufFile::Parts::alignment() const {
   if (!metadata.contains(kKey)) return 32;
   const auto value = value_of<std::int64_t>(kKey, "an integer");
   PEL_CHECK(value > 0 && value <= 1 << 30 && std::has_single_bit(static_cast<std::uint64_t>(value)),
-            FileError, "{}: {} is {}, and must be a power of two up to 2^30", file.name, kKey, value);
+            FileError, "{0}: {1} must be a power of two up to 2^30, but is {2}", file.name, kKey, value);
   return static_cast<std::uint64_t>(value);
 }
 
-// Each tensor must lie in the file, and no two may share a byte.
+// Checks that each tensor lies in the file and that no two share a byte.
 void GgufFile::Parts::place_tensors(std::uint64_t data_begin) {
   const std::uint64_t data_bytes = file.bytes.size() - std::min<std::uint64_t>(data_begin, file.bytes.size());
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    PEL_CHECK(places[i].begin <= data_bytes && tensors[i].bytes <= data_bytes - places[i].begin, FileError,
-              "{}: tensor {} takes {} bytes at byte {} of the data, which has {}", file.name,
-              in_quotes(tensors[i].name), tensors[i].bytes, places[i].begin, data_bytes);
+    PEL_CHECK(ranges[i].begin <= data_bytes && tensors[i].bytes <= data_bytes - ranges[i].begin, FileError,
+              "{}: tensor {} takes {} bytes at byte {} of the data, which has only {} bytes", file.name,
+              in_quotes(tensors[i].name), tensors[i].bytes, ranges[i].begin, data_bytes);
     if (tensors[i].bytes != 0) order.push_back(i);
   }
   std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return places[a].begin < places[b].begin; });
+            [&](std::size_t a, std::size_t b) { return ranges[a].begin < ranges[b].begin; });
   for (std::size_t i = 1; i < order.size(); ++i) {
     const std::size_t before = order[i - 1], after = order[i];
-    PEL_CHECK(tensors[before].bytes <= places[after].begin - places[before].begin, FileError,
-              "{}: tensors {} and {} overlap: {} bytes at byte {} of the data, and byte {}", file.name,
-              in_quotes(tensors[before].name), in_quotes(tensors[after].name), tensors[before].bytes,
-              places[before].begin, places[after].begin);
+    PEL_CHECK(tensors[before].bytes <= ranges[after].begin - ranges[before].begin, FileError,
+              "{}: tensors {} and {} overlap: the first takes {} bytes at byte {} of the data, the second "
+              "begins at byte {}",
+              file.name, in_quotes(tensors[before].name), in_quotes(tensors[after].name),
+              tensors[before].bytes, ranges[before].begin, ranges[after].begin);
   }
-  // Without a byte of data, the file may end before its place.
-  for (Place& place : places)
-    place.begin = std::min<std::uint64_t>(place.begin + data_begin, file.bytes.size());
+  // A tensor without elements may have an offset past the end of the file.
+  for (DataRange& range : ranges)
+    range.begin = std::min<std::uint64_t>(range.begin + data_begin, file.bytes.size());
 }
 
 GgufFile::GgufFile(const std::string& path, Site site) {
@@ -325,20 +327,20 @@ const std::vector<std::string>& GgufFile::texts(std::string_view key, Site site)
 Tensor GgufFile::tensor(std::string_view name, DType dtype, Site site) const {
   return as_call("GgufFile::tensor", site, [&] {
     PEL_CHECK(dtype == kF32 || dtype == kF16 || dtype == kBF16, DTypeError,
-              "tensors are unpacked to f32, f16 or bf16, not to {}", pel::name(dtype));
+              "tensors can be unpacked to f32, f16 or bf16, not to {}", pel::name(dtype));
     const auto found = parts_->at.find(name);
     PEL_CHECK(found != parts_->at.end(), FileError, "{} has no tensor {}", parts_->file.name,
               in_quotes(name));
     const Info& info = parts_->tensors[found->second];
-    const Place& place = parts_->places[found->second];
-    PEL_CHECK(place.type && place.type->is_readable(), FileError,
-              "{}: tensor {} is of type {}, and we read {}", parts_->file.name, in_quotes(name), info.type,
+    const DataRange& range = parts_->ranges[found->second];
+    PEL_CHECK(range.type && range.type->is_readable(), FileError,
+              "{}: tensor {} has type {}; supported are {}", parts_->file.name, in_quotes(name), info.type,
               readable_gguf_types());
-    if (place.type->plain) {
-      const Tensor view = tensor_over(parts_->file, place.begin, *place.type->plain, info.sizes);
+    if (range.type->plain) {
+      const Tensor view = tensor_over(parts_->file, range.begin, *range.type->plain, info.sizes);
       return view.dtype() == dtype ? view : view.to(dtype);
     }
-    return unpack_gguf(*place.type, parts_->file.bytes.substr(place.begin, info.bytes), info.sizes, dtype);
+    return unpack_gguf(*range.type, parts_->file.bytes.substr(range.begin, info.bytes), info.sizes, dtype);
   });
 }
 

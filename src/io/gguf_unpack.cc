@@ -1,5 +1,5 @@
-// Inner loops have constant bounds and no branch, so that the compiler makes vectors of them. Products and
-// sums are rounded one by one, in ggml's order: contraction is off for the whole library.
+// Inner loops have constant bounds and no branch, so that the compiler vectorizes them. Multiplications and
+// additions are rounded one by one, in ggml's order: contraction is off for the whole library.
 #include "io/gguf_unpack.h"
 
 #include <algorithm>
@@ -40,23 +40,24 @@ void unpack_q4_1(const std::uint8_t* __restrict src, std::size_t blocks, float* 
   }
 }
 
-// d:f16 dmin:f16 scales:u8[12] q:u4[256]. Eight groups of 32, each with a scale and a least value of 6 bits;
+// d:f16 dmin:f16 scales:u8[12] q:u4[256]. Eight groups of 32, each with a scale and a minimum of 6 bits;
 // byte i of 32 holds element i of one group and of the next.
 void unpack_q4_k(const std::uint8_t* __restrict src, std::size_t blocks, float* __restrict dst) {
   for (; blocks > 0; --blocks, src += 144) {
     const float d = half_at(src), dmin = half_at(src + 2);
     const std::uint8_t* packed = src + 4;
-    float scale[8], least[8];
+    float scale[8], minimum[8];
     for (int g = 0; g < 4; ++g) {
       scale[g] = d * static_cast<float>(packed[g] & 63);
-      least[g] = dmin * static_cast<float>(packed[4 + g] & 63);
+      minimum[g] = dmin * static_cast<float>(packed[4 + g] & 63);
       scale[4 + g] = d * static_cast<float>((packed[8 + g] & 15) | ((packed[g] >> 2) & 48));
-      least[4 + g] = dmin * static_cast<float>((packed[8 + g] >> 4) | ((packed[4 + g] >> 2) & 48));
+      minimum[4 + g] = dmin * static_cast<float>((packed[8 + g] >> 4) | ((packed[4 + g] >> 2) & 48));
     }
     const std::uint8_t* q = src + 16;
     for (int g = 0; g < 8; g += 2, q += 32, dst += 64) {
-      for (int i = 0; i < 32; ++i) dst[i] = scale[g] * static_cast<float>(q[i] & 15) - least[g];
-      for (int i = 0; i < 32; ++i) dst[32 + i] = scale[g + 1] * static_cast<float>(q[i] >> 4) - least[g + 1];
+      for (int i = 0; i < 32; ++i) dst[i] = scale[g] * static_cast<float>(q[i] & 15) - minimum[g];
+      for (int i = 0; i < 32; ++i)
+        dst[32 + i] = scale[g + 1] * static_cast<float>(q[i] >> 4) - minimum[g + 1];
     }
   }
 }
@@ -146,7 +147,7 @@ Tensor unpack_gguf(const GgufType& type, std::string_view bytes, std::span<const
     type.unpack(src, blocks, static_cast<float*>(result.raw_data()));
     return result;
   }
-  // Part by part, in f32 that stays in the cache.
+  // Converts part by part, so that the f32 stays in the cache.
   constexpr std::size_t kPartElements = 1 << 14;
   const Tensor flat = result.view({-1}), part = make_dense({kPartElements}, kF32, kCpu);
   const std::size_t part_blocks = kPartElements / type.block_elements;

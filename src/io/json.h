@@ -1,4 +1,4 @@
-// JSON by simdjson, which checks its nesting and its UTF-8.
+// Parses JSON with simdjson, which checks nesting and UTF-8.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ struct JsonDocument {
   simdjson::dom::element root;
 };
 
-// A FileError says that `what`, as "the header of model.safetensors", is no JSON, and why.
+// Throws a FileError if `what`, such as "the header of model.safetensors", is not valid JSON.
 void parse_json(std::string_view text, std::string_view what, JsonDocument& into);
 
 }  // namespace pel::io

@@ -15,8 +15,8 @@ void take(nn::Module& model, const std::vector<NamedTensor>& weights) {
   model.eval();
 }
 
-// llama.cpp turns neighbours (2i, 2i + 1) of a head by one angle, where we turn (i, i + width / 2): rows are
-// put in our order.
+// llama.cpp rotates neighbours (2i, 2i + 1) of a head by one angle, and this library (i, i + width / 2):
+// reorders the rows.
 Tensor unpaired(const Tensor& weight, std::int64_t heads) {
   const std::int64_t half = weight.size(0).value() / heads / 2, in = weight.size(1).value();
   return weight.view({heads, half, 2, in}).transpose(1, 2).reshape({heads * half * 2, in});
@@ -24,7 +24,7 @@ Tensor unpaired(const Tensor& weight, std::int64_t heads) {
 
 nn::LlamaConfig llama_config(const GgufFile& file) {
   const std::string& architecture = file.text("general.architecture");
-  PEL_CHECK(architecture == "llama", FileError, "the architecture is {}; llama is the one that is known",
+  PEL_CHECK(architecture == "llama", FileError, "the architecture is {}; only llama is supported",
             architecture);
   nn::LlamaConfig config;
   config.layers = file.integer("llama.block_count");
@@ -41,13 +41,16 @@ nn::LlamaConfig llama_config(const GgufFile& file) {
   for (const std::int64_t* size :
        {&config.layers, &config.context, &config.width, &config.hidden, &config.heads, &config.kv_heads})
     PEL_CHECK(*size > 0 && *size < (std::int64_t{1} << 24), FileError,
-              "a size of {} among the metadata llama.* is none of a model", *size);
+              "the metadata llama.* has a size of {}, which is out of range", *size);
   PEL_CHECK(config.width % config.heads == 0 && config.width / config.heads % 2 == 0 &&
                 config.heads % config.kv_heads == 0,
-            FileError, "a width of {} with {} heads and {} heads of keys does not divide", config.width,
-            config.heads, config.kv_heads);
+            FileError,
+            "the width must be a multiple of the heads, and these of the key-value heads, with an even head "
+            "size: the width is {}, with {} heads and {} key-value heads",
+            config.width, config.heads, config.kv_heads);
   for (const char* scaled : {"llama.rope.scaling.type", "llama.rope.scaling.factor"})
-    PEL_CHECK(!file.has_key(scaled), FileError, "{} is set; scaled rotary embedding is not there", scaled);
+    PEL_CHECK(!file.has_key(scaled), FileError, "{} is set, but scaled rotary embedding is not supported",
+              scaled);
   return config;
 }
 
@@ -80,9 +83,9 @@ std::unique_ptr<nn::Llama> load_llama(const GgufFile& file, DType dtype, Site si
   });
 }
 
-std::unique_ptr<nn::Bert> load_bert(const SafetensorsFile& file, const nn::BertConfig& given, Site site) {
+std::unique_ptr<nn::Bert> load_bert(const SafetensorsFile& file, const nn::BertConfig& base, Site site) {
   return as_call("load_bert", site, [&] {
-    nn::BertConfig config = given;
+    nn::BertConfig config = base;
     const NoGrad no_grad;
     std::vector<NamedTensor> weights;
     const auto put = [&](const std::string& ours, const std::string& theirs) {
@@ -111,7 +114,7 @@ std::unique_ptr<nn::Bert> load_bert(const SafetensorsFile& file, const nn::BertC
       put(to + "mlp.proj", from + "output.dense");
       put(to + "output_norm", from + "output.LayerNorm");
     }
-    PEL_CHECK(config.layers > 0, FileError, "there is no encoder.layer.0 in the file");
+    PEL_CHECK(config.layers > 0, FileError, "the file has no tensors of encoder.layer.0");
     config.vocabulary = weights[0].tensor.size(0).value();
     config.width = weights[0].tensor.size(1).value();
     config.context = weights[1].tensor.size(0).value();

@@ -1,5 +1,5 @@
 // The format: 8 bytes of header length, a header in JSON, then the tensors' bytes, which the header must
-// divide without overlap or hole.
+// cover without overlap or gap.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -26,7 +26,7 @@ struct Entry {
 using Entries = std::map<std::string, Entry, std::less<>>;
 using Metadata = std::map<std::string, std::string>;
 
-// The value of a field of `object`, which must stand there once and be a T.
+// Returns the value of a field of `object`, which must appear once and be a T.
 template <class T>
 T field(const simdjson::dom::object& object, std::string_view name, std::string_view kind,
         const std::string& where) {
@@ -45,7 +45,7 @@ T field(const simdjson::dom::object& object, std::string_view name, std::string_
 std::uint64_t offset_of(const simdjson::dom::element& value, const std::string& where) {
   std::uint64_t number = 0;
   PEL_CHECK(value.get(number) == simdjson::SUCCESS, FileError,
-            "{}: data_offsets must be two integers that are not negative", where);
+            "{}: data_offsets must be two non-negative integers", where);
   return number;
 }
 
@@ -57,17 +57,17 @@ Entry read_entry(const simdjson::dom::object& object, std::uint64_t data_begin, 
   for (const simdjson::dom::element size : shape) {
     std::int64_t number = 0;
     PEL_CHECK(size.get(number) == simdjson::SUCCESS && number >= 0, FileError,
-              "{}: sizes must be integers that are not negative", where);
-    PEL_CHECK(entry.sizes.size() < kMostAxes, FileError, "{} has more than {} axes", where, kMostAxes);
+              "{}: sizes must be non-negative integers", where);
+    PEL_CHECK(entry.sizes.size() < kMaxAxes, FileError, "{} has more than {} axes", where, kMaxAxes);
     entry.sizes.push_back(number);
   }
   const auto offsets = field<simdjson::dom::array>(object, "data_offsets", "a list", where);
-  PEL_CHECK(offsets.size() == 2, FileError, "{}: data_offsets must be two integers, not {}", where,
+  PEL_CHECK(offsets.size() == 2, FileError, "{}: data_offsets must be two integers, got {}", where,
             offsets.size());
   const std::uint64_t begin = offset_of(offsets.at(0), where), end = offset_of(offsets.at(1), where);
   PEL_CHECK(begin <= end && end <= data_bytes, FileError,
-            "{}: data_offsets [{}, {}] must rise and end inside the {} bytes of data", where, begin, end,
-            data_bytes);
+            "{}: data_offsets [{}, {}] must be increasing and end inside the {} bytes of data", where, begin,
+            end, data_bytes);
   const std::optional<std::uint64_t> count = count_elements(entry.sizes);
   PEL_CHECK(count, FileError, "{} has too many elements: the product of its sizes exceeds 2^56", where);
   if (const SafetensorsDType* dtype = find_safetensors_dtype(entry.dtype)) {
@@ -94,7 +94,7 @@ void read_metadata(const simdjson::dom::element& value, const std::string& file,
   }
 }
 
-// Tensors in the order of their bytes must follow one another from the first byte of data to the last.
+// Checks that the tensors cover the data from the first byte to the last, without gaps.
 void check_no_holes(const Entries& entries, std::uint64_t data_begin, const FileBytes& file) {
   std::vector<const Entries::value_type*> order;
   order.reserve(entries.size());
@@ -104,25 +104,27 @@ void check_no_holes(const Entries& entries, std::uint64_t data_begin, const File
   });
   std::uint64_t expected = data_begin;
   for (const auto* each : order) {
-    PEL_CHECK(each->second.begin == expected, FileError,
-              "{}: tensor {} begins at byte {} of the data, {} byte {}, where the one before it ends",
-              file.name, in_quotes(each->first), each->second.begin - data_begin,
-              each->second.begin < expected ? "and overlaps with what ends at" : "and leaves a hole after",
-              expected - data_begin);
+    PEL_CHECK(
+        each->second.begin == expected, FileError,
+        "{}: tensor {} begins at byte {} of the data, {} byte {}, where the tensor before it ends", file.name,
+        in_quotes(each->first), each->second.begin - data_begin,
+        each->second.begin < expected ? "and overlaps the tensor that ends at" : "and leaves a gap after",
+        expected - data_begin);
     expected = each->second.end;
   }
-  PEL_CHECK(expected == file.bytes.size(), FileError, "{}: {} bytes after the last tensor belong to none",
-            file.name, file.bytes.size() - expected);
+  PEL_CHECK(expected == file.bytes.size(), FileError,
+            "{}: {} bytes after the last tensor belong to no tensor", file.name,
+            file.bytes.size() - expected);
 }
 
 Entries read_header(const FileBytes& file, Metadata& metadata) {
   const std::uint64_t size = file.bytes.size();
-  PEL_CHECK(size >= 8, FileError, "{} has {} bytes; a safetensors file has at least 8", file.name, size);
+  PEL_CHECK(size >= 8, FileError, "{} has {} bytes, but a safetensors file has at least 8", file.name, size);
   std::uint64_t header_bytes = 0;
-  std::memcpy(&header_bytes, file.bytes.data(), 8);  // little endian, as we are
-  PEL_CHECK(header_bytes <= kMostHeaderBytes, FileError,
+  std::memcpy(&header_bytes, file.bytes.data(), 8);  // both are little endian
+  PEL_CHECK(header_bytes <= kMaxHeaderBytes, FileError,
             "{}: the header's length, {} bytes, exceeds the format's limit of {}", file.name, header_bytes,
-            kMostHeaderBytes);
+            kMaxHeaderBytes);
   PEL_CHECK(header_bytes <= size - 8, FileError,
             "{}: the header's length, {} bytes, exceeds the {} bytes of the file after it", file.name,
             header_bytes, size - 8);
@@ -147,7 +149,7 @@ Entries read_header(const FileBytes& file, Metadata& metadata) {
     simdjson::dom::object tensor;
     PEL_CHECK(value.get(tensor) == simdjson::SUCCESS, FileError, "{} must be an object", where);
     Entry entry = read_entry(tensor, data_begin, size - data_begin, where);
-    PEL_CHECK(entries.emplace(key, std::move(entry)).second, FileError, "{} stands there twice", where);
+    PEL_CHECK(entries.emplace(key, std::move(entry)).second, FileError, "{} appears twice", where);
   }
   check_no_holes(entries, data_begin, file);
   return entries;
@@ -156,7 +158,7 @@ Entries read_header(const FileBytes& file, Metadata& metadata) {
 }  // namespace
 
 struct SafetensorsFile::Parts {
-  std::string name;  // as errors say it
+  std::string name;  // as shown in errors
   std::vector<FileBytes> files;
   Entries entries;
   std::vector<std::string> names;
@@ -179,8 +181,8 @@ struct SafetensorsFile::Parts {
 // {"metadata": {"total_size": 12}, "weight_map": {"wte.weight": "model-00001-of-00002.safetensors"}}
 std::shared_ptr<const SafetensorsFile::Parts> SafetensorsFile::Parts::of_index(const std::string& path) {
   const FileBytes index = map_file(path);
-  PEL_CHECK(index.bytes.size() <= kMostHeaderBytes, FileError, "{} has {} bytes, more than {}", path,
-            index.bytes.size(), kMostHeaderBytes);
+  PEL_CHECK(index.bytes.size() <= kMaxHeaderBytes, FileError, "{} has {} bytes, but at most {} are allowed",
+            path, index.bytes.size(), kMaxHeaderBytes);
   JsonDocument json;
   parse_json(index.bytes, path, json);
   simdjson::dom::object object;
@@ -200,7 +202,7 @@ std::shared_ptr<const SafetensorsFile::Parts> SafetensorsFile::Parts::of_index(c
     if (shard == shards.end()) {
       PEL_CHECK(!name.empty() && name != "." && name != ".." &&
                     name.find_first_of(std::string_view("/\0", 2)) == name.npos,
-                FileError, "{}: {} must name a file beside it", path, in_quotes(name));
+                FileError, "{}: {} must name a file in the same folder", path, in_quotes(name));
       FileBytes file = map_file((std::filesystem::path(path).parent_path() / name).string());
       Metadata metadata;
       Entries entries = read_header(file, metadata);
@@ -208,8 +210,7 @@ std::shared_ptr<const SafetensorsFile::Parts> SafetensorsFile::Parts::of_index(c
       shard = shards.emplace(name, std::pair(parts->files.size(), std::move(entries))).first;
       parts->files.push_back(std::move(file));
     }
-    PEL_CHECK(!parts->entries.contains(key), FileError, "{}: tensor {} stands there twice", path,
-              in_quotes(key));
+    PEL_CHECK(!parts->entries.contains(key), FileError, "{}: tensor {} appears twice", path, in_quotes(key));
     auto& [number, entries] = shard->second;
     const auto entry = entries.find(key);
     PEL_CHECK(entry != entries.end(), FileError, "{}: tensor {} is not in {}", path, in_quotes(key),
@@ -248,12 +249,12 @@ Tensor SafetensorsFile::tensor(std::string_view name, Site site) const {
     const Entry& entry = found->second;
     const FileBytes& file = parts_->files[entry.file];
     const SafetensorsDType* dtype = find_safetensors_dtype(entry.dtype);
-    PEL_CHECK(dtype && dtype->ours, FileError, "{}: tensor {} is of dtype {}, and we read {}", file.name,
+    PEL_CHECK(dtype && dtype->ours, FileError, "{}: tensor {} has dtype {}; supported are {}", file.name,
               in_quotes(name), in_quotes(entry.dtype), readable_safetensors_dtypes());
     if (dtype->ours == kBool) {  // any other byte in a bool is undefined behaviour
       for (std::uint64_t at = entry.begin; at < entry.end; ++at) {
         const auto byte = static_cast<unsigned char>(file.bytes[at]);
-        PEL_CHECK(byte <= 1, FileError, "{}: tensor {}: a bool is 0 or 1, and byte {} is {}", file.name,
+        PEL_CHECK(byte <= 1, FileError, "{}: tensor {}: a bool must be 0 or 1, but byte {} is {}", file.name,
                   in_quotes(name), at - entry.begin, byte);
       }
     }

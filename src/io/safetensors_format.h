@@ -1,4 +1,4 @@
-// What reading and writing safetensors share: the format's limit, its dtypes, and which of them are ours.
+// Shared by reading and writing safetensors: the format's limit, its dtypes, and which of them are supported.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pel::io {
 
-inline constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // as in the format's own library
+inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the format's own library
 
 struct SafetensorsDType {
   std::string_view name;
@@ -24,7 +24,7 @@ inline constexpr SafetensorsDType kSafetensorsDTypes[] = {
     {"F8_E5M2", 8},    {"F8_E8M0", 8},    {"F6_E2M3", 6},    {"F6_E3M2", 6},      {"F4", 4},
 };
 
-// Null for a name that the format did not have when this was written.
+// Returns null for a name that the format did not have when this was written.
 inline const SafetensorsDType* find_safetensors_dtype(std::string_view name) {
   for (const SafetensorsDType& each : kSafetensorsDTypes) {
     if (each.name == name) return &each;

@@ -21,7 +21,7 @@ std::string_view name_in_file(DType dtype) {
   for (const SafetensorsDType& each : kSafetensorsDTypes) {
     if (each.ours == dtype) return each.name;
   }
-  PEL_ASSERT(false, "every dtype of ours has a name in the file");
+  PEL_ASSERT(false, "every dtype of the library has a name in the format");
 }
 
 std::uint64_t bytes_of(const Tensor& tensor) {
@@ -43,10 +43,11 @@ std::string json_string(std::string_view text) {
   return json + '"';
 }
 
-// The wider dtypes come first, so that each tensor is aligned for its own; then by name.
+// Orders wider dtypes first, so that each tensor is aligned for its own; then by name.
 std::vector<NamedTensor> in_order(ArrayView<NamedTensor> tensors) {
   for (const NamedTensor& each : tensors) {
-    PEL_CHECK(each.path != "__metadata__", ValueError, "__metadata__ is no name for a tensor");
+    PEL_CHECK(each.path != "__metadata__", ValueError,
+              "a tensor must not be named __metadata__: the format reserves that name");
     PEL_CHECK(each.tensor.defined() && each.tensor.has_data(), ValueError, "tensor {} has no data",
               in_quotes(each.path));
   }
@@ -54,7 +55,7 @@ std::vector<NamedTensor> in_order(ArrayView<NamedTensor> tensors) {
   std::sort(order.begin(), order.end(),
             [](const NamedTensor& a, const NamedTensor& b) { return a.path < b.path; });
   for (std::size_t i = 1; i < order.size(); ++i)
-    PEL_CHECK(order[i - 1].path != order[i].path, ValueError, "two tensors are called {}",
+    PEL_CHECK(order[i - 1].path != order[i].path, ValueError, "two tensors have the name {}",
               in_quotes(order[i].path));
   std::sort(order.begin(), order.end(), [](const NamedTensor& a, const NamedTensor& b) {
     return std::pair(-size_bytes(a.tensor.dtype()), std::string_view(a.path)) <
@@ -63,7 +64,7 @@ std::vector<NamedTensor> in_order(ArrayView<NamedTensor> tensors) {
   return order;
 }
 
-// With its length in front, padded so that the data begin at a multiple of 8.
+// Returns the header with its length in front, padded so that the data begin at a multiple of 8.
 std::string header_of(const std::vector<NamedTensor>& tensors,
                       const std::map<std::string, std::string>& metadata) {
   std::string json = "{";
@@ -85,23 +86,24 @@ std::string header_of(const std::vector<NamedTensor>& tensors,
   }
   json += "}";
   json.append((8 - json.size() % 8) % 8, ' ');
-  PEL_CHECK(json.size() <= kMostHeaderBytes, ValueError,
-            "the header takes {} bytes, and the format's limit is {}", json.size(), kMostHeaderBytes);
+  PEL_CHECK(json.size() <= kMaxHeaderBytes, ValueError, "the header takes {} bytes, but the format allows {}",
+            json.size(), kMaxHeaderBytes);
   const std::uint64_t length = json.size();
   std::string header(8, '\0');
-  std::memcpy(header.data(), &length, 8);  // little endian, as we are
+  std::memcpy(header.data(), &length, 8);  // both are little endian
   return header + json;
 }
 
-// A new file beside the one that is meant, which it replaces at the end. Gone if that does not come.
+// A temporary file in the folder of the target, which it replaces at the end. Removed if that does not
+// happen.
 class Replacement {
  public:
   explicit Replacement(const std::string& path) : path_(path) {
-    PEL_CHECK(path.find('\0') == std::string::npos, FileError, "a path must not hold a zero byte");
+    PEL_CHECK(path.find('\0') == std::string::npos, FileError, "a path must not contain a zero byte");
     static std::atomic<unsigned> count = 0;
     temporary_ = fmt::format("{}.{}.{}.tmp", path, ::getpid(), count++);
     file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    PEL_CHECK(file_ >= 0, FileError, "cannot make {}: {}", temporary_, std::strerror(errno));
+    PEL_CHECK(file_ >= 0, FileError, "cannot create {}: {}", temporary_, std::strerror(errno));
   }
   ~Replacement() {
     if (file_ >= 0) ::close(file_);

@@ -22,7 +22,7 @@ Seen see(std::string_view text, std::size_t at) {
 
 bool is_newline(char32_t c) { return c == '\r' || c == '\n'; }
 
-// The end of the run of one class that begins at `at`.
+// Returns the end of the run of one class that begins at `at`.
 std::size_t run_end(std::string_view text, std::size_t at, CharClass kind) {
   while (at < text.size()) {
     const Seen seen = see(text, at);
@@ -32,7 +32,7 @@ std::size_t run_end(std::string_view text, std::size_t at, CharClass kind) {
   return at;
 }
 
-// \s+(?!\S)|\s+ : spaces but for the last one, which goes with the word that follows.
+// \s+(?!\S)|\s+ : spaces except the last one, which belongs to the next word.
 std::size_t spaces_end(std::string_view text, std::size_t at) {
   const std::size_t begin = at;
   std::size_t last = at;  // where the last space begins
@@ -45,7 +45,7 @@ std::size_t spaces_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-// 's 't 're 've 'm 'll 'd after an apostrophe at `at`; 0 if it is none of them.
+// Returns the size of 's 't 're 've 'm 'll 'd after an apostrophe at `at`; 0 if it is none of them.
 std::size_t contraction_end(std::string_view text, std::size_t at) {
   constexpr std::array<std::string_view, 7> kEndings = {"s", "t", "re", "ve", "m", "ll", "d"};
   const std::string_view rest = text.substr(at + 1);
@@ -67,7 +67,7 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t at) {
   return run_end(text, body + seen.size, seen.kind);
 }
 
-// Capitals, too, and the long s of old print, which case folding makes an s.
+// Also capitals, and the long s (U+017F), which case folding maps to s.
 std::size_t folded_contraction_end(std::string_view text, std::size_t at) {
   std::string folded = "'";
   std::array<std::size_t, 3> ends = {at + 1, 0, 0};
@@ -80,7 +80,7 @@ std::size_t folded_contraction_end(std::string_view text, std::size_t at) {
   return end == 0 ? 0 : ends[end - 1];
 }
 
-// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,MOST}| ?[^\s\p{L}\p{N}]+[\r\n]*|
+// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,MAX}| ?[^\s\p{L}\p{N}]+[\r\n]*|
 // \s*[\r\n]+|\s+(?!\S)|\s+
 template <int MostDigits>
 std::size_t llama_word_end(std::string_view text, std::size_t at) {
@@ -139,7 +139,8 @@ const WordPattern& word_pattern(std::string_view name, std::string_view what) {
   if (found == kPatterns.end()) {
     std::string known;
     for (const WordPattern& pattern : kPatterns) known += fmt::format(" \"{}\"", pattern.name);
-    throw FileError(fmt::format("{}: words are split in the way \"{}\"; known are{}", what, name, known));
+    throw FileError(
+        fmt::format("{}: words are split by the unknown pattern \"{}\"; supported are{}", what, name, known));
   }
   return *found;
 }

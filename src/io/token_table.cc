@@ -39,7 +39,7 @@ std::optional<TokenId> TokenTable::find(std::string_view text) const {
 TokenTable::Range TokenTable::narrowed(Range within, std::size_t depth, std::uint8_t byte) const {
   if (depth == 0) return {by_first_[byte], by_first_[byte + 1]};
   const auto begin = entries_.begin() + within.begin, end = entries_.begin() + within.end;
-  // A token that ends here sorts before those that go on.
+  // A token that ends here sorts before longer ones.
   const auto before = [&](int limit) {
     return [depth, limit](const Entry& entry) {
       return entry.text.size() <= depth || byte_at(entry.text, depth) < limit;

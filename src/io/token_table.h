@@ -1,4 +1,4 @@
-// Tokens by their text. Sorted, not hashed: a file cannot choose its tokens so that a lookup becomes slow.
+// Finds tokens by their text. Sorted, not hashed: a file cannot choose tokens that make lookups slow.
 #pragma once
 
 #include <array>
@@ -24,11 +24,13 @@ class TokenTable {
   };
 
   TokenTable() = default;
-  // The texts must outlive the table. `what`, as "vocab.txt", is named by the FileError for two equal tokens.
+  // The texts must outlive the table. `what`, such as "vocab.txt", is
+  // the name in the FileError about two equal tokens.
   TokenTable(std::vector<Entry> entries, std::string_view what);
 
   std::optional<TokenId> find(std::string_view text) const;
-  // The longest token, of at least one byte, that `text` begins with after `prefix`: with the prefix "##",
+  // Returns the longest token, of at least one byte, that `text` begins with after `prefix`: with the prefix
+  // "##",
   // "##ing" matches "ings" by 3 bytes.
   std::optional<Match> longest(std::string_view text, std::string_view prefix = "") const;
 
@@ -36,7 +38,8 @@ class TokenTable {
   struct Range {
     std::uint32_t begin, end;
   };
-  // Of the entries in `within`, which agree in their first `depth` bytes, those with `byte` next.
+  // Returns those of the entries in `within`, which agree in their first `depth` bytes, that have `byte`
+  // next.
   Range narrowed(Range within, std::size_t depth, std::uint8_t byte) const;
 
   std::vector<Entry> entries_;                 // by text

@@ -9,9 +9,8 @@
 namespace pel::io {
 namespace {
 
-// Each place of a text is compared with special tokens; this bounds how much of it. Those of models have up
-// to 40.
-constexpr std::size_t kLongestSpecialBytes = 128;
+// Each position of a text is compared with the special tokens; this bounds the length. Models have up to 40.
+constexpr std::size_t kMaxSpecialBytes = 128;
 
 TokenTable table_of(const Vocabulary& vocabulary) {
   std::vector<TokenTable::Entry> entries;
@@ -27,9 +26,9 @@ TokenTable specials_of(const Vocabulary& vocabulary) {
   for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const std::string& token = vocabulary.tokens[id];
     if (vocabulary.kinds[id] == TokenKind::Normal || token.empty()) continue;
-    PEL_CHECK(token.size() <= kLongestSpecialBytes, FileError,
-              "{}: a special token has at most {} bytes, but token {} has {}", vocabulary.origin,
-              kLongestSpecialBytes, id, token.size());
+    PEL_CHECK(token.size() <= kMaxSpecialBytes, FileError,
+              "{}: a special token may have at most {} bytes, but token {} has {}", vocabulary.origin,
+              kMaxSpecialBytes, id, token.size());
     entries.push_back({token, static_cast<TokenId>(id)});
   }
   return TokenTable(std::move(entries), vocabulary.origin);
@@ -40,19 +39,19 @@ TokenTable specials_of(const Vocabulary& vocabulary) {
 Tokenizer::Model::Model(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {
   const std::size_t size = vocabulary_.tokens.size();
   const std::string& origin = vocabulary_.origin;
-  PEL_CHECK(size > 0, FileError, "{}: there are no tokens", origin);
-  PEL_CHECK(size <= std::numeric_limits<TokenId>::max(), FileError, "{}: {} tokens are too many", origin,
-            size);
+  PEL_CHECK(size > 0, FileError, "{}: the vocabulary has no tokens", origin);
+  PEL_CHECK(size <= std::numeric_limits<TokenId>::max(), FileError,
+            "{}: the vocabulary has too many tokens: {}", origin, size);
   if (vocabulary_.kinds.empty()) vocabulary_.kinds.assign(size, TokenKind::Normal);
-  PEL_CHECK(vocabulary_.kinds.size() == size, FileError, "{}: {} tokens, but types of {}", origin, size,
-            vocabulary_.kinds.size());
+  PEL_CHECK(vocabulary_.kinds.size() == size, FileError,
+            "{}: the vocabulary has {} tokens, but {} token types", origin, size, vocabulary_.kinds.size());
   const auto check = [&](std::int64_t id, std::string_view what) {
     PEL_CHECK(id >= 0 && id < static_cast<std::int64_t>(size), FileError,
               "{}: the id of the {} is {}, but there are {} tokens", origin, what, id, size);
   };
-  for (const std::int64_t id : vocabulary_.before) check(id, "token before a text");
-  for (const std::int64_t id : vocabulary_.after) check(id, "token after a text");
-  if (vocabulary_.end_of_text) check(*vocabulary_.end_of_text, "token that ends a text");
+  for (const std::int64_t id : vocabulary_.before) check(id, "token before each text");
+  for (const std::int64_t id : vocabulary_.after) check(id, "token after each text");
+  if (vocabulary_.end_of_text) check(*vocabulary_.end_of_text, "end-of-text token");
   table_ = table_of(vocabulary_);
   special_ = specials_of(vocabulary_);
   for (std::size_t id = 0; id < size; ++id) {
@@ -72,8 +71,8 @@ TokenId Tokenizer::Model::checked(std::int64_t id) const {
 std::vector<std::int64_t> Tokenizer::Model::encode(std::string_view text, SpecialTokens around) const {
   PEL_CHECK(text.size() <= std::numeric_limits<std::uint32_t>::max() / 3, ValueError,
             "a text of {} bytes is too long: encode it in parts", text.size());
-  std::string mended;
-  text = replace_broken(text, mended);
+  std::string storage;
+  text = replace_invalid(text, storage);
   std::vector<std::int64_t> ids;
   ids.reserve(text.size() / 4 + 8);
   if (around == SpecialTokens::Yes) ids = vocabulary_.before;
@@ -95,15 +94,15 @@ std::vector<std::int64_t> Tokenizer::Model::encode(std::string_view text, Specia
 }
 
 std::string Tokenizer::Model::decode(ArrayView<std::int64_t> ids, SpecialTokens shown) const {
-  std::vector<TokenId> kept;
-  kept.reserve(ids.size());
+  std::vector<TokenId> shown_ids;
+  shown_ids.reserve(ids.size());
   for (const std::int64_t each : ids) {
     const TokenId id = checked(each);
-    if (shown == SpecialTokens::Yes || !is(id, TokenKind::Control)) kept.push_back(id);
+    if (shown == SpecialTokens::Yes || !is(id, TokenKind::Control)) shown_ids.push_back(id);
   }
-  std::string mended;
-  const std::string joined = join(kept);
-  return std::string(replace_broken(joined, mended));
+  std::string storage;
+  const std::string joined = join(shown_ids);
+  return std::string(replace_invalid(joined, storage));
 }
 
 std::vector<std::int64_t> Tokenizer::encode(std::string_view text, SpecialTokens around, Site site) const {

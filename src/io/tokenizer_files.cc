@@ -1,4 +1,4 @@
-// Tokenizers from the files that their models come with.
+// Loads tokenizers from the files of their models.
 #include <algorithm>
 #include <fstream>
 
@@ -35,7 +35,8 @@ std::vector<std::string> read_ids(const std::string& path) {
   JsonDocument json;
   parse_json(content, path, json);
   simdjson::dom::object object;
-  PEL_CHECK(json.root.get(object) == simdjson::SUCCESS, FileError, "{} is no object of tokens and ids", path);
+  PEL_CHECK(json.root.get(object) == simdjson::SUCCESS, FileError,
+            "{} must be a JSON object that maps tokens to ids", path);
   std::size_t count = 0;  // not object.size(), which stops counting at 2^24
   for ([[maybe_unused]] const auto& each : object) ++count;
   std::vector<std::string> tokens(count);
@@ -43,7 +44,8 @@ std::vector<std::string> read_ids(const std::string& path) {
   for (const auto& [token, value] : object) {
     std::uint64_t id = 0;
     PEL_CHECK(value.get(id) == simdjson::SUCCESS && id < count && !taken[id], FileError,
-              "{}: the ids of {} tokens are 0 to {}, each once, but \"{}\" has another, or one that is taken",
+              "{}: the ids of {} tokens must be 0 to {}, each once, but the id of \"{}\" is out of range or "
+              "used twice",
               path, count, count - 1, token.substr(0, 100));
     taken[id] = true;
     tokens[id] = token;

@@ -1,4 +1,4 @@
-// Tokenizers from the metadata of a GGUF file.
+// Loads tokenizers from the metadata of a GGUF file.
 #include "base/check.h"
 #include "io/tokenizer_model.h"
 
@@ -12,7 +12,7 @@ const T* value_of(const GgufFile& file, std::string_view key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end()) return nullptr;
   const T* value = std::get_if<T>(&found->second);
-  PEL_CHECK(value, FileError, "{} is of another kind than a tokenizer has it", key);
+  PEL_CHECK(value, FileError, "{} has a type that is not allowed in a tokenizer", key);
   return value;
 }
 
@@ -21,8 +21,7 @@ std::optional<std::int64_t> id_of(const GgufFile& file, std::string_view key) {
   return id ? std::optional(*id) : std::nullopt;
 }
 
-// Unknown (2) counts as control, as in llama.cpp. Unused tokens and those of bytes stand for nothing in a
-// text.
+// Unknown (2) counts as control, as in llama.cpp. Unused tokens and byte tokens match no text.
 TokenKind kind_of(std::int64_t type) {
   if (type == 2 || type == 3) return TokenKind::Control;
   return type == 4 ? TokenKind::Literal : TokenKind::Normal;
@@ -30,13 +29,13 @@ TokenKind kind_of(std::int64_t type) {
 
 void add_around(const GgufFile& file, std::string_view flag, bool otherwise, std::optional<std::int64_t> id,
                 std::vector<std::int64_t>& around) {
-  const bool* given = value_of<bool>(file, flag);
-  if (!(given ? *given : otherwise)) return;
-  PEL_CHECK(id, FileError, "{} is set, but the file does not name that token", flag);
+  const bool* value = value_of<bool>(file, flag);
+  if (!(value ? *value : otherwise)) return;
+  PEL_CHECK(id, FileError, "{} is set, but the file does not define that token", flag);
   around.push_back(*id);
 }
 
-// The file marks the beginning of words, vocab.txt what is inside them.
+// The file marks tokens that begin a word; vocab.txt marks those inside a word.
 void restore_insides(Vocabulary& vocabulary) {
   for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     std::string& token = vocabulary.tokens[id];
@@ -52,7 +51,7 @@ void restore_insides(Vocabulary& vocabulary) {
 Tokenizer read(const GgufFile& file) {
   const std::string& model = file.text("tokenizer.ggml.model");
   PEL_CHECK(model == "gpt2" || model == "bert", FileError,
-            "tokenizer.ggml.model is \"{}\"; known are \"gpt2\" and \"bert\"", model);
+            "tokenizer.ggml.model is \"{}\"; supported are \"gpt2\" and \"bert\"", model);
   Vocabulary vocabulary;
   vocabulary.origin = "tokenizer.ggml";
   vocabulary.tokens = file.texts("tokenizer.ggml.tokens");

@@ -42,7 +42,7 @@ const std::array<CharClass, 128>& ascii_classes() {
 
 }  // namespace
 
-std::string_view replace_broken(std::string_view text, std::string& into) {
+std::string_view replace_invalid(std::string_view text, std::string& into) {
   if (simdjson::validate_utf8(text.data(), text.size())) return text;
   into.clear();
   into.reserve(text.size() + 16);
@@ -101,8 +101,7 @@ int combining_class(char32_t c) {
 
 void order_marks(std::u32string& text) {
   const auto is_mark = [](char32_t c) { return combining_class(c) != 0; };
-  std::vector<std::uint64_t>
-      keys;  // class, place and mark in one number, as std::sort keeps no order of equals
+  std::vector<std::uint64_t> keys;  // class, position and mark in one number, because std::sort is not stable
   for (auto at = text.begin(); at != text.end();) {
     at = std::find_if(at, text.end(), is_mark);
     const auto end = std::find_if_not(at, text.end(), is_mark);
@@ -121,7 +120,7 @@ void order_marks(std::u32string& text) {
 }
 
 std::string_view composed(std::string_view text, std::string& into) {
-  // The first byte of U+0300: what is below is composed, and nothing composes with it.
+  // The first byte of U+0300: characters below it are composed, and never combine with others.
   if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0xcc; }))
     return text;
   std::u32string points;

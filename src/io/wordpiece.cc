@@ -1,4 +1,5 @@
-// BERT's way: clean the text, cut it at spaces and punctuation, and take the longest known piece each time.
+// WordPiece as in BERT: cleans the text, splits it at spaces and punctuation, and takes the longest known
+// piece each time.
 #include <algorithm>
 
 #include "base/check.h"
@@ -8,7 +9,7 @@
 namespace pel::io {
 namespace {
 
-constexpr std::size_t kLongestWord = 100;  // in characters; longer ones are [UNK]
+constexpr std::size_t kMaxWord = 100;  // in characters; longer ones are [UNK]
 constexpr std::string_view kInside = "##";
 
 bool is_chinese(char32_t c) {
@@ -26,7 +27,7 @@ bool is_ascii_punctuation(char32_t c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// Takes the characters of a text and hands on its words: in lower case, without accents.
+// Splits the characters of a text into words: in lower case, without accents.
 class WordReader {
  public:
   explicit WordReader(FunctionRef<void(std::string_view, std::size_t)> word) : word_(word) {}
@@ -50,7 +51,7 @@ class WordReader {
       end_word();
     } else if (c > ' ' && c != 0x7f) {
       if (!marks_.empty()) place_marks();
-      place(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+      append(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
     }
   }
 
@@ -63,23 +64,23 @@ class WordReader {
     append_decomposed(c, decomposed_);
     for (const char32_t part : decomposed_) {
       if (is_nonspacing_mark(part)) continue;
-      if (combining_class(part) != 0) {  // its place depends on its neighbours
+      if (combining_class(part) != 0) {  // its position depends on its neighbours
         marks_.push_back(part);
         continue;
       }
       place_marks();
-      place(to_lower(part));
+      append(to_lower(part));
     }
     if (alone) end_word();
   }
 
   void place_marks() {
     order_marks(marks_);
-    for (const char32_t mark : marks_) place(to_lower(mark));
+    for (const char32_t mark : marks_) append(to_lower(mark));
     marks_.clear();
   }
 
-  void place(char32_t c) {
+  void append(char32_t c) {
     const bool alone = c < 128 ? is_ascii_punctuation(c) : is_punctuation(c);
     if (alone) hand_on();
     append_utf8(c, characters_);
@@ -123,7 +124,7 @@ class WordPiece final : public Tokenizer::Model {
 
  private:
   void encode_word(std::string_view word, std::size_t length, std::vector<std::int64_t>& ids) const {
-    if (length > kLongestWord) return ids.push_back(unknown_);
+    if (length > kMaxWord) return ids.push_back(unknown_);
     if (const std::optional<TokenId> whole = find(word)) return ids.push_back(*whole);
     const std::size_t before = ids.size();
     for (std::size_t at = 0; at < word.size();) {
@@ -146,7 +147,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-// English punctuation goes to the word before it, as Hugging Face's decoder has it: in each token by itself.
+// Attaches English punctuation to the word before it, as Hugging Face's decoder does: in each token
+// separately.
 void tidy(std::string& piece) {
   constexpr std::pair<std::string_view, std::string_view> kRules[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},

@@ -1,4 +1,5 @@
-// Scalar expressions in plain C++, a block of elements at a time. Slow, and independent of every emitter.
+// Interprets scalar expressions in plain C++, a block of elements at a time. Slow, and independent of every
+// emitter.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -23,7 +24,7 @@ struct Block {
 template <class T>
 constexpr bool kComputes = !kIsHalf<T>;
 
-// Integers wrap: unsigned, and wide enough that promotion to int does not bring the sign back.
+// Integers wrap: computed unsigned, and wide enough that promotion to int does not restore the sign.
 template <class T, class F>
 T wrapping(T a, T b, F f) {
   return static_cast<T>(f(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
@@ -204,7 +205,7 @@ class Evaluation {
         return map2(node, out, n, [](T a, T b) { return static_cast<T>(a ^ b); });
       case ScalarOp::Not:
         return map1(node, out, n, [](T a) { return static_cast<T>(~a); });
-      // Amounts are kept inside the width, so that lanes that a select drops do no harm.
+      // Shift amounts are masked to the width, so lanes that a select discards are harmless.
       case ScalarOp::Shl:
         return map2(node, out, n, [](T a, T b) {
           return static_cast<T>(static_cast<std::uint64_t>(static_cast<U>(a)) << (b & (sizeof(T) * 8 - 1)));

@@ -1,6 +1,6 @@
 // Mathematical functions as expansions into the scalar operations: the same polynomials, and so the same
-// bits, on every device. Each takes f32 or f64; the formula may differ by type. The bound behind each is its
-// error in units of the last place, for f32 over all arguments.
+// bits, on every device. Each takes f32 or f64; the formula may differ by type. The number after each is its
+// error bound in ULP, for f32 over all arguments.
 #pragma once
 
 #include "ir/scalar.h"
@@ -13,14 +13,15 @@ Term copy_sign(Term magnitude, Term sign);
 Term ldexp(Term x, Term exponent);  // x * 2^exponent, rounded once; the exponent is an integer in x's type
 
 // Exponentials and logarithms.
-Term exp(Term x);       // 1
-Term exp_term(Term x);  // 1, for x <= 0 in a sum of at least 1: below the least normal number it is that one
-Term exp2(Term x);      // 1
-Term expm1(Term x);     // 1.5
-Term log(Term x);       // 1
-Term log2(Term x);      // 1
-Term log10(Term x);     // 1.5
-Term log1p(Term x);     // 1.5
+Term exp(Term x);  // 1
+Term exp_term(
+    Term x);  // 1, for x <= 0 in a sum >= 1: results below the smallest normal number become that number
+Term exp2(Term x);         // 1
+Term expm1(Term x);        // 1.5
+Term log(Term x);          // 1
+Term log2(Term x);         // 1
+Term log10(Term x);        // 1.5
+Term log1p(Term x);        // 1.5
 Term pow(Term x, Term y);  // 1
 
 // Hyperbolic.
@@ -53,7 +54,7 @@ Term gelu(Term x);       // 4, x ndtr(x)
 Term gelu_tanh(Term x);  // 3, x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))
 Term silu(Term x);       // 3, x sigmoid(x)
 Term mish(Term x);       // 3.5, x tanh(log(1 + e^x))
-// grad times their slopes. Where the terms of a slope cancel, the bound is of the terms.
+// grad times their derivatives. Where the terms of a derivative cancel, the bound is relative to the terms.
 Term gelu_backward(Term grad, Term x);       // 4
 Term gelu_tanh_backward(Term grad, Term x);  // 7
 Term silu_backward(Term grad, Term x);       // 5

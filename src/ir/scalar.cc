@@ -1,3 +1,6 @@
+// Scalar expressions: the table of operations, printing (node_text), the rules (broken_rule, verify),
+// is_sign_agnostic, the builder (which interns nodes and drops unused ones in finish), and the operators of
+// Term.
 #include "ir/scalar.h"
 
 #include <bit>
@@ -9,19 +12,19 @@
 namespace pel::scalar {
 namespace {
 
-struct OpFacts {
+struct OpInfo {
   std::string_view name;
   int arity;
 };
 // In the order of ScalarOp.
-constexpr OpFacts kFacts[] = {
+constexpr OpInfo kOpInfo[] = {
     {"input", 0}, {"param", 0},  {"constant", 0}, {"add", 2},         {"sub", 2},    {"mul", 2}, {"div", 2},
     {"rem", 2},   {"neg", 1},    {"abs", 1},      {"min", 2},         {"max", 2},    {"fma", 3}, {"sqrt", 1},
     {"floor", 1}, {"ceil", 1},   {"trunc", 1},    {"round", 1},       {"and", 2},    {"or", 2},  {"xor", 2},
     {"not", 1},   {"shl", 2},    {"shr", 2},      {"shr_logical", 2}, {"eq", 2},     {"ne", 2},  {"lt", 2},
     {"le", 2},    {"select", 3}, {"cast", 1},     {"bitcast", 1},     {"lookup", 1},
 };
-static_assert(std::size(kFacts) == kScalarOpCount);
+static_assert(std::size(kOpInfo) == kScalarOpCount);
 
 bool is_half(DType type) { return type == kF16 || type == kBF16; }
 bool is_wide_float(DType type) { return type == kF32 || type == kF64; }
@@ -46,23 +49,26 @@ std::string node_text(const ScalarExpr& expr, std::size_t i) {
   return text;
 }
 
-// The rule that a node breaks, or null.
+// Returns the rule that a node violates, or null.
 const char* broken_rule(const ScalarExpr& expr, std::size_t i) {
   const ScalarNode& node = expr.nodes[i];
   const int count = arity(node.op);
   DType types[3] = {};
   for (int a = 0; a < count; ++a) {
-    if (node.args[a] < 0 || node.args[a] >= static_cast<std::int32_t>(i)) return "arguments come before";
+    if (node.args[a] < 0 || node.args[a] >= static_cast<std::int32_t>(i))
+      return "arguments must be earlier nodes";
     types[a] = expr.nodes[static_cast<std::size_t>(node.args[a])].type;
   }
   const bool half = is_half(node.type);
   switch (node.op) {
     case ScalarOp::Input:
-      return node.bits < expr.inputs.size() && expr.inputs[node.bits] == node.type ? nullptr
-                                                                                   : "an input has its type";
+      return node.bits < expr.inputs.size() && expr.inputs[node.bits] == node.type
+                 ? nullptr
+                 : "an input must exist and have the declared type";
     case ScalarOp::Param:
-      return node.bits < expr.params.size() && expr.params[node.bits] == node.type ? nullptr
-                                                                                   : "a param has its type";
+      return node.bits < expr.params.size() && expr.params[node.bits] == node.type
+                 ? nullptr
+                 : "a param must exist and have the declared type";
     case ScalarOp::Constant:
     case ScalarOp::Cast:
       return nullptr;
@@ -70,9 +76,9 @@ const char* broken_rule(const ScalarExpr& expr, std::size_t i) {
       return node.bits < expr.tables.size() && expr.tables[node.bits].type == node.type &&
                      (types[0] == kI32 || types[0] == kI64)
                  ? nullptr
-                 : "a lookup takes an index of type i32 or i64 and has its table's type";
+                 : "lookup takes an index of type i32 or i64 and returns its table's type";
     case ScalarOp::Bitcast:
-      return size_bytes(types[0]) == size_bytes(node.type) ? nullptr : "a bitcast keeps the width";
+      return size_bytes(types[0]) == size_bytes(node.type) ? nullptr : "a bitcast must not change the width";
     case ScalarOp::Select:
       return types[0] == kBool && types[1] == node.type && types[2] == node.type
                  ? nullptr
@@ -83,29 +89,29 @@ const char* broken_rule(const ScalarExpr& expr, std::size_t i) {
     case ScalarOp::Le:
       return node.type == kBool && types[0] == types[1] && !is_half(types[0])
                  ? nullptr
-                 : "a comparison takes two values of one type and gives bool";
+                 : "a comparison takes two values of one type and returns bool";
     default:
       break;
   }
   for (int a = 0; a < count; ++a) {
-    if (types[a] != node.type) return "arguments have the type of the result";
+    if (types[a] != node.type) return "arguments must have the type of the result";
   }
-  if (half) return "f16 and bf16 are not computed in";
+  if (half) return "f16 and bf16 have no arithmetic";
   if (node.op >= ScalarOp::Fma && node.op <= ScalarOp::Round)
-    return is_wide_float(node.type) ? nullptr : "only floating point";
+    return is_wide_float(node.type) ? nullptr : "only floating point is supported";
   if (node.op >= ScalarOp::And && node.op <= ScalarOp::Not)
-    return !is_floating(node.type) ? nullptr : "only integers and bool";
+    return !is_floating(node.type) ? nullptr : "only integers and bool are supported";
   if (node.op >= ScalarOp::Shl && node.op <= ScalarOp::ShrLogical)
-    return is_integral(node.type) ? nullptr : "only integers";
-  return node.type != kBool ? nullptr : "bool is not a number";
+    return is_integral(node.type) ? nullptr : "only integers are supported";
+  return node.type != kBool ? nullptr : "bool has no arithmetic";
 }
 
 }  // namespace
 
-std::string_view name(ScalarOp op) { return kFacts[static_cast<int>(op)].name; }
-int arity(ScalarOp op) { return kFacts[static_cast<int>(op)].arity; }
+std::string_view name(ScalarOp op) { return kOpInfo[static_cast<int>(op)].name; }
+int arity(ScalarOp op) { return kOpInfo[static_cast<int>(op)].arity; }
 
-// A division of integers reports a divisor of 0, also where nothing reads the quotient.
+// Returns whether a node reports a divisor of 0: integer divisions do, even if the quotient is unused.
 static bool reports_zero(const ScalarNode& node) {
   return (node.op == ScalarOp::Div || node.op == ScalarOp::Rem) && !is_floating(node.type);
 }
@@ -113,13 +119,14 @@ static bool reports_zero(const ScalarNode& node) {
 void verify(const ScalarExpr& expr) {
   std::vector<bool> used(expr.nodes.size());
   for (const std::int32_t result : expr.results) {
-    PEL_ASSERT(result >= 0 && result < static_cast<std::int32_t>(expr.nodes.size()), "a result is a node");
+    PEL_ASSERT(result >= 0 && result < static_cast<std::int32_t>(expr.nodes.size()),
+               "a result must be a node");
     used[static_cast<std::size_t>(result)] = true;
   }
   for (std::size_t i = expr.nodes.size(); i-- > 0;) {
     const char* rule = broken_rule(expr, i);
     if (rule == nullptr && !used[i] && expr.nodes[i].op > ScalarOp::Param && !reports_zero(expr.nodes[i]))
-      rule = "every node is needed";
+      rule = "every node must be needed by a result";
     if (rule != nullptr) throw InternalError(fmt::format("{}: {}", node_text(expr, i), rule));
     for (int a = 0; a < arity(expr.nodes[i].op); ++a)
       used[static_cast<std::size_t>(expr.nodes[i].args[a])] = true;
@@ -175,7 +182,7 @@ Term ScalarBuilder::constant(DType type, double value) {
   return with_type(type, [&]<class T>(std::type_identity<T>) {
     const T converted = convert<T>(value);
     if constexpr (std::is_integral_v<T>) {
-      PEL_ASSERT(static_cast<double>(converted) == value, "the constant fits its type");
+      PEL_ASSERT(static_cast<double>(converted) == value, "the constant must fit its type");
     }
     std::uint64_t raw = 0;
     store_as(&raw, converted);
@@ -194,18 +201,18 @@ Term ScalarBuilder::bits(DType type, std::uint64_t bits) {
 }
 
 Term ScalarBuilder::node(ScalarOp op, DType type, std::initializer_list<Term> args) {
-  ScalarNode made{op, type, {-1, -1, -1}, 0};
+  ScalarNode created{op, type, {-1, -1, -1}, 0};
   int i = 0;
   for (const Term& arg : args) {
-    PEL_ASSERT(&arg.builder() == this, "terms of one expression");
-    made.args[i++] = arg.id();
+    PEL_ASSERT(&arg.builder() == this, "terms must belong to one expression");
+    created.args[i++] = arg.id();
   }
-  PEL_ASSERT(i == arity(op), "as many arguments as the operation takes");
-  return add(made);
+  PEL_ASSERT(i == arity(op), "the number of arguments must match the operation");
+  return add(created);
 }
 
 Term ScalarBuilder::lookup(DType type, ArrayView<double> values, Term index) {
-  PEL_ASSERT(std::has_single_bit(values.size()), "a table has 2^n elements");
+  PEL_ASSERT(std::has_single_bit(values.size()), "a table must have 2^n elements");
   ScalarTable table{type, {}};
   for (const double value : values) {
     std::uint64_t raw = 0;
@@ -237,23 +244,23 @@ ScalarExpr ScalarBuilder::finish(ArrayView<Term> results) {
     for (int a = 0; a < arity(expr_.nodes[i].op); ++a)
       needed[static_cast<std::size_t>(expr_.nodes[i].args[a])] = true;
   }
-  ScalarExpr kept;
-  kept.inputs = std::move(expr_.inputs);
-  kept.params = std::move(expr_.params);
-  kept.tables = std::move(expr_.tables);
+  ScalarExpr finished;
+  finished.inputs = std::move(expr_.inputs);
+  finished.params = std::move(expr_.params);
+  finished.tables = std::move(expr_.tables);
   std::vector<std::int32_t> renumbered(expr_.nodes.size(), -1);
   for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
     if (!needed[i]) continue;
     ScalarNode node = expr_.nodes[i];
     for (int a = 0; a < arity(node.op); ++a)
       node.args[a] = renumbered[static_cast<std::size_t>(node.args[a])];
-    renumbered[i] = static_cast<std::int32_t>(kept.nodes.size());
-    kept.nodes.push_back(node);
+    renumbered[i] = static_cast<std::int32_t>(finished.nodes.size());
+    finished.nodes.push_back(node);
   }
   for (const Term& result : results)
-    kept.results.push_back(renumbered[static_cast<std::size_t>(result.id())]);
+    finished.results.push_back(renumbered[static_cast<std::size_t>(result.id())]);
   expr_ = {};
-  return kept;
+  return finished;
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// Scalar expressions: what a pointwise op computes for one element, over a closed set of operations that mean
-// the same, bit for bit, on every device. Kernels for every device are generated from them.
+// Scalar expressions: what an elementwise op computes for one element, over a closed set of operations. Each
+// operation produces the same bits on every device. Kernels for every device are generated from them.
 #pragma once
 
 #include <concepts>
@@ -16,10 +16,10 @@ namespace pel::scalar {
 // Floating-point operations are IEEE's, rounded to nearest even, without contraction. Integers wrap.
 enum class ScalarOp : std::uint8_t {
   Input,     // element of operand number `bits`
-  Param,     // number `bits` given to the op beside its tensors, the same for all elements
+  Param,     // scalar argument number `bits` of the op, the same for all elements
   Constant,  // `bits` are its bits, low ones first
-  // Numbers. Div and Rem of integers go towards zero; a divisor of 0 makes the kernel report an error, and
-  // the least integer divided by -1 is itself.
+  // Arithmetic. Div and Rem of integers truncate towards zero. A divisor of 0 makes the kernel report an
+  // error; the smallest integer divided by -1 is itself.
   Add,
   Sub,
   Mul,
@@ -27,7 +27,7 @@ enum class ScalarOp : std::uint8_t {
   Rem,
   Neg,
   Abs,
-  Min,  // a < b ? a : b, so that b is the result where one of them is NaN or both are zeros
+  Min,  // a < b ? a : b, so b is the result if one of them is NaN or both are zeros
   Max,  // a > b ? a : b
   // Floating point only.
   Fma,  // a * b + c, rounded once
@@ -42,66 +42,66 @@ enum class ScalarOp : std::uint8_t {
   Xor,
   Not,
   Shl,         // amounts from 0 to width - 1; others are undefined
-  Shr,         // with the sign
-  ShrLogical,  // with zeros
-  // To bool. A comparison with NaN is false, but for Ne.
+  Shr,         // arithmetic: copies the sign bit
+  ShrLogical,  // fills with zeros
+  // To bool. A comparison with NaN is false, except for Ne.
   Eq,
   Ne,
   Lt,
   Le,
   Select,  // a ? b : c
-  // Float to integer goes towards zero and saturates, NaN gives 0; integers wrap; to bool is != 0.
+  // Float to integer truncates towards zero and saturates; NaN becomes 0; integers wrap; to bool is != 0.
   Cast,
   Bitcast,  // between types of one width
-  Lookup,   // element a of table number `bits`; outside of it the result is undefined, and nothing faults
+  Lookup,   // element a of table number `bits`; out of range: undefined result, no fault
 };
 inline constexpr int kScalarOpCount = static_cast<int>(ScalarOp::Lookup) + 1;
 
 std::string_view name(ScalarOp op);
 int arity(ScalarOp op);
 
-// f16 and bf16 are storage: of values of these types only Cast, Select and Bitcast are taken.
+// f16 and bf16 are storage types: only Cast, Select and Bitcast accept them.
 struct ScalarNode {
   ScalarOp op{};
   DType type{};
-  std::int32_t args[3] = {-1, -1, -1};  // numbers of earlier nodes
+  std::int32_t args[3] = {-1, -1, -1};  // indices of earlier nodes
   std::uint64_t bits = 0;
 
   bool operator==(const ScalarNode&) const = default;
 };
 
-// Constants that are looked up by number.
+// Constants that Lookup reads by index.
 struct ScalarTable {
   DType type{};
   std::vector<std::uint64_t> bits;
   bool operator==(const ScalarTable&) const = default;
 };
 
-// Nodes in an order in which they can be computed; every one is needed for some result.
+// Nodes in topological order; every node is needed for some result.
 struct ScalarExpr {
   std::vector<DType> inputs;
   std::vector<DType> params;
-  std::vector<ScalarTable> tables;  // of 2^n elements each, so that an index is kept inside by a mask
+  std::vector<ScalarTable> tables;  // 2^n elements each, so a mask keeps an index in range
   std::vector<ScalarNode> nodes;
   std::vector<std::int32_t> results;
 };
 
-// Throws InternalError with the node and the rule where an expression is not well-formed.
+// Throws InternalError with the node and the rule if an expression is not well-formed.
 void verify(const ScalarExpr& expr);
-// One line a node: "%3 = fma f32 %0, %1, %2".
+// Prints one line per node: "%3 = fma f32 %0, %1, %2".
 std::string to_string(const ScalarExpr& expr);
-// Which operations on integers give the same bits for signed and unsigned: kernels are shared by width then.
+// Returns whether signed and unsigned integers produce the same bits: kernels are then shared by width.
 bool is_sign_agnostic(const ScalarExpr& expr);
 
-// Computes `count` elements, in plain C++: the meaning of every operation, written once more. `inputs` and
-// `outputs` are dense arrays of their dtype; params are read as numbers of their own type. Returns false
-// where an integer was divided by zero.
+// Computes `count` elements in plain C++: a second, independent definition of every operation. `inputs` and
+// `outputs` are dense arrays of their dtype; params are read as values of their own type. Returns false if an
+// integer was divided by zero.
 bool evaluate(const ScalarExpr& expr, std::int64_t count, const void* const* inputs,
               const void* const* params, void* const* outputs);
 
 class ScalarBuilder;
 
-// A node under construction. Operators and the functions below make new ones; a plain number beside a Term
+// A node under construction. Operators and the functions below create new ones; a plain number next to a Term
 // becomes a constant of its type.
 class Term {
  public:
@@ -122,24 +122,24 @@ class Term {
   std::int32_t id_;
 };
 
-// Equal nodes are made once.
+// Equal nodes are created once (common subexpression elimination).
 class ScalarBuilder {
  public:
   ScalarBuilder() = default;
   ScalarBuilder(const ScalarBuilder&) = delete;
   ScalarBuilder& operator=(const ScalarBuilder&) = delete;
 
-  Term input(DType type);  // the next one
+  Term input(DType type);  // the next input
   Term param(DType type);
   Term constant(DType type, double value);        // rounded to the type
   Term constant(DType type, std::int64_t value);  // exact for integers
   Term bits(DType type, std::uint64_t bits);
   Term node(ScalarOp op, DType type, std::initializer_list<Term> args);
-  // values[index], for an index of type i32 or i64. `values` are 2^n.
+  // values[index], for an index of type i32 or i64. `values` has 2^n elements.
   Term lookup(DType type, ArrayView<double> values, Term index);
   DType type(std::int32_t id) const { return expr_.nodes[static_cast<std::size_t>(id)].type; }
 
-  // Drops what no result needs. The builder is empty afterwards.
+  // Drops nodes that no result needs. The builder is empty afterwards.
   ScalarExpr finish(ArrayView<Term> results);
 
  private:
@@ -213,7 +213,7 @@ Term select(Term condition, Term yes, N no) {
   return select(condition, yes, yes.constant(no));
 }
 
-Term cast(Term a, DType type);  // itself where it has the type
+Term cast(Term a, DType type);  // a itself if it already has the type
 Term bitcast(Term a, DType type);
 Term is_nan(Term a);  // false for integers
 

@@ -11,12 +11,12 @@ using detail::DimRelation;
 
 namespace {
 
-// Dims check their arithmetic.
+// Dim arithmetic checks for overflow.
 std::int64_t checked_add(std::int64_t a, std::int64_t b) { return (Dim(a) + Dim(b)).value(); }
 std::int64_t checked_mul(std::int64_t a, std::int64_t b) { return (Dim(a) * Dim(b)).value(); }
 
-// A number that no size reaches, as the end of a slice that goes to the end: what it is compared with needs
-// no guard, and their difference may not be a Dim.
+// Returns whether a number exceeds every size, such as the end of a slice that goes to the end. Comparing
+// with it needs no guard, and their difference may not fit a Dim.
 bool is_beyond_sizes(Dim dim) {
   constexpr std::int64_t kBeyond = std::int64_t{1} << 61;
   return !dim.is_symbolic() && (dim.value() >= kBeyond || dim.value() <= -kBeyond);
@@ -38,7 +38,7 @@ Dim SymbolicSizes::new_atom(Expression atom) {
   atom.is_atom = true;
   atom.sum = {{1, {number}}};
   expressions_.push_back(std::move(atom));
-  numbers_.emplace(atom_text(number), number);
+  ids_.emplace(atom_text(number), number);
   return Dim::from_symbol(number);
 }
 
@@ -65,7 +65,7 @@ Dim SymbolicSizes::intern(Polynomial sum) {
   expression.sum = std::move(sum);
   const auto number = static_cast<std::uint32_t>(expressions_.size());
   expressions_.push_back(std::move(expression));
-  const auto [known, is_new] = numbers_.emplace(text(Dim::from_symbol(number)), number);
+  const auto [known, is_new] = ids_.emplace(text(Dim::from_symbol(number)), number);
   if (!is_new) expressions_.pop_back();
   return Dim::from_symbol(known->second);
 }
@@ -111,7 +111,7 @@ Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
       break;
   }
   if (y.size() == 1) {
-    // A single product divides each term that contains it: (4*s0*s1) / (2*s1) is 2*s0, with no rest.
+    // A single product divides each term that contains it: (4*s0*s1) / (2*s1) is 2*s0, without a remainder.
     const Monomial& by = y[0];
     Polynomial quotient;
     const bool exact = std::all_of(x.begin(), x.end(), [&](const Monomial& term) {
@@ -132,7 +132,7 @@ Dim SymbolicSizes::combine(DimOp op, Dim a, Dim b) {
   atom.hint = plain.value();
   atom.never_negative = is_never_negative(b) && (op == DimOp::Mod || is_never_negative(a));
   const std::string key = quotient_text(op, a, b);
-  if (const auto known = numbers_.find(key); known != numbers_.end()) return Dim::from_symbol(known->second);
+  if (const auto known = ids_.find(key); known != ids_.end()) return Dim::from_symbol(known->second);
   return new_atom(std::move(atom));
 }
 
@@ -140,7 +140,7 @@ bool SymbolicSizes::is_never_negative(Dim dim) const { return !possible_signs(po
 
 SymbolicSizes::Signs SymbolicSizes::possible_signs(const Polynomial& difference) const {
   std::int64_t constant = 0;
-  bool grows = true, shrinks = true;  // the rest is never negative, never positive
+  bool grows = true, shrinks = true;  // the remaining terms are never negative, never positive
   for (const Monomial& term : difference) {
     if (term.atoms.empty()) {
       constant = term.coefficient;
@@ -165,7 +165,7 @@ bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site
                                          : x <= y;
   }
   Dim difference = combine(DimOp::Sub, a, b);
-  // One of d and -d stands for both, so that s0 == 6 and 6 == s0 are one question.
+  // One of d and -d stands for both, so that s0 == 6 and 6 == s0 record one guard.
   const Polynomial sum = polynomial(difference);
   const bool flipped = !sum.empty() && sum.back().coefficient < 0;
   if (flipped) difference = combine(DimOp::Sub, b, a);
@@ -174,7 +174,7 @@ bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site
     if (const auto known = known_signs_.find(difference.symbol()); known != known_signs_.end())
       signs = known->second;
   }
-  // Which signs of the difference make the relation true.
+  // The signs of the difference that make the relation true.
   const bool on_zero = relation == DimRelation::Eq || relation == DimRelation::Le;
   const bool on_negative = relation != DimRelation::Eq, on_positive = relation == DimRelation::Ne;
   const Signs yes = {.negative = flipped ? on_positive : on_negative,
@@ -187,7 +187,7 @@ bool SymbolicSizes::compare(DimRelation relation, Dim a, Dim b, const Site& site
   if (settled) return answer;
 
   SizeGuard guard{relation, a, b, site};
-  if (!answer) {  // keep what did hold
+  if (!answer) {  // record the relation that holds
     if (relation == DimRelation::Eq) guard.relation = DimRelation::Ne;
     if (relation == DimRelation::Ne) guard.relation = DimRelation::Eq;
     if (relation == DimRelation::Lt) guard = {DimRelation::Le, b, a, site};
@@ -235,8 +235,7 @@ std::int64_t SymbolicSizes::evaluate(Dim dim, const std::vector<std::int64_t>& s
 
 std::int64_t SymbolicSizes::generic(Dim a) const {
   const std::int64_t value = evaluate(a, generic_values_);
-  return value > 0 ? value
-                   : std::max(value, hint(a));  // s0 - 72, where only this call knows that it is a size
+  return value > 0 ? value : std::max(value, hint(a));  // s0 - 72, if only this call knows that it is a size
 }
 
 std::string SymbolicSizes::atom_text(std::uint32_t number) const {

@@ -1,5 +1,5 @@
-// Sizes as expressions: the symbols of a capture, what was computed from them, and the guards that were asked
-// for.
+// Sizes as expressions: the symbols of a capture, the expressions computed from them, and the guards that
+// comparisons recorded.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,31 @@
 
 namespace pel {
 
-// A relation between two sizes that held in the captured call, and the line that asked.
+// A relation between two sizes that held in the captured call, and the source location of the comparison.
 struct SizeGuard {
   detail::DimRelation relation;
   Dim left, right;
   Site site;
 };
 
-// Expressions are kept once: equal ones have the same number, so Dim::identical finds them. Sums and products
-// of symbols are kept as polynomials, so that 2*s0 and s0+s0, or (s0*s1)*4 and s0*(4*s1), are one expression.
+// Expressions are interned: equal ones have the same id, so Dim::identical finds them. Sums and products of
+// symbols are stored as polynomials, so 2*s0 and s0+s0, or (s0*s1)*4 and s0*(4*s1), are one expression.
 class SymbolicSizes final : public DimContext {
  public:
   static constexpr std::int64_t kGenericSize = 16;
-  // A new symbol s0, s1, … that has the value `hint` in the captured call. Where it is a stride, `generic`
-  // puts it in its place among the others of its tensor (generic_value).
+  // Creates a new symbol s0, s1, … that has the value `hint` in the captured call. If it is a stride,
+  // `generic` orders it among the other strides of its tensor (generic_value).
   Dim symbol(std::int64_t hint, std::int64_t generic = kGenericSize);
 
   const std::vector<std::int64_t>& hints() const { return hints_; }  // of all symbols
-  // Whether two sizes are the same in every call that the guards let pass. Asks for no guard.
+  // Returns whether two sizes are equal in every call that passes the guards. Records no guard.
   bool is_known_equal(Dim a, Dim b) const;
   const std::vector<SizeGuard>& guards() const { return guards_; }
-  void add_guard(const SizeGuard& guard) { guards_.push_back(guard); }  // read from a text, not asked
+  void add_guard(const SizeGuard& guard) {
+    guards_.push_back(guard);
+  }  // parsed from text, not recorded by a comparison
   std::string text(const SizeGuard& guard) const;
-  // The value of an expression for other values of the symbols.
+  // Evaluates an expression for other values of the symbols.
   std::int64_t evaluate(Dim dim, const std::vector<std::int64_t>& symbol_values) const;
 
   Dim combine(detail::DimOp op, Dim a, Dim b) override;
@@ -53,17 +55,17 @@ class SymbolicSizes final : public DimContext {
   };
   using Polynomial = std::vector<Monomial>;  // sorted by atoms, no zero coefficient
   struct Expression {
-    Polynomial sum;  // what it is; an atom's is itself
+    Polynomial sum;  // its value; the sum of an atom is the atom itself
     // For atoms only:
     bool is_atom = false;
-    std::uint32_t symbol = 0;  // which, if `left` and `right` are not set
+    std::uint32_t symbol = 0;  // index of the symbol, if `left` and `right` are not set
     detail::DimOp op = detail::DimOp::Add;
     Dim left = 0, right = 0;  // of a quotient or remainder
     std::int64_t hint = 0;    // value in the captured call
     bool never_negative = true;
   };
 
-  // The signs that a difference of sizes can have: what sizes are (never negative), narrowed by each guard.
+  // The signs that a difference of sizes can have: sizes are never negative, and each guard narrows the set.
   struct Signs {
     bool negative = true, zero = true, positive = true;
   };
@@ -78,7 +80,7 @@ class SymbolicSizes final : public DimContext {
   std::string quotient_text(detail::DimOp op, Dim left, Dim right) const;
 
   std::vector<Expression> expressions_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;  // by canonical text
+  std::unordered_map<std::string, std::uint32_t> ids_;  // by canonical text
   std::vector<SizeGuard> guards_;
   std::unordered_map<std::uint32_t, Signs> known_signs_;  // of the differences that guards have fixed
   std::vector<std::int64_t> generic_values_, hints_;      // of symbols

@@ -11,20 +11,20 @@
 namespace pel::nn {
 namespace {
 
-// What a graph is called with. Keys and values of the layers follow, in turns.
+// The inputs of a graph. The keys and values of each layer follow, alternating.
 enum Input : std::size_t {
   kTokens,   // i64 [batch, tokens]
   kLast,     // i64 [batch]: the token of each sequence that counts as its last
-  kLengths,  // i64 [batch]: how many tokens are there before
-  kKeys,     // i64, from 0 on: as many as keys are looked at
+  kLengths,  // i64 [batch]: how many tokens the cache holds
+  kKeys,     // i64, counting from 0: as many as there are keys to attend to
   kSlots,
 };
 
-Tensor next_of(const Llama& model, ArrayView<Tensor> in, const Tensor& x, const Places& places) {
+Tensor next_of(const Llama& model, ArrayView<Tensor> in, const Tensor& x, const Positions& positions) {
   Tensor out = x;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const KvSlots slots{in[kSlots + 2 * i], in[kSlots + 2 * i + 1]};
-    out = model.layers[i](out, {.places = &places, .slots = &slots});
+    out = model.layers[i](out, {.positions = &positions, .slots = &slots});
   }
   return model.logits(index(out, {arange(x.size(0)), in[kLast]}));
 }
@@ -32,14 +32,14 @@ Tensor next_of(const Llama& model, ArrayView<Tensor> in, const Tensor& x, const 
 auto beginning(const Llama& model) {
   return [&model](ArrayView<Tensor> in) -> std::vector<Tensor> {
     const Tensor x = model.embed(in[kTokens]);
-    return {next_of(model, in, x, model.layers[0].attention.places_of(x, nullptr))};
+    return {next_of(model, in, x, model.layers[0].attention.positions_of(x, nullptr))};
   };
 }
 auto going_on(const Llama& model) {
   return [&model](ArrayView<Tensor> in) -> std::vector<Tensor> {
     const Tensor x = model.embed(in[kTokens]);
-    const Tensor place = in[kLengths].view({x.size(0), 1, 1}) + arange(x.size(1));
-    return {next_of(model, in, x, model.layers[0].attention.places_at(place, x, in[kKeys]))};
+    const Tensor position = in[kLengths].view({x.size(0), 1, 1}) + arange(x.size(1));
+    return {next_of(model, in, x, model.layers[0].attention.positions_at(position, x, in[kKeys]))};
   };
 }
 
@@ -65,12 +65,12 @@ Tensor CompiledLlama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayV
     }
     std::vector<std::int64_t> last(static_cast<std::size_t>(batch), count - 1);
     for (std::size_t i = 0; i < counts.size(); ++i) last[i] = std::max<std::int64_t>(counts[i], 1) - 1;
-    const std::int64_t room = inputs[kSlots].size(2).value();
+    const std::int64_t capacity = inputs[kSlots].size(2).value();
     const std::int64_t keys = (before + count + kKeysOfAPlan - 1) / kKeysOfAPlan * kKeysOfAPlan;
-    inputs[kTokens] = tokens.contiguous();  // another order of strides would be another graph
+    inputs[kTokens] = tokens.contiguous();  // another order of strides would need another graph
     inputs[kLast] = from_data(last, {batch});
     inputs[kLengths] = from_data(caches.front().lengths(), {batch});
-    inputs[kKeys] = arange(std::min(keys, room));
+    inputs[kKeys] = arange(std::min(keys, capacity));
     Tensor logits = (before == 0 ? begin_ : go_on_)(inputs)[0];
     for (KvCache& cache : caches) cache.advance(count, counts);
     return logits;

@@ -15,8 +15,8 @@ namespace pel::nn {
 namespace {
 
 // In [0, 1), with 53 bits.
-double uniform(std::uint64_t seed, std::int64_t place) {
-  const auto bits = philox({seed, 0}, static_cast<std::uint64_t>(place));
+double uniform(std::uint64_t seed, std::int64_t position) {
+  const auto bits = philox({seed, 0}, static_cast<std::uint64_t>(position));
   const std::uint64_t word = std::uint64_t{bits[0]} << 32 | bits[1];
   return static_cast<double>(word >> 11) * 0x1p-53;
 }
@@ -25,20 +25,20 @@ std::int64_t likeliest(const float* logits, std::size_t count) {
   return std::max_element(logits, logits + count) - logits;
 }
 
-// The first tokens of the order of falling probability that have `top_p` of all of it, and one drawn of them.
-std::int64_t draw(const float* logits, std::size_t count, const Sampling& sampling, std::int64_t place) {
-  const double greatest = logits[likeliest(logits, count)];
+// Draws one of the likeliest tokens that together have `top_p` of the probability.
+std::int64_t draw(const float* logits, std::size_t count, const Sampling& sampling, std::int64_t position) {
+  const double largest = logits[likeliest(logits, count)];
   std::vector<double> weights(count);
   double all = 0;
   for (std::size_t i = 0; i < count; ++i)
-    all += weights[i] = std::exp((logits[i] - greatest) / sampling.temperature);
+    all += weights[i] = std::exp((logits[i] - largest) / sampling.temperature);
   std::vector<std::int64_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   const auto comes_first = [&](std::int64_t a, std::int64_t b) {
     const double of_a = weights[static_cast<std::size_t>(a)], of_b = weights[static_cast<std::size_t>(b)];
     return of_a != of_b ? of_a > of_b : a < b;
   };
-  // Most often a few tokens have it all: the rest is never put in order.
+  // Usually a few tokens have all of it: the rest is never sorted.
   std::size_t sorted = 0, taken = 0;
   double share = 0;
   while (taken < count && (taken == 0 || share < sampling.top_p * all)) {
@@ -50,7 +50,7 @@ std::int64_t draw(const float* logits, std::size_t count, const Sampling& sampli
     }
     share += weights[static_cast<std::size_t>(order[taken++])];
   }
-  double left = uniform(sampling.seed, place) * share;
+  double left = uniform(sampling.seed, position) * share;
   for (std::size_t i = 0; i < taken; ++i) {
     left -= weights[static_cast<std::size_t>(order[i])];
     if (left < 0) return order[i];
@@ -58,7 +58,7 @@ std::int64_t draw(const float* logits, std::size_t count, const Sampling& sampli
   return order[taken - 1];
 }
 
-// Right-padded: what stands behind a row's own tokens is never seen.
+// Pads on the right: attention never sees the padding after a row's own tokens.
 Tensor padded(const std::vector<std::vector<std::int64_t>>& rows, std::size_t width) {
   std::vector<std::int64_t> flat;
   flat.reserve(rows.size() * width);
@@ -71,19 +71,19 @@ Tensor padded(const std::vector<std::vector<std::int64_t>>& rows, std::size_t wi
 
 }  // namespace
 
-std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::int64_t place, Site site) {
+std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::int64_t position, Site site) {
   return as_call("sample_token", site, [&] {
     PEL_CHECK(logits.dim() == 1 && logits.numel() > 0 && is_floating(logits.dtype()), ShapeError,
-              "logits are floating numbers of one axis, not {}{}", name(logits.dtype()),
+              "expected floating-point logits with one axis, got {}{}", name(logits.dtype()),
               to_string(logits.sizes()));
-    PEL_CHECK(sampling.temperature >= 0, ValueError, "a temperature of {} is less than 0",
+    PEL_CHECK(sampling.temperature >= 0, ValueError, "the temperature must not be negative, got {}",
               sampling.temperature);
     PEL_CHECK(sampling.top_p > 0 && sampling.top_p <= 1, ValueError,
-              "top_p is a share of the probability, above 0 and at most 1, not {}", sampling.top_p);
+              "top_p must be above 0 and at most 1, got {}", sampling.top_p);
     const Tensor row = logits.to(kF32).contiguous();
     const auto* values = row.data<float>();
     const auto count = static_cast<std::size_t>(row.numel().value());
-    return sampling.temperature == 0 ? likeliest(values, count) : draw(values, count, sampling, place);
+    return sampling.temperature == 0 ? likeliest(values, count) : draw(values, count, sampling, position);
   });
 }
 
@@ -96,23 +96,23 @@ std::vector<std::vector<std::int64_t>> generate_by(const Model& model,
   return as_call("generate", site, [&] {
     const std::size_t batch = prompts.size();
     std::vector<std::vector<std::int64_t>> texts(batch), fed = {prompts.begin(), prompts.end()};
-    std::vector<std::int64_t> counts(batch), places(batch);
+    std::vector<std::int64_t> counts(batch), positions(batch);
     std::size_t longest = 0;
     for (std::size_t i = 0; i < batch; ++i) {
       PEL_CHECK(!fed[i].empty(), ValueError, "prompt {} has no tokens", i);
-      counts[i] = places[i] = static_cast<std::int64_t>(fed[i].size());
+      counts[i] = positions[i] = static_cast<std::int64_t>(fed[i].size());
       longest = std::max(longest, fed[i].size());
     }
     const InferenceMode inference;
     KvCaches caches = model.make_caches();
     std::size_t going = batch;
-    for (std::int64_t step = 0; step < options.most_tokens && going > 0; ++step) {
+    for (std::int64_t step = 0; step < options.max_tokens && going > 0; ++step) {
       const Tensor logits = model.next_logits(padded(fed, step == 0 ? longest : 1), caches, counts);
       for (std::size_t i = 0; i < batch; ++i) {
         if (counts[i] == 0) continue;  // its text has ended
         const Tensor row = logits.select(0, static_cast<std::int64_t>(i));
         if (options.on_logits) options.on_logits(i, row);
-        const std::int64_t token = sample_token(row, options.sampling, places[i]++);
+        const std::int64_t token = sample_token(row, options.sampling, positions[i]++);
         const bool stops =
             std::find(options.stops.begin(), options.stops.end(), token) != options.stops.end();
         if (!stops) texts[i].push_back(token);

@@ -20,7 +20,8 @@ SkipInit::~SkipInit() { is_skipped = saved_; }
 
 Fan fan_of(const Tensor& t, Site site) {
   return as_call("fan_of", site, [&] {
-    PEL_CHECK(t.dim() >= 2, ShapeError, "a fan needs two axes or more, not {}", to_string(t.sizes()));
+    PEL_CHECK(t.dim() >= 2, ShapeError, "fan-in and fan-out need at least two axes, got sizes {}",
+              to_string(t.sizes()));
     std::int64_t field = 1;
     for (std::int64_t axis = 2; axis < t.dim(); ++axis) field *= t.size(axis).value();
     return Fan{t.size(1).value() * field, t.size(0).value() * field};
@@ -39,7 +40,7 @@ void init_normal_(const Tensor& t, double mean, double std, Generator& generator
   normal_(t, mean, std, generator);
 }
 
-// By the inverse of the distribution function, between its values at the bounds.
+// Samples by the inverse of the distribution function, between its values at the bounds.
 void init_truncated_normal_(const Tensor& t, double mean, double std, double low, double high,
                             Generator& generator) {
   if (is_skipped) return;

@@ -16,11 +16,10 @@ void KvCache::truncate(std::int64_t length) {
 
 namespace {
 
-// What a shorter sequence has not filled yet is hidden from its queries, but must be numbers: 0 times NaN is
-// NaN.
-Tensor grown(const Tensor& old, Dims like, std::int64_t room, const TensorOptions& options) {
+// Slots that a shorter sequence has not filled yet are masked, but must hold numbers: 0 times NaN is NaN.
+Tensor grown(const Tensor& old, Dims like, std::int64_t allocated, const TensorOptions& options) {
   std::vector<Dim> sizes = like.vec();
-  sizes[2] = room;
+  sizes[2] = allocated;
   Tensor wider = zeros(sizes, options);
   if (old.defined()) wider.narrow(2, 0, old.size(2)).copy_(old);
   return wider;
@@ -34,20 +33,21 @@ const KvSlots& KvCache::reserve(Dims sizes, const TensorOptions& options, ArrayV
     Tensor& keys = slots_.keys;
     const std::int64_t batch = sizes[0].value(), tokens = sizes[2].value();
     PEL_CHECK(length() + tokens <= capacity_, ValueError,
-              "{} tokens are there and {} come, but the cache holds {}", length(), tokens, capacity_);
+              "the cache has a capacity of {2} tokens: it holds {0}, and {1} more do not fit", length(),
+              tokens, capacity_);
     PEL_CHECK(counts.empty() || counts.size() == static_cast<std::size_t>(batch), ShapeError,
-              "{} counts are given for {} sequences", counts.size(), batch);
+              "expected one count for each of the {1} sequences, got {0}", counts.size(), batch);
     for (const std::int64_t count : counts)
-      PEL_CHECK(count >= 0 && count <= tokens, ValueError, "a count of {} is not among {} tokens", count,
-                tokens);
+      PEL_CHECK(count >= 0 && count <= tokens, ValueError,
+                "a count must be between 0 and the number of tokens, {1}; got {0}", count, tokens);
     if (keys.defined() && (keys.size(0) != sizes[0] || keys.dtype() != options.dtype)) {
-      PEL_CHECK(length() == 0, ShapeError, "the cache holds {}, and {} come", to_string(keys.sizes()),
-                to_string(sizes));
+      PEL_CHECK(length() == 0, ShapeError, "the cache holds keys of sizes {}, and the new keys have sizes {}",
+                to_string(keys.sizes()), to_string(sizes));
       slots_ = {};
     }
-    const std::int64_t room = keys.defined() ? keys.size(2).value() : 0;
-    if (const std::int64_t needed = length() + tokens; needed > room) {
-      const std::int64_t wanted = std::min(capacity_, std::max(needed, 2 * room));
+    const std::int64_t allocated = keys.defined() ? keys.size(2).value() : 0;
+    if (const std::int64_t needed = length() + tokens; needed > allocated) {
+      const std::int64_t wanted = std::min(capacity_, std::max(needed, 2 * allocated));
       keys = grown(keys, sizes, wanted, options);
       slots_.values = grown(slots_.values, sizes, wanted, options);
     }
@@ -71,9 +71,9 @@ std::pair<Tensor, Tensor> KvCache::append(const Tensor& keys, const Tensor& valu
       slots.values.narrow(2, longest, tokens).copy_(values);
     } else {
       for (std::int64_t i = 0; i < batch; ++i) {
-        const std::int64_t behind = lengths_[static_cast<std::size_t>(i)];
-        slots.keys.select(0, i).narrow(1, behind, tokens).copy_(keys.select(0, i));
-        slots.values.select(0, i).narrow(1, behind, tokens).copy_(values.select(0, i));
+        const std::int64_t begin = lengths_[static_cast<std::size_t>(i)];
+        slots.keys.select(0, i).narrow(1, begin, tokens).copy_(keys.select(0, i));
+        slots.values.select(0, i).narrow(1, begin, tokens).copy_(values.select(0, i));
       }
     }
     advance(tokens, counts);

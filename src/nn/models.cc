@@ -15,8 +15,8 @@
 namespace pel::nn {
 namespace {
 
-// As GPT-2 and BERT begin: small weights, no biases. Projections onto the residual stream are smaller still,
-// so that its size does not grow with the number of layers.
+// Initializes as GPT-2 and BERT do: small weights, zero biases. Projections onto the residual stream are
+// smaller still, so that its size does not grow with the number of layers.
 void init_small(const Module& module, double std, double residual_std) {
   for (const NamedTensor& each : module.named_parameters()) {
     if (each.tensor.dim() < 2) {
@@ -52,12 +52,14 @@ AttentionConfig attention_of(const BertConfig& c) { return {.width = c.width, .h
 std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Tensor& tokens,
                            std::int64_t context) {
   PEL_CHECK(tokens.dim() == 2 && tokens.dtype() == kI64, ShapeError,
-            "tokens are i64[batch, tokens], not {}{}", name(tokens.dtype()), to_string(tokens.sizes()));
+            "expected tokens of i64[batch, tokens], got {}{}", name(tokens.dtype()),
+            to_string(tokens.sizes()));
   PEL_CHECK(!caches || caches->size() == static_cast<std::size_t>(layers), ValueError,
-            "{} caches are given for {} layers; make_caches() makes them", caches->size(), layers);
+            "expected one cache for each of the {1} layers, got {0}; make_caches() creates them",
+            caches->size(), layers);
   const std::int64_t before = caches ? caches->front().length() : 0;
   PEL_CHECK(tokens.size(1) <= context - before, ValueError,
-            "{} tokens after {} are more than the context of {}", to_string(tokens.size(1)), before, context);
+            "{} tokens after {} exceed the context of {} tokens", to_string(tokens.size(1)), before, context);
   return before;
 }
 
@@ -139,9 +141,10 @@ Tensor Llama::features(const Tensor& tokens, KvCaches* caches, ArrayView<std::in
   return as_call("Llama", site, [&] {
     tokens_before(caches, config_.layers, tokens, config_.context);
     Tensor x = embed(tokens);
-    const Places places = layers[0].attention.places_of(x, caches ? &caches->front() : nullptr);
+    const Positions positions = layers[0].attention.positions_of(x, caches ? &caches->front() : nullptr);
     for (std::size_t i = 0; i < layers.size(); ++i)
-      x = layers[i](x, {.cache = caches ? &(*caches)[i] : nullptr, .counts = counts, .places = &places});
+      x = layers[i](x,
+                    {.cache = caches ? &(*caches)[i] : nullptr, .counts = counts, .positions = &positions});
     return x;
   });
 }

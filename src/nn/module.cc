@@ -73,22 +73,23 @@ std::int64_t Module::parameter_count() const {
 }
 
 void Module::take_all(ArrayView<NamedTensor> values, const Take& take) {
-  std::unordered_map<std::string_view, const Tensor*> given;
+  std::unordered_map<std::string_view, const Tensor*> by_path;
   for (const NamedTensor& value : values)
-    PEL_CHECK(given.emplace(value.path, &value.tensor).second, ValueError, "{} is given twice", value.path);
+    PEL_CHECK(by_path.emplace(value.path, &value.tensor).second, ValueError, "there are two values for {}",
+              value.path);
   std::vector<std::pair<const Slot*, const Tensor*>> pairs;
   walk("", [&](const std::string& path, const Slot& slot) {
     if (!slot.tensor->defined()) return;
-    const auto found = given.find(path);
-    PEL_CHECK(found != given.end(), ValueError, "no value is given for {}", path);
+    const auto found = by_path.find(path);
+    PEL_CHECK(found != by_path.end(), ValueError, "there is no value for {}", path);
     PEL_CHECK(to_string(found->second->sizes()) == to_string(slot.tensor->sizes()), ShapeError,
-              "{} has sizes {}, and the value given {}", path, to_string(slot.tensor->sizes()),
+              "{} has sizes {}, but its new value has sizes {}", path, to_string(slot.tensor->sizes()),
               to_string(found->second->sizes()));
     pairs.emplace_back(&slot, found->second);
-    given.erase(found);
+    by_path.erase(found);
   });
-  for (const NamedTensor& value : values)  // the first in the order given
-    PEL_CHECK(!given.contains(value.path), ValueError, "the module has no parameter or buffer {}",
+  for (const NamedTensor& value : values)  // reports the first in the order of `values`
+    PEL_CHECK(!by_path.contains(value.path), ValueError, "the module has no parameter or buffer {}",
               value.path);
   const NoGrad no_grad;
   for (const auto& [slot, value] : pairs) take(*slot, *value);

@@ -4,7 +4,8 @@
 
 namespace pel::nn {
 
-// How many tokens the caches hold; checks that there is a cache for each layer, and room.
+// Returns how many tokens the caches hold. Checks that there is one cache per layer and that `tokens` fit the
+// context.
 std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Tensor& tokens,
                            std::int64_t context);
 

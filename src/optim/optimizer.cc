@@ -36,7 +36,7 @@ void Optimizer::step(Site site) {
       while (groups_[at].settings.takes && !groups_[at].settings.takes(each.path)) ++at;
       State& state = states_[each.path];
       for (std::size_t s = state.tensors.size(); s < names.size(); ++s) {
-        const OutsideCapture kept;
+        const OutsideCapture outside;
         state.tensors.push_back(zeros_like(each.tensor, state_type(each.tensor)));
       }
       Members& group = members[at];
@@ -59,9 +59,9 @@ void Optimizer::set_lr(double value) {
 }
 
 double Optimizer::steps() const {
-  double most = 0;  // a group without parameters makes none
-  for (const GroupState& group : groups_) most = std::max(most, group.step.item().to_double());
-  return most;
+  double steps = 0;  // a group without parameters never steps
+  for (const GroupState& group : groups_) steps = std::max(steps, group.step.item().to_double());
+  return steps;
 }
 
 std::vector<NamedTensor> Optimizer::state() const {
@@ -81,25 +81,25 @@ void Optimizer::load(ArrayView<NamedTensor> state, Site site) {
   as_call("load", site, [&] {
     const NoGrad no_grad;
     const std::vector<std::string> names = state_names();
-    std::map<std::string, Tensor> places;  // where each value goes
+    std::map<std::string, Tensor> targets;  // where each value is stored
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-      places.emplace(fmt::format("group.{}.step", i), groups_[i].step);
-      places.emplace(fmt::format("group.{}.lr", i), groups_[i].lr);
+      targets.emplace(fmt::format("group.{}.step", i), groups_[i].step);
+      targets.emplace(fmt::format("group.{}.lr", i), groups_[i].lr);
     }
     std::map<std::string, State> states;
     for (const NamedTensor& each : module_.named_parameters()) {
       for (const std::string& kind : names) {
         states[each.path].tensors.push_back(zeros_like(each.tensor, state_type(each.tensor)));
-        places.emplace(each.path + "." + kind, states[each.path].tensors.back());
+        targets.emplace(each.path + "." + kind, states[each.path].tensors.back());
       }
     }
     for (const NamedTensor& value : state) {
-      const auto place = places.find(value.path);
-      PEL_CHECK(place != places.end(), ValueError, "the optimiser has no state {}", value.path);
-      PEL_CHECK(to_string(place->second.sizes()) == to_string(value.tensor.sizes()), ShapeError,
-                "{} has sizes {}, and the value given {}", value.path, to_string(place->second.sizes()),
-                to_string(value.tensor.sizes()));
-      copy_(place->second, value.tensor);
+      const auto target = targets.find(value.path);
+      PEL_CHECK(target != targets.end(), ValueError, "the optimiser has no state {}", value.path);
+      PEL_CHECK(to_string(target->second.sizes()) == to_string(value.tensor.sizes()), ShapeError,
+                "{} has sizes {}, but its new value has sizes {}", value.path,
+                to_string(target->second.sizes()), to_string(value.tensor.sizes()));
+      copy_(target->second, value.tensor);
     }
     states_ = std::move(states);
   });

@@ -19,7 +19,7 @@ struct Moment {
 
 // Notes a first moment, once; the earlier the better.
 void start_clock();
-// Nanoseconds a tick, from that moment, which is 10 ms ago at least: it waits where it is not.
+// Returns nanoseconds per tick since that moment. Waits until it is 10 ms ago.
 double ns_per_tick();
 
 }  // namespace pel::profile

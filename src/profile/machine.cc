@@ -1,4 +1,4 @@
-// The roofs of this machine: what was measured is kept in a file, and read from there.
+// The roofline of this machine, stored in a file after it was measured.
 #include "pellucid/machine.h"
 
 #include <algorithm>
@@ -102,18 +102,18 @@ std::optional<Machine> parse_machine(const std::string& text) {
   return machine;
 }
 
-// Written beside and renamed: a reader sees all of it or nothing. A directory that cannot be written to is
-// no error: the next who asks measures again.
+// Written under another name and renamed: a reader sees the whole file or none. A directory that cannot be
+// written to is not an error: the next process measures again.
 void keep_machine(const Machine& machine) {
   namespace fs = std::filesystem;
   const fs::path path = Machine::path();
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
-  fs::path beside = path;
-  beside += fmt::format(".{}", reinterpret_cast<std::uintptr_t>(&machine));
-  if (std::ofstream file(beside); !(file << machine_text(machine)).flush()) return;
-  fs::rename(beside, path, ignored);
-  if (ignored) fs::remove(beside, ignored);
+  fs::path temporary = path;
+  temporary += fmt::format(".{}", reinterpret_cast<std::uintptr_t>(&machine));
+  if (std::ofstream file(temporary); !(file << machine_text(machine)).flush()) return;
+  fs::rename(temporary, path, ignored);
+  if (ignored) fs::remove(temporary, ignored);
 }
 
 }  // namespace profile
@@ -137,7 +137,8 @@ std::optional<Machine> Machine::known() {
 }
 
 const MemoryLevel& Machine::level_of(std::uint64_t bytes) const {
-  PEL_CHECK(!levels.empty(), ValueError, "this Machine has no levels of memory: take one that was measured");
+  PEL_CHECK(!levels.empty(), ValueError,
+            "this Machine has no memory levels; use Machine::known() or Machine::measure()");
   for (const MemoryLevel& level : levels)
     if (level.bytes != 0 && bytes <= static_cast<std::uint64_t>(level.bytes)) return level;
   return levels.back();

@@ -1,4 +1,4 @@
-// The file in which the roofs of a machine are kept.
+// The file that stores the roofline of a machine.
 #pragma once
 
 #include "pellucid/machine.h"

@@ -1,4 +1,4 @@
-// Records as events.
+// Converts records to events.
 #include "pellucid/profile.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Reader {
     event_.thread = thread;
   }
 
-  // f(event) for what stands at `from`: one, or a kernel and then its op.
+  // Calls f(event) for the record at `from`: once, or for a kernel and then its op.
   template <class F>
   void read(const std::uint64_t* from, F&& f) {
     Header header;
@@ -161,7 +161,7 @@ class Reader {
   std::vector<std::int64_t> numbers_;
 };
 
-// f(words of a record) for each record of a thread.
+// Calls f(words of a record) for each record of a thread.
 template <class F>
 void for_records(const ThreadBuffer& buffer, F&& f) {
   for (const std::unique_ptr<Chunk>& chunk : buffer.chunks) {

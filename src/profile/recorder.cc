@@ -1,9 +1,6 @@
 #include "profile/recorder.h"
 
 #include <chrono>
-#include <mutex>
-#include <set>
-#include <string>
 
 namespace pel {
 namespace profile {
@@ -32,7 +29,7 @@ void write_span(ProfileEvent::Kind kind, const OpenSpan& span, const char* name,
   std::uint64_t* const to = take(span.session);
   if (to == nullptr) return;
   std::uint64_t* const end = to + kWordsOf<SpanRecord>;
-  auto& record = place_record<SpanRecord>(to, end, kind);
+  auto& record = new_record<SpanRecord>(to, end, kind);
   record.begin = span.begin;
   record.end = ticks();
   record.name = name;
@@ -46,7 +43,7 @@ void write_memory(std::int64_t bytes, std::int64_t bytes_in_use) {
   std::uint64_t* const to = take(settings().session());
   if (to == nullptr) return;
   std::uint64_t* const end = to + kWordsOf<MemoryRecord>;
-  auto& record = place_record<MemoryRecord>(to, end, ProfileEvent::Kind::Memory);
+  auto& record = new_record<MemoryRecord>(to, end, ProfileEvent::Kind::Memory);
   record.at = ticks();
   record.bytes = bytes;
   record.bytes_in_use = bytes_in_use;
@@ -74,10 +71,10 @@ Range::Range(ProfileEvent::Kind kind, const char* name, const Site& site, std::u
   if (now.session() == 0) [[likely]]
     return;
   if (kind == ProfileEvent::Kind::Layer && !now.wants(profile::Settings::kLayers)) return;
-  // What a gradient's rules call belongs to the place of the call that they are the gradient of.
+  // Calls made by a gradient belong to the source location of the call that it is the gradient of.
   if (kind == ProfileEvent::Kind::Backward && profile::thread_state.site.line() == 0) {
     profile::thread_state.site = site;
-    gives_site_ = true;
+    sets_site_ = true;
   }
   profile::OpenSpan span;
   span.start(now);
@@ -88,16 +85,7 @@ Range::Range(ProfileEvent::Kind kind, const char* name, const Site& site, std::u
 void Range::end() {
   profile::OpenSpan span{session_, begin_};
   if (span.finish()) profile::write_span(kind_, span, name_, site_, sequence_);
-  if (gives_site_) profile::thread_state.site = Site();
-}
-
-const char* interned(std::string_view text) {
-  static auto* const mutex = new std::mutex;
-  static auto* const names = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
-  auto found = names->find(text);
-  if (found == names->end()) found = names->emplace(text).first;
-  return found->c_str();
+  if (sets_site_) profile::thread_state.site = Site();
 }
 
 }  // namespace pel

@@ -1,5 +1,5 @@
-// Where launches are counted, and where a thread writes down what happened: one record at the end of each
-// span, into a chunk of its own. Nothing here locks or formats but the change of a chunk.
+// Counts launches and writes records: one at the end of each span, into a chunk that belongs to the thread.
+// Only a change of chunks takes a lock.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace pel::profile {
 
-// What is recorded now: a number that each Profile has for itself, and what it wants. 0: nothing is.
+// The session that records now, a number unique to each Profile, and its options. 0: nothing is recorded.
 struct Settings {
   static constexpr std::uint32_t kShapes = 1, kLayers = 2, kMemory = 4, kBits = 3;
   std::uint32_t bits = 0;
@@ -36,7 +36,7 @@ namespace pel::profile {
 struct ThreadState {
   std::uint64_t launches = 0;
   Recording* recording = nullptr;
-  // Ops that are recorded and recordings that are on: kernels look no further when there is none.
+  // Open op spans plus recordings. If 0, a launch checks nothing else.
   std::uint32_t watchers = 0;
 
   std::uint32_t session = 0;                                          // that `cursor` belongs to
@@ -50,35 +50,35 @@ struct ThreadState {
   std::uint64_t last_id = 0;
   std::uint64_t kernel_end = 0;            // of the last kernel
   pel::detail::OpSpan* op_span = nullptr;  // of the innermost op
-  Site site{};                             // of the outermost: the user's; line 0: no op is open
-  ProfileEvent::Refusal refusals[kMostRefusals] = {};
+  Site site{};  // of the outermost op, which is the user's call; line 0: no op is open
+  ProfileEvent::Refusal refusals[kMaxRefusals] = {};
 };
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 inline void count_launch() { ++thread_state.launches; }
 inline bool is_watched() { return thread_state.watchers != 0; }
 
-// Room for a record of kMostWords at most, or null: the profile is full or has ended. To be committed before
-// anything else is taken, unless it is pending: then it is taken for a kernel without its op, which gets a
+// Returns space for a record of up to kMaxWords, or null if the profile is full or has ended. It must be
+// committed before the next call. A pending record is committed as that of a kernel alone; its op gets a
 // record of its own.
 std::uint64_t* take_slow(std::uint32_t session);
 inline std::uint64_t* take(std::uint32_t session) {
   ThreadState& state = thread_state;
   if (state.session != session || state.pending != nullptr ||
-      state.end - state.cursor < std::ptrdiff_t{kMostWords}) [[unlikely]]
+      state.end - state.cursor < std::ptrdiff_t{kMaxWords}) [[unlikely]]
     return take_slow(session);
   return state.cursor;
 }
-// What was taken is written, up to `end`.
+// Publishes the record that was written up to `end`.
 inline void commit(std::uint64_t* end) {
   ThreadState& state = thread_state;
   state.cursor = end;
   state.used->store(static_cast<std::size_t>(end - state.begin), std::memory_order_release);
 }
 
-// A record is filled where it stands: built elsewhere and copied, its narrow stores would be waited for.
+// Records are filled in place: built elsewhere and copied, the copy would wait for the narrow stores.
 template <class Record>
-Record& place_record(std::uint64_t* to, const std::uint64_t* end, ProfileEvent::Kind kind) {
+Record& new_record(std::uint64_t* to, const std::uint64_t* end, ProfileEvent::Kind kind) {
   Record& record = *new (to) Record;
   const std::uint32_t depth = thread_state.depth;
   record.header = {
@@ -92,13 +92,13 @@ struct OpenSpan {
   std::uint32_t session = 0;  // 0: nothing is recorded
   std::uint64_t begin = 0;
 
-  // What the caller has loaded, and a stamp.
+  // `now` is what settings() returned to the caller.
   void start(Settings now) {
     session = now.session();
     ++thread_state.depth;
     begin = ticks();
   }
-  // False: the profile has ended meanwhile, and so has the record.
+  // False: the profile has ended meanwhile, and the span is not recorded.
   bool finish() {
     --thread_state.depth;
     return settings().session() == session;
@@ -115,17 +115,17 @@ inline void note_memory(std::int64_t bytes, std::int64_t bytes_in_use) {
 }
 inline void note_refusal(const char* kernel, const char* reason) {
   ThreadState& state = thread_state;
-  if (state.refusal_count < kMostRefusals) state.refusals[state.refusal_count++] = {kernel, reason};
+  if (state.refusal_count < kMaxRefusals) state.refusals[state.refusal_count++] = {kernel, reason};
 }
 
-// The way of a call through one key; recorded where the profile wants layers.
+// The handler of one dispatch key; recorded if the profile has layers on.
 class LayerSpan : public Range {
  public:
   // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal
   explicit LayerSpan(Key key) : Range(ProfileEvent::Kind::Layer, name(key).data(), Site{}) {}
 };
 
-// Code that is made while the program runs. The name lives as long as the process.
+// A compilation at run time. The name lives as long as the process.
 class CompileSpan : public Range {
  public:
   explicit CompileSpan(const char* name) : Range(ProfileEvent::Kind::Compile, name, Site{}) {}

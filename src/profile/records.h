@@ -1,4 +1,4 @@
-// How events lie in memory: words of 8 bytes, a header first.
+// The layout of records in memory: words of 8 bytes, beginning with a header.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace pel::profile {
 
-inline constexpr std::uint32_t kMostRefusals = 6;
-inline constexpr std::size_t kMostWords = 512;      // of one record; shapes that would not fit are left out
-inline constexpr std::size_t kMostWordsBehind = 3;  // the shapes
+inline constexpr std::uint32_t kMaxRefusals = 6;
+inline constexpr std::size_t kMaxWords = 512;        // of one record; shapes that do not fit are left out
+inline constexpr std::size_t kMaxTrailingWords = 3;  // after the shapes: bytes read, bytes written, FLOPs
 
 struct Header {
   std::uint8_t kind;
   std::uint8_t flags;
-  std::uint8_t depth;  // 255: at least so much
+  std::uint8_t depth;  // 255: 255 or more
   std::uint8_t shapes;
   std::uint8_t refusals;
   std::uint8_t outputs;
@@ -22,7 +22,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 8);
 inline constexpr std::uint8_t kSync = 1, kComposite = 2, kOutermost = 4;
-// Of a kernel: its op ends with it and took what it took, so that one record tells of both.
+// A kernel that ends with its op and has the same arguments: one record for both.
 inline constexpr std::uint8_t kWithOp = 8;
 inline constexpr std::uint8_t kHasBytes = 16, kHasFlops = 32;
 
@@ -33,8 +33,8 @@ struct SpanRecord {
   Site site;
   std::uint64_t id, sequence;
 };
-// An op and its kernel are one record where they can be: what is written is what the memory behind costs, and
-// a tenth of a nanosecond a byte is the price of a page that was never touched.
+// An op and its kernel share one record where possible: the cost of a record is the memory that it touches, a
+// tenth of a nanosecond per byte of a new page.
 struct KernelRecord {
   Header header;
   std::uint64_t op_begin;  // with kWithOp
@@ -52,8 +52,8 @@ template <class Record>
 inline constexpr std::size_t kWordsOf = sizeof(Record) / sizeof(std::uint64_t);
 static_assert(sizeof(Site) == 8, "a site is one pointer to data that lives as long as the process");
 
-// Behind a record stand its shapes: a word with dtype, rank and form, then the numbers. Strides of row-major
-// tensors follow from the sizes. Bytes follow from shapes too, and are computed by who reads.
+// The shapes follow the record: a word with dtype, rank and form, then the numbers. Strides of row-major
+// tensors follow from the sizes. Bytes follow from shapes too and are computed by the reader.
 enum class ShapeForm : std::uint8_t {
   RowMajor,  // sizes of 32 bits
   Strided,   // size and stride of 32 bits, a word an axis
@@ -67,10 +67,10 @@ struct ShapeHeader {
 };
 static_assert(sizeof(ShapeHeader) == 8);
 
-// Whether one more shape fits into a record that begins at `to` and has so many.
-inline bool has_room(const std::uint64_t* to, const std::uint64_t* next, std::size_t count,
-                     std::size_t rank) {
-  return static_cast<std::size_t>(next - to) + 1 + 2 * rank + kMostWordsBehind <= kMostWords && count < 255;
+// Whether one more shape fits into a record that begins at `to` and has `count` shapes.
+inline bool shape_fits(const std::uint64_t* to, const std::uint64_t* next, std::size_t count,
+                       std::size_t rank) {
+  return static_cast<std::size_t>(next - to) + 1 + 2 * rank + kMaxTrailingWords <= kMaxWords && count < 255;
 }
 
 inline std::uint64_t* write_shape(std::uint64_t* to, std::uint8_t dtype, bool is_row_major, std::size_t rank,
@@ -113,7 +113,7 @@ inline std::uint64_t* write_shape(std::uint64_t* to, std::uint8_t dtype, bool is
   return to + 1 + 2 * rank;
 }
 
-// Elements addressed; what is broadcast counts once.
+// Returns the number of elements addressed; a broadcast element counts once.
 inline std::uint64_t elements_addressed(std::size_t rank, const std::int64_t* sizes,
                                         const std::int64_t* strides) {
   std::int64_t count = 1;

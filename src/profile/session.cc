@@ -29,7 +29,7 @@ std::uint16_t key_bits(const ProfileOptions& options) {
                                     (options.layers ? pel::detail::kLayered : 0));
 }
 
-// What the last Profile had, for the next: memory that was touched before costs nothing more.
+// The chunks of the last Profile, reused by the next: their pages are mapped already.
 constexpr std::size_t kMostSpare = 8;
 std::vector<std::unique_ptr<Chunk>>& spare() {
   static auto* const chunks = new std::vector<std::unique_ptr<Chunk>>;
@@ -64,7 +64,7 @@ void free_chunks(ThreadBuffer& buffer, std::size_t keep) {
   }
 }
 
-// The thread writes to this buffer no more.
+// Called when the thread writes to this buffer no more.
 void leave_buffer(ThreadState& state) {
   ThreadBuffer* buffer = std::exchange(state.buffer, nullptr);
   state.begin = state.cursor = state.end = nullptr;
@@ -107,10 +107,10 @@ std::uint64_t* take_slow(std::uint32_t session) {
   {
     const std::lock_guard lock(mutex());
     if (active == nullptr || active->number != session) return nullptr;
-    const std::int64_t room = active->options.most_bytes - active->bytes;
-    const std::int64_t bytes = std::min(kChunkBytes, room / 4096 * 4096);
+    const std::int64_t left = active->options.max_bytes - active->bytes;
+    const std::int64_t bytes = std::min(kChunkBytes, left / 4096 * 4096);
     std::unique_ptr<Chunk> chunk;
-    if (bytes >= static_cast<std::int64_t>(kMostWords * sizeof(std::uint64_t))) chunk = make_chunk(bytes);
+    if (bytes >= static_cast<std::int64_t>(kMaxWords * sizeof(std::uint64_t))) chunk = make_chunk(bytes);
     if (chunk) {
       active->bytes += bytes;
       state.begin = state.cursor = chunk->words;
@@ -125,21 +125,21 @@ std::uint64_t* take_slow(std::uint32_t session) {
 }
 
 std::unique_ptr<Session> begin_session(const ProfileOptions& options) {
-  PEL_CHECK(options.most_bytes >= 4096, ValueError, "most_bytes is {}; a profile needs 4096 at least",
-            options.most_bytes);
+  PEL_CHECK(options.max_bytes >= 4096, ValueError, "max_bytes is {}; it must be at least 4096",
+            options.max_bytes);
   start_clock();
   auto session = std::make_unique<Session>();
   session->options = options;
   {
     const std::lock_guard lock(mutex());
-    PEL_CHECK(active == nullptr, ValueError, "another Profile records already; stop it first");
+    PEL_CHECK(active == nullptr, ValueError, "another Profile is recording; stop it first");
     last_number = (last_number + 1) & ((1u << (32 - Settings::kBits)) - 1);
     if (last_number == 0) last_number = 1;
     session->number = last_number;
     session->began = Moment::now();
     active = session.get();
   }
-  // The first chunk of this thread is mapped now, and not inside a call.
+  // Maps the first chunk of this thread now, not inside a call.
   if (std::uint64_t* first = take(session->number)) *first = 0;
   settings_bits.store(session->number << Settings::kBits | (options.shapes ? Settings::kShapes : 0) |
                           (options.layers ? Settings::kLayers : 0) | (options.memory ? Settings::kMemory : 0),

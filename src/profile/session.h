@@ -15,7 +15,7 @@ namespace pel::profile {
 struct Chunk {
   std::uint64_t* words;
   std::size_t capacity;
-  std::atomic<std::size_t> used{0};  // whole records; what stands behind may be half written
+  std::atomic<std::size_t> used{0};  // whole records; what follows may be incomplete
 };
 
 struct ThreadBuffer {
@@ -23,7 +23,7 @@ struct ThreadBuffer {
   std::vector<std::unique_ptr<Chunk>> chunks;
   std::atomic<std::uint64_t> dropped{0};
   bool has_thread = true;   // which may write to the last chunk
-  bool has_session = true;  // whoever leaves last frees the buffer
+  bool has_session = true;  // thread and session: the last to leave frees the buffer
 };
 
 struct Session {
@@ -35,9 +35,9 @@ struct Session {
   std::vector<ThreadBuffer*> buffers;
 };
 
-// Begins to record. An error where another does already.
+// Begins to record. Fails if another session records.
 std::unique_ptr<Session> begin_session(const ProfileOptions& options);
 void end_session(Session& session);   // from here on nothing is added
-void free_session(Session& session);  // the buffers are gone
+void free_session(Session& session);  // frees the buffers
 
 }  // namespace pel::profile

@@ -1,4 +1,4 @@
-// A profile summed up by op, kernel, call site or module.
+// Sums a profile by op, kernel, call site or module.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -26,7 +26,7 @@ struct Launches {
   }
 };
 
-// What has ended and lies inside a span that has not.
+// Sums over ended spans inside one that is still open.
 struct Ended {
   std::uint64_t begin_ns = 0;
   std::uint64_t first_kernel_ns = ~std::uint64_t{0};  // when it began
@@ -158,7 +158,7 @@ std::vector<ProfileRow> Profile::rows(ProfileBy by) {
   return sums.rows();
 }
 
-std::string Profile::table(ProfileBy by, std::size_t most) {
+std::string Profile::table(ProfileBy by, std::size_t max_rows) {
   constexpr std::string_view kTitles[] = {"op", "kernel", "call site", "module"};
   std::vector<ProfileRow> all = rows(by);
   std::string text = line(kTitles[static_cast<int>(by)], {"calls", "kernels", "total", "self", "in kernels",
@@ -172,21 +172,21 @@ std::string Profile::table(ProfileBy by, std::size_t most) {
     kernels += row.own_kernels;
     kernel_ns += row.own_kernel_ns;
     roof_ns += row.roof_ns;
-    if (i >= most) continue;
+    if (i >= max_rows) continue;
     text += line(shortened(row.name, kName),
                  {std::to_string(row.calls), std::to_string(row.kernels), readable_ns(row.total_ns),
                   readable_ns(row.self_ns), readable_ns(row.kernel_ns), rate(row.bytes, row.own_kernel_ns),
                   rate(row.flops, row.own_kernel_ns), share(row.roof_ns, row.own_kernel_ns),
                   share(static_cast<double>(row.before_kernel_ns), row.total_ns)});
   }
-  if (all.size() > most) text += fmt::format("and {} more\n", all.size() - most);
+  if (all.size() > max_rows) text += fmt::format("and {} more\n", all.size() - max_rows);
   text += fmt::format("{} kernels in {}; {} {}\n", kernels, readable_ns(kernel_ns), readable_ns(self_ns),
                       by == ProfileBy::Kernel ? "on the device" : "in all");
   if (roof_ns == 0 && kernels != 0)
     text += "the roofs of this machine are not known: run `pellucid machine` once\n";
   if (const std::uint64_t lost = dropped(); lost != 0)
     text +=
-        fmt::format("{} events were dropped: ProfileOptions::most_bytes is {} bytes\n", lost, bytes_used());
+        fmt::format("{} events were dropped: ProfileOptions::max_bytes is {} bytes\n", lost, bytes_used());
   return text;
 }
 

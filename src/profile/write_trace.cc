@@ -1,4 +1,4 @@
-// A profile as Chrome JSON with the categories, arguments and flows of Kineto, PyTorch's profiler.
+// Writes a profile as Chrome JSON with the categories, arguments and flows of Kineto, PyTorch's profiler.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -41,7 +41,7 @@ class Writer {
     used_ = static_cast<std::size_t>(std::to_chars(buffer_.get() + used_, buffer_.get() + kBytes, value).ptr -
                                      buffer_.get());
   }
-  // Microseconds with three digits behind the point.
+  // Microseconds with three digits after the point.
   void time(std::uint64_t ns) {
     number(ns / 1000);
     const auto rest = static_cast<unsigned>(ns % 1000);
@@ -216,7 +216,7 @@ class TraceWriter {
   }
   std::uint64_t row_of(std::uint32_t thread) const { return static_cast<std::uint64_t>(process_) + thread; }
   static std::uint64_t external_id(const ProfileEvent& e) { return std::uint64_t{e.thread} << 40 | e.id; }
-  // Of a span that is no op, which has none of its own, one that no op has.
+  // A span that is not an op has no number of its own: it gets one that no op has.
   std::uint64_t span_id(const ProfileEvent& e) {
     return e.id != 0 ? external_id(e) : std::uint64_t{e.thread} << 40 | std::uint64_t{1} << 39 | ++spans_;
   }
@@ -266,16 +266,16 @@ class TraceWriter {
     }
     out_.text("]");
   }
-  void shapes(std::string_view what, ArrayView<ProfileEvent::Shape> given) {
-    if (given.empty()) return;
+  void shapes(std::string_view what, ArrayView<ProfileEvent::Shape> operands) {
+    if (operands.empty()) return;
     const auto each = [&](std::string_view part, auto&& write) {
       out_.text(", \"");
       out_.text(what);
       out_.text(part);
       out_.text("\": [");
-      for (std::size_t i = 0; i < given.size(); ++i) {
+      for (std::size_t i = 0; i < operands.size(); ++i) {
         if (i != 0) out_.text(", ");
-        write(given[i]);
+        write(operands[i]);
       }
       out_.text("]");
     };
@@ -287,17 +287,17 @@ class TraceWriter {
       out_.text("\"");
     });
   }
-  void site(const Site& place) {
-    if (place.line() == 0) return;
+  void site(const Site& location) {
+    if (location.line() == 0) return;
     out_.text(", \"Call site\": \"");
-    out_.escaped(place.file_name());
+    out_.escaped(location.file_name());
     out_.text(":");
-    out_.number(place.line());
+    out_.number(location.line());
     out_.text("\"");
   }
 
-  // Twice: on the thread, which waits for it, and on the stream; joined by a correlation. HTA takes for a
-  // launch what has the name of one in CUDA, and nothing else.
+  // Written twice: on the thread, which waits for it, and on the stream, joined by a correlation. HTA
+  // recognises only launches with the names of CUDA.
   void kernel(const ProfileEvent& e) {
     const std::uint64_t correlation = ++correlation_;
     separate();

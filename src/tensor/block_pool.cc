@@ -17,9 +17,9 @@ constinit thread_local ThreadBlocks thread_blocks;
 
 namespace {
 
-constexpr std::uint32_t kMostPerList = 256;
+constexpr std::uint32_t kMaxPerList = 256;
 constexpr std::uint32_t kBatch = 64;
-constexpr std::size_t kMostShared = 4096;  // per class; more go back to malloc
+constexpr std::size_t kMaxShared = 4096;  // per class; more go back to malloc
 
 // Never destroyed: tensors in static variables are freed after everything else.
 struct Shared {
@@ -38,7 +38,7 @@ void move_to_shared(Shared& all, int block_class, std::uint32_t count) {
   for (; count > 0 && list.head != nullptr; --count, --list.count) {
     FreeBlock* block = list.head;
     list.head = block->next;
-    if (all.free[block_class].size() < kMostShared) {
+    if (all.free[block_class].size() < kMaxShared) {
       all.free[block_class].push_back(block);
     } else {
       unpoison_block(block, block_class);
@@ -54,13 +54,13 @@ struct Membership {
   Membership() {
     std::lock_guard lock(shared().mutex);
     shared().threads.push_back(&thread_blocks);
-    thread_blocks.most = kMostPerList;
+    thread_blocks.max_count = kMaxPerList;
   }
   ~Membership() {
     Shared& all = shared();
     std::lock_guard lock(all.mutex);
     thread_ended = true;
-    thread_blocks.most = 0;  // what this thread still frees goes straight back to malloc
+    thread_blocks.max_count = 0;  // what this thread still frees goes straight back to malloc
     for (int c = 0; c < kBlockClasses; ++c) move_to_shared(all, c, UINT32_MAX);
     all.in_use_of_ended_threads += thread_blocks.in_use.exchange(0);
     std::erase(all.threads, &thread_blocks);
@@ -95,7 +95,7 @@ void* take_block_slow(int block_class) {
     }
   } else {
     block = std::aligned_alloc(kBlockStep, block_bytes(block_class));
-    PEL_CHECK(block != nullptr, MemoryError, "no memory for a tensor header of {} bytes",
+    PEL_CHECK(block != nullptr, MemoryError, "the system could not allocate a tensor header of {} bytes",
               block_bytes(block_class));
   }
   if (thread_ended) {
@@ -116,7 +116,8 @@ void give_block_slow(void* memory, int block_class) noexcept {
     return;
   }
   // On the thread's first call its list is empty, and nothing moves.
-  if (thread_blocks.lists[block_class].count >= thread_blocks.most) move_to_shared(all, block_class, kBatch);
+  if (thread_blocks.lists[block_class].count >= thread_blocks.max_count)
+    move_to_shared(all, block_class, kBatch);
   give_block(memory, block_class);
 }
 

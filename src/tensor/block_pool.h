@@ -33,8 +33,8 @@ struct ThreadBlocks {
     std::uint32_t count = 0;
   };
   List lists[kBlockClasses];
-  std::uint32_t most = 0;               // per list; 0 before the first use and after the thread's end
-  std::atomic<std::int64_t> in_use{0};  // taken minus given here; may be negative. Only this thread writes.
+  std::uint32_t max_count = 0;          // per list; 0 before the first use and after the thread's end
+  std::atomic<std::int64_t> in_use{0};  // taken minus returned; may be negative. Only this thread writes.
 
   void count_in_use(std::int64_t change) {
     in_use.store(in_use.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ inline void* take_block(int block_class) {
 inline void give_block(void* memory, int block_class) noexcept {
   ThreadBlocks& mine = thread_blocks;
   ThreadBlocks::List& list = mine.lists[block_class];
-  if (list.count >= mine.most) [[unlikely]]
+  if (list.count >= mine.max_count) [[unlikely]]
     return give_block_slow(memory, block_class);
   mine.count_in_use(-1);
   auto* block = static_cast<FreeBlock*>(memory);

@@ -12,7 +12,7 @@ namespace pel {
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-// Float to integer goes towards zero and saturates, NaN gives 0. Integers wrap. Halves go through f32.
+// Float to integer goes towards zero and saturates, NaN becomes 0. Integers wrap. Halves go through f32.
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {

@@ -20,7 +20,7 @@
 namespace pel {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 47;  // the address space of a process
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 47;  // the address space of a process
 
 std::int64_t quarter_of_ram() { return sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE); }
 
@@ -28,15 +28,17 @@ std::int64_t quarter_of_ram() { return sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC
 class Account {
  public:
   void charge(std::int64_t bytes) {
-    PEL_CHECK(bytes <= kMostBytes, MemoryError, "{} bytes are more than a process can address", bytes);
+    PEL_CHECK(bytes <= kMaxBytes, MemoryError, "cannot allocate {} bytes: a process cannot address that many",
+              bytes);
     const std::int64_t now = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    const std::int64_t most = limit_.load(std::memory_order_relaxed);
-    if (most != 0 && now > most) {
+    const std::int64_t limit = limit_.load(std::memory_order_relaxed);
+    if (limit != 0 && now > limit) {
       used_.fetch_sub(bytes, std::memory_order_relaxed);
-      PEL_CHECK(false, MemoryError,
-                "{} bytes more would pass the limit of {} bytes: {} are in use (set_memory_limit or "
-                "PELLUCID_MEMORY_LIMIT raises it)",
-                bytes, most, now - bytes);
+      PEL_CHECK(
+          false, MemoryError,
+          "an allocation of {} bytes would exceed the limit of {} bytes: {} are in use (set_memory_limit or "
+          "PELLUCID_MEMORY_LIMIT raises it)",
+          bytes, limit, now - bytes);
     }
     profile::note_memory(bytes, now);
     std::int64_t peak = peak_.load(std::memory_order_relaxed);
@@ -62,7 +64,7 @@ Account& account() {
   return *instance;
 }
 
-// Keeps freed mappings. A fresh 96 MiB costs 39 ms of page faults, a kept one none.
+// Caches freed mappings. A new mapping of 96 MiB costs 39 ms of page faults, a cached one none.
 class LargeCache {
  public:
   // Eight sizes per power of two, at most 12.5 % more than asked for, but huge pages are whole ones.
@@ -85,14 +87,14 @@ class LargeCache {
       }
     }
     if (std::byte* block = map(rounded)) return block;
-    trim(0);  // give back what is kept, then try once more
+    trim(0);  // return the cache to the system, then try once more
     std::byte* block = map(rounded);
-    PEL_CHECK(block != nullptr, MemoryError, "the system has no {} bytes left; {} are in use", rounded,
+    PEL_CHECK(block != nullptr, MemoryError, "the system could not allocate {} bytes; {} are in use", rounded,
               account().used());
     return block;
   }
 
-  void give(std::byte* block, std::int64_t rounded) {
+  void put(std::byte* block, std::int64_t rounded) {
     {
       std::lock_guard lock(mutex_);
       if (cached_ + rounded <= limit_) {
@@ -104,10 +106,10 @@ class LargeCache {
     munmap(block, static_cast<std::size_t>(rounded));
   }
 
-  // Largest blocks first, until at most `keep` bytes are kept.
-  void trim(std::int64_t keep) {
+  // Releases the largest blocks first, until no more than `max_bytes` are cached.
+  void trim(std::int64_t max_bytes) {
     std::lock_guard lock(mutex_);
-    while (cached_ > keep) {
+    while (cached_ > max_bytes) {
       const auto last = std::prev(free_.end());
       munmap(last->second, static_cast<std::size_t>(last->first));
       cached_ -= last->first;
@@ -153,7 +155,7 @@ void release_malloced(detail::StorageHeader& storage) noexcept {
 }
 void release_large(detail::StorageHeader& storage) noexcept {
   account().refund(storage.size_bytes);
-  large_cache().give(storage.data, LargeCache::round_up(storage.size_bytes));
+  large_cache().put(storage.data, LargeCache::round_up(storage.size_bytes));
 }
 
 }  // namespace
@@ -168,7 +170,7 @@ void allocate_data(detail::StorageHeader& storage, std::int64_t bytes) {
     } else {
       storage.data =
           static_cast<std::byte*>(std::aligned_alloc(64, (static_cast<std::size_t>(bytes) + 63) / 64 * 64));
-      PEL_CHECK(storage.data != nullptr, MemoryError, "the system has no {} bytes left", bytes);
+      PEL_CHECK(storage.data != nullptr, MemoryError, "the system could not allocate {} bytes", bytes);
       storage.release = release_malloced;
     }
   } catch (...) {

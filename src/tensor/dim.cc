@@ -13,9 +13,9 @@ constinit thread_local DimContext* current = nullptr;
 }  // namespace
 
 DimContext& dim_context() {
-  PEL_CHECK(
-      current != nullptr, CaptureError,
-      "a symbolic size is used outside the capture that made it; keep sizes inside the compiled function");
+  PEL_CHECK(current != nullptr, CaptureError,
+            "a symbolic size is used outside of the capture that created it; use sizes only inside the "
+            "compiled function");
   return *current;
 }
 

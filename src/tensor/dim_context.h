@@ -1,4 +1,4 @@
-// What gives symbolic Dims their meaning. The capture installs one for its thread; eager code never needs it.
+// Gives symbolic Dims their meaning. A capture installs one for its thread; eager code never needs it.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ class DimContext {
   // copy is then asked for the sizes of the call, sizes of 1 included.
   bool asks_for_views = false;
 
-  // A size given where a tensor may stand, as in x / x.size(0): a tensor without data, which is known again.
+  // A size passed as a tensor, as in x / x.size(0): a tensor without data, recognised later by its identity.
   void keep_number(const Tensor& number, Dim value) { numbers_.emplace_back(number, value); }
   Dim number(const Tensor& number) const {
-    for (const auto& [kept, value] : numbers_)
-      if (kept.is_same(number)) return value;
+    for (const auto& [known, value] : numbers_)
+      if (known.is_same(number)) return value;
     return 0;
   }
 

@@ -9,7 +9,7 @@ namespace pel {
 namespace {
 
 // The largest finite value of each dtype, for numbers that come from outside.
-double greatest(DType dtype) {
+double max_value(DType dtype) {
   constexpr double kGreatest[kDTypeCount] = {
       0x1.fffffffffffffp1023, 0x1.fffffep127, 65504, 0x1.fep127, 0x1p63, 2147483647, 32767, 127, 255, 1};
   return kGreatest[static_cast<int>(dtype)];
@@ -19,19 +19,19 @@ bool fits(DType dtype, const Scalar& value) {
   if (dtype == kBool) return true;
   if (is_floating(dtype)) {
     const double v = value.to_double();
-    return std::isnan(v) || std::isinf(v) || std::fabs(v) <= greatest(dtype);
+    return std::isnan(v) || std::isinf(v) || std::fabs(v) <= max_value(dtype);
   }
   if (value.is_float()) {
     const double v = value.to_double();
     // Cut first: 127.9 fits i8. 2^63 itself does not fit i64, though it is the nearest double to its maximum.
-    const double cut = std::trunc(v), most = greatest(dtype);
-    if (dtype == kI64) return cut < most && cut >= -most;
-    return cut <= most && cut >= (dtype == kU8 ? -most : -most - 1);  // NaN compares false
+    const double cut = std::trunc(v), max = max_value(dtype);
+    if (dtype == kI64) return cut < max && cut >= -max;
+    return cut <= max && cut >= (dtype == kU8 ? -max : -max - 1);  // NaN compares false
   }
   const std::int64_t v = value.to_int();
   if (dtype == kI64) return true;
-  const auto most = static_cast<std::int64_t>(greatest(dtype));
-  return v <= most && v >= (dtype == kU8 ? -most : -most - 1);
+  const auto max = static_cast<std::int64_t>(max_value(dtype));
+  return v <= max && v >= (dtype == kU8 ? -max : -max - 1);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ Scalar load_element(DType dtype, const void* from);
 // A fraction is cut, a negative integer wraps into u8. What does not fit saturates.
 void store_element(DType dtype, void* to, const Scalar& value);
 
-// Refuses a number that the dtype cannot hold. For ops, since a kernel has nobody to tell.
+// Refuses a number that the dtype cannot hold. For ops: a kernel cannot report an error.
 void check_fits(DType dtype, const Scalar& value);
 
 }  // namespace pel

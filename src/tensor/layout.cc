@@ -89,7 +89,7 @@ int order_in_this_call(Dims sizes, ArrayView<DimVector> operands, std::size_t a,
   return 0;
 }
 
-// `axes` stand in row-major order, the last first. An axis may pass one that it has no order with.
+// `axes` are in row-major order, the last first. An axis may pass one that it has no order with.
 template <class Order>
 void sort_fastest_first(Axes& axes, const Order& order_of) {
   for (std::size_t i = 1; i < axes.size(); ++i) {
@@ -104,13 +104,13 @@ void sort_fastest_first(Axes& axes, const Order& order_of) {
   }
 }
 
-// Whether each two stand as they would without the others. Then so do any of them.
+// Whether each pair is ordered as it would be without the others. Then so is any subset.
 template <class Order>
 bool agrees_pair_by_pair(const Axes& axes, const Order& order_of) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const bool is_turned = axes[j] < axes[i];
-      if ((order_of(std::max(axes[i], axes[j]), std::min(axes[i], axes[j])) < 0) != is_turned) return false;
+      const bool is_swapped = axes[j] < axes[i];
+      if ((order_of(std::max(axes[i], axes[j]), std::min(axes[i], axes[j])) < 0) != is_swapped) return false;
     }
   }
   return true;
@@ -122,8 +122,8 @@ Axes axes_fastest_first(Dims sizes, ArrayView<DimVector> operands) {
   for (std::size_t i = sizes.size(); i-- > 0;) axes.push_back(i);
   sort_fastest_first(axes, order_of);
   if (axes.size() < 3 || agrees_pair_by_pair(axes, order_of)) return axes;
-  // A size of 1, whose stride may be any, has a say here: a graph asks whether there is one, and goes by the
-  // strides of this call.
+  // An axis of size 1 may have any stride and still affects the order: a graph guards on whether there is
+  // one, and uses the strides of this call.
   bool has_one = false;
   for (const Dim size : sizes) has_one = (size.is_symbolic() && size == 1) || has_one;
   if (!has_one) return axes;
@@ -138,7 +138,7 @@ Axes axes_fastest_first(Dims sizes, ArrayView<DimVector> operands) {
 
 bool is_dense(Dims sizes, Dims strides) {
   if (is_row_major(sizes, strides)) return true;
-  SmallVector<std::size_t, 6> left;  // axes whose place in memory is not found yet
+  SmallVector<std::size_t, 6> left;  // axes whose position in memory is not known yet
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!is_literally(sizes[i], 1)) left.push_back(i);
   }
@@ -182,11 +182,11 @@ void infer_size(Dims wanted, Dim count, Dim* sizes) {
     }
   }
   if (open == wanted.size()) {
-    PEL_CHECK(known == count, ShapeError, "sizes {} hold {} elements, the tensor has {}", to_string(wanted),
-              to_string(known), to_string(count));
+    PEL_CHECK(known == count, ShapeError, "sizes {} have {} elements, but the tensor has {}",
+              to_string(wanted), to_string(known), to_string(count));
     return;
   }
-  PEL_CHECK(known != 0, ValueError, "-1 in {} could be any size: the others hold no element",
+  PEL_CHECK(known != 0, ValueError, "-1 in {} could be any size: the product of the others is 0",
             to_string(wanted));
   PEL_CHECK(count % known == 0, ShapeError, "{} elements do not divide into sizes {}", to_string(count),
             to_string(wanted));
@@ -245,11 +245,11 @@ Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
   Expanded out{DimVector(wanted), DimVector(wanted.size())};
   const std::size_t added = wanted.size() - sizes.size();
   for (std::size_t i = wanted.size(); i-- > 0;) {
-    const bool keeps = is_literally(wanted[i], -1);
-    PEL_CHECK(keeps || is_size(wanted[i]), ShapeError, "size {} in {} is negative", to_string(wanted[i]),
-              to_string(wanted));
+    const bool is_unchanged = is_literally(wanted[i], -1);
+    PEL_CHECK(is_unchanged || is_size(wanted[i]), ShapeError, "size {} in {} is negative",
+              to_string(wanted[i]), to_string(wanted));
     if (i < added) {
-      PEL_CHECK(!keeps, ShapeError, "-1 in {} stands at a new axis, which has no size to keep",
+      PEL_CHECK(!is_unchanged, ShapeError, "-1 in {} is at a new axis, which has no size yet",
                 to_string(wanted));
       // A new axis of size 1 continues its neighbour, as unsqueeze has it; a longer one repeats.
       const bool is_one = is_literally(wanted[i], 1) && !sizes.empty();
@@ -258,7 +258,7 @@ Expanded expand_layout(Dims sizes, Dims strides, Dims wanted) {
     }
     const Dim size = sizes[i - added];
     out.strides[i] = strides[i - added];
-    if (keeps) {
+    if (is_unchanged) {
       out.sizes[i] = size;
     } else if (is_literally(size, 1) ? !is_literally(wanted[i], 1) : size != wanted[i]) {
       PEL_CHECK(size == 1, ShapeError,

@@ -25,7 +25,7 @@ constexpr bool is_literally(Dim size, std::int64_t value) { return Dim::identica
 inline bool identical(Dims a, Dims b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), Dim::identical);
 }
-// Whether a number given as a size or stride can be one.
+// Whether a number is a valid size or stride.
 inline bool is_size(Dim size) { return size.is_symbolic() || size >= 0; }
 inline void fill_row_major_strides(Dim* strides, Dims sizes) {
   Dim next = 1;
@@ -46,7 +46,7 @@ bool is_row_major(Dims sizes, Dims strides);
 bool is_row_major_if_asked(Dims sizes, Dims strides);
 // Whether the elements fill their memory without gap or overlap, in any order of axes.
 bool is_dense(Dims sizes, Dims strides);
-// Dense strides with the axes in the order that they have in the operands, whose strides are given at these
+// Dense strides with the axes in the order that they have in the operands, whose strides are those at these
 // sizes: the first that repeats neither of two axes decides. As PyTorch's: ties keep the row-major order.
 DimVector dense_strides_of(Dims sizes, ArrayView<DimVector> operands);
 // The strides of a dense copy: the same where the original is dense, otherwise its order of axes.
@@ -58,8 +58,8 @@ void infer_size(Dims wanted, Dim count, Dim* sizes);
 // copy.
 bool view_strides(Dims sizes, Dims strides, Dims wanted, Dim* result);
 
-// `sizes` and `strides` seen with the sizes `wanted`, where -1 keeps an axis; new and size-1 axes get stride
-// 0.
+// `sizes` and `strides` seen with the sizes `wanted`, where -1 leaves an axis as it is; new and size-1 axes
+// get stride 0.
 struct Expanded {
   DimVector sizes, strides;
 };

@@ -1,4 +1,4 @@
-// Making tensors and views without passing through dispatch, beside what tensor.h offers: bodies of ops use
+// Making tensors and views without passing through dispatch, in addition to tensor.h: bodies of ops use
 // these.
 #pragma once
 
@@ -18,7 +18,7 @@ Tensor make_view(const Tensor& base, Dims sizes, Dims strides, Dim offset);
 inline Tensor make_view(const Tensor& base, Dims sizes, Dims strides) {
   return make_view(base, sizes, strides, base.storage_offset());
 }
-// What a tensor with so many bytes of data adds to MemoryStats::data_bytes: none where they lie behind its
+// What a tensor with so many bytes of data adds to MemoryStats::data_bytes: none if they lie after its
 // header.
 std::int64_t counted_bytes(std::int64_t bytes, std::size_t rank);
 // "f32[2, 3]"

@@ -28,9 +28,9 @@ ByteRange byte_range(const Operand& a) {
   return {begin, begin + (last + 1) * element_bytes(a)};
 }
 
-// One unknown of the equation: factor * x, x in [0, most].
+// One unknown of the equation: factor * x, x in [0, max].
 struct Term {
-  std::int64_t factor, most;
+  std::int64_t factor, max;
 };
 
 // Whether sum(factor * x) can equal `target`. Depth first over the terms, largest factor first, cutting
@@ -42,7 +42,7 @@ class Equation {
     reach_ = SmallVector<std::int64_t, 16>(terms.size() + 1);
     divisor_ = reach_;
     for (std::size_t i = terms.size(); i-- > 0;) {
-      reach_[i] = reach_[i + 1] + terms[i].factor * terms[i].most;
+      reach_[i] = reach_[i + 1] + terms[i].factor * terms[i].max;
       divisor_[i] = std::gcd(divisor_[i + 1], terms[i].factor);
     }
   }
@@ -52,11 +52,11 @@ class Equation {
     if (target == 0) return true;
     if (i == terms_.size() || target % divisor_[i] != 0) return false;
     const Term& term = terms_[i];
-    const std::int64_t most = std::min(term.most, target / term.factor);
+    const std::int64_t max = std::min(term.max, target / term.factor);
     // Below this the rest cannot make up what is missing.
     const std::int64_t missing = target - reach_[i + 1];
-    const std::int64_t least = missing <= 0 ? 0 : (missing + term.factor - 1) / term.factor;
-    for (std::int64_t x = most; x >= least; --x) {
+    const std::int64_t min = missing <= 0 ? 0 : (missing + term.factor - 1) / term.factor;
+    for (std::int64_t x = max; x >= min; --x) {
       if (--work_ < 0 || solvable(target - x * term.factor, i + 1)) return true;
     }
     return false;
@@ -105,7 +105,7 @@ Overlap overlap(const Operand& a, const Operand& b) {
 bool overlaps_itself(const Operand& a) {
   constexpr std::int64_t kMostCounted = 65536;
   if (is_empty(a)) return false;
-  SmallVector<Term, 16> axes;  // factor: stride, most: size - 1
+  SmallVector<Term, 16> axes;  // factor: stride, max: size - 1
   std::int64_t count = 1;
   for (int i = 0; i < a.rank; ++i) {
     if (a.sizes[i] == 1) continue;
@@ -118,7 +118,7 @@ bool overlaps_itself(const Operand& a) {
   bool nested = true;
   for (const Term& axis : axes) {
     nested = nested && axis.factor > reach;
-    reach += axis.factor * axis.most;
+    reach += axis.factor * axis.max;
   }
   if (nested) return false;
   // Rare: strides that interlock. Small ones are counted out, large ones taken for overlapping.
@@ -130,7 +130,7 @@ bool overlaps_itself(const Operand& a) {
     for (std::size_t i = 0; i < axes.size(); ++i) offset += index[i] * axes[i].factor;
     if (!seen.insert(offset).second) return true;
     std::size_t i = 0;
-    while (i < axes.size() && index[i] == axes[i].most) index[i++] = 0;
+    while (i < axes.size() && index[i] == axes[i].max) index[i++] = 0;
     if (i == axes.size()) return false;
     ++index[i];
   }

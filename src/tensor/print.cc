@@ -26,7 +26,7 @@ class NumberFormat {
       largest = std::max(largest, v);
       if (v != 0) smallest = std::min(smallest, v);
     }
-    // A fixed point would hide small numbers beside large ones.
+    // A fixed point would hide small numbers next to large ones.
     scientific_ = largest >= 1e8 ||
                   (!whole_ && std::isfinite(smallest) && (largest / smallest > 1e3 || smallest < 1e-4));
     for (const Scalar& s : shown) width_ = std::max(width_, text(s).size());
@@ -109,10 +109,10 @@ class Printer {
     if (axis == tensor_.sizes().size()) return format_.padded(element(offset));
     const std::string indent(axis + 8, ' ');  // "tensor([" stands before the first line
     const bool innermost = axis + 1 == tensor_.sizes().size();
-    const std::size_t room =
+    const std::size_t columns =
         std::max<std::size_t>(static_cast<std::size_t>(options_.line_width), indent.size() + 1) -
         indent.size();
-    const std::size_t per_line = std::max<std::size_t>(1, room / (format_.width() + 2));
+    const std::size_t per_line = std::max<std::size_t>(1, columns / (format_.width() + 2));
     std::string out = "[";
     std::size_t in_line = 0;
     const auto separate = [&] {

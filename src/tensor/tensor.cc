@@ -28,7 +28,7 @@ constexpr std::size_t header_bytes(std::size_t capacity) {
 static_assert(header_bytes(kInlineRank) + sizeof(StorageHeader) <= kBlockBytes);
 constexpr int kHighRankClass = block_class_for(header_bytes(kMaxRank) + sizeof(StorageHeader));
 static_assert(kHighRankClass < kBlockClasses);
-// Data up to this size lies behind the header, in the same block.
+// Data up to this size follows the header in the same block.
 constexpr std::int64_t kSmallBytes = kBlockStep * (kBlockClasses - 1);
 constexpr bool is_small(std::int64_t bytes, std::size_t rank) {
   return bytes <= kSmallBytes && rank <= kInlineRank;
@@ -144,8 +144,8 @@ void destroy(TensorHeader* header) noexcept {
   release_storage(storage);
 }
 
-[[noreturn]] void throw_wrong_count(std::size_t given, Dims size, const Site& site) {
-  ValueError error(fmt::format("{} values do not fill sizes {}", given, to_string(size)));
+[[noreturn]] void throw_wrong_count(std::size_t count, Dims size, const Site& site) {
+  ValueError error(fmt::format("{} values do not fill sizes {}", count, to_string(size)));
   error.leave_call("from_data", site);
   throw error;
 }

@@ -1,4 +1,4 @@
-// Attention against sums in long double, and the bits of its rows, which no other row may change.
+// Checks attention against sums in long double, and that no other row changes the bits of a row.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::string to_string(const Problem& p) {
                      p.is_transposed ? " transposed" : "");
 }
 
-std::vector<double> numbers_of(const Tensor& t) {
+std::vector<double> values_of(const Tensor& t) {
   const Tensor wide = to_copy(t, kF64).contiguous();
   const auto* data = wide.data<const double>();
   return {data, data + wide.numel().value()};
@@ -41,7 +41,7 @@ Tensor noise(const Problem& p, std::int64_t heads, std::int64_t rows, std::int64
   return to_copy(randn({p.batch, heads, rows, columns}), p.dtype);
 }
 
-// The greatest difference from the result, and whether it stays within what roundings of the dtype explain.
+// Checks that the largest difference from the reference is within the rounding errors of the dtype.
 void check(const Problem& p) {
   SCOPED_TRACE(to_string(p));
   const Tensor query = noise(p, p.heads, p.queries, p.width), key = noise(p, p.key_heads, p.keys, p.width),
@@ -51,19 +51,19 @@ void check(const Problem& p) {
   if (p.mask == Mask::Number) mask = to_copy(randn({p.batch, 1, p.queries, p.keys}), p.dtype);
   const auto [out, logs] = attention(query, key, value, mask, p.causal, std::nullopt,
                                      p.window > 0 ? std::optional(p.window) : std::nullopt);
-  const std::vector<double> q = numbers_of(query), k = numbers_of(key), v = numbers_of(value),
-                            o = numbers_of(out), l = numbers_of(logs);
+  const std::vector<double> q = values_of(query), k = values_of(key), v = values_of(value),
+                            o = values_of(out), l = values_of(logs);
   std::vector<double> m;
-  if (mask) m = numbers_of(mask->expand({p.batch, p.heads, p.queries, p.keys}));
-  // Weights are rounded to bf16 there, and each product with a value keeps that error.
+  if (mask) m = values_of(mask->expand({p.batch, p.heads, p.queries, p.keys}));
+  // For bf16, weights are rounded to bf16, and each product with a value has that error.
   const double unit = p.dtype == kF64 ? 1e-14 : p.dtype == kF32 ? 4e-6 : p.dtype == kF16 ? 2e-3 : 2e-2;
   const auto at = [](const std::vector<double>& x, std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
   for (std::int64_t row = 0; row < p.batch * p.heads * p.queries; ++row) {
     const std::int64_t i = row % p.queries, head = row / p.queries % p.heads, b = row / p.queries / p.heads;
     const std::int64_t of_keys = (b * p.key_heads + head / (p.heads / p.key_heads)) * p.keys;
-    const std::int64_t place = p.causal == Causal::Yes ? i : i + p.keys - p.queries;
+    const std::int64_t position = p.causal == Causal::Yes ? i : i + p.keys - p.queries;
     std::vector<long double> scores;
-    long double greatest = -INFINITY, sum = 0;
+    long double row_max = -INFINITY, sum = 0;
     for (std::int64_t j = 0; j < p.keys; ++j) {
       long double score = 0;
       for (std::int64_t c = 0; c < p.width; ++c)
@@ -71,30 +71,30 @@ void check(const Problem& p) {
       score /= std::sqrt(static_cast<long double>(p.width));
       if (p.mask == Mask::Number) score += at(m, row * p.keys + j);
       const bool hidden = (p.causal == Causal::Yes && j > i) ||
-                          (p.window > 0 && (j > place || j <= place - p.window)) ||
+                          (p.window > 0 && (j > position || j <= position - p.window)) ||
                           (p.mask == Mask::Bool && at(m, row * p.keys + j) == 0);
       scores.push_back(hidden ? -INFINITY : score);
-      greatest = std::max(greatest, scores.back());
+      row_max = std::max(row_max, scores.back());
     }
     for (long double& score : scores) {
-      score = std::isinf(greatest) ? 0 : std::exp(score - greatest);
+      score = std::isinf(row_max) ? 0 : std::exp(score - row_max);
       sum += score;
     }
     for (std::int64_t c = 0; c < p.value_width; ++c) {
-      long double wanted = 0, size = 0;
+      long double expected = 0, size = 0;
       for (std::int64_t j = 0; j < p.keys; ++j) {
         const long double term =
             scores[static_cast<std::size_t>(j)] * at(v, (of_keys + j) * p.value_width + c);
-        wanted += term;
+        expected += term;
         size += std::abs(term);
       }
-      if (sum > 0) wanted /= sum;
+      if (sum > 0) expected /= sum;
       if (sum > 0) size /= sum;
-      const double got = at(o, row * p.value_width + c);
-      ASSERT_LE(std::abs(got - static_cast<double>(wanted)), unit * (1e-3 + static_cast<double>(size)))
-          << "row " << row << " column " << c << ": " << got << " for " << static_cast<double>(wanted);
+      const double actual = at(o, row * p.value_width + c);
+      ASSERT_LE(std::abs(actual - static_cast<double>(expected)), unit * (1e-3 + static_cast<double>(size)))
+          << "row " << row << " column " << c << ": " << actual << " for " << static_cast<double>(expected);
     }
-    const double log = sum > 0 ? static_cast<double>(greatest + std::log(sum)) : -INFINITY;
+    const double log = sum > 0 ? static_cast<double>(row_max + std::log(sum)) : -INFINITY;
     if (std::isinf(log)) {
       ASSERT_EQ(at(l, row), log) << "row " << row;
     } else {
@@ -139,7 +139,7 @@ TEST(Attention, ARowHasTheSameBitsInAnyCall) {
     const Tensor query = noise_of(kHeads), key = noise_of(2), value = noise_of(2);
     const Tensor all = std::get<0>(attention(query, key, value, std::nullopt, Causal::Yes));
     for (const std::int64_t i : {0, 1, 7, 63, 64, 511, 512, 1023, 1024, 1299}) {
-      // One query against the keys so far, alone and with other heads and batches.
+      // One query with the keys so far, alone and with other heads and batches.
       for (const std::int64_t b : {0, 1}) {
         const auto so_far = [&](const Tensor& t, std::int64_t first) {
           return t.slice(0, b, b + 1).slice(2, first, i + 1);
@@ -158,7 +158,7 @@ TEST(Attention, ARowHasTheSameBitsInAnyCall) {
   }
 }
 
-TEST(Attention, AMaskThatHidesWhatCausalityHidesGivesItsBits) {
+TEST(Attention, AMaskEqualToTheCausalOneProducesTheSameBits) {
   for (const DType dtype : {kF32, kF64, kBF16}) {
     for (const std::int64_t width : {8, 24, 64}) {  // scales that are powers of 2, and others
       for (const std::int64_t queries : {1, 37}) {
@@ -207,7 +207,7 @@ TEST(Attention, NanAndHiddenRows) {
   const Tensor mask = zeros({3, 5}, {kBool});
   mask.select(0, 0).fill_(true);
   mask.select(0, 1).fill_(true);
-  const std::vector<double> out = numbers_of(scaled_dot_product_attention(query, key, value, mask));
+  const std::vector<double> out = values_of(scaled_dot_product_attention(query, key, value, mask));
   for (std::size_t c = 0; c < 4; ++c) {
     EXPECT_TRUE(std::isfinite(out[c]));
     EXPECT_TRUE(std::isnan(out[4 + c]));
@@ -215,20 +215,20 @@ TEST(Attention, NanAndHiddenRows) {
   }
 }
 
-TEST(Attention, RotaryEmbeddingTurnsPairs) {
+TEST(Attention, RotaryEmbeddingRotatesPairs) {
   const Tensor x = randn({2, 3, 5, 8}), angle = randn({5, 4});
   const Tensor cosine = cos(angle), sine = sin(angle);
   for (const Interleaved interleaved : {Interleaved::No, Interleaved::Yes}) {
-    const std::vector<double> in = numbers_of(x),
-                              turned = numbers_of(rotary_embedding(x, cosine, sine, interleaved)),
-                              c = numbers_of(cosine), s = numbers_of(sine);
+    const std::vector<double> in = values_of(x),
+                              rotated = values_of(rotary_embedding(x, cosine, sine, interleaved)),
+                              c = values_of(cosine), s = values_of(sine);
     for (std::size_t row = 0; row < 30; ++row) {
       for (std::size_t i = 0; i < 4; ++i) {
         const std::size_t a = row * 8 + (interleaved == Interleaved::Yes ? 2 * i : i);
         const std::size_t b = interleaved == Interleaved::Yes ? a + 1 : a + 4;
         const double co = c[row % 5 * 4 + i], si = s[row % 5 * 4 + i];
-        EXPECT_NEAR(turned[a], in[a] * co - in[b] * si, 1e-6);
-        EXPECT_NEAR(turned[b], in[b] * co + in[a] * si, 1e-6);
+        EXPECT_NEAR(rotated[a], in[a] * co - in[b] * si, 1e-6);
+        EXPECT_NEAR(rotated[b], in[b] * co + in[a] * si, 1e-6);
       }
     }
   }

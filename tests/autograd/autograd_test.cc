@@ -10,7 +10,7 @@ namespace {
 
 double value(const Tensor& t) { return t.item().to_double(); }
 
-TEST(Autograd, AddsUpAtLeaves) {
+TEST(Autograd, AccumulatesAtLeaves) {
   const Tensor x = tensor({1., 2., 3.}, kF64).requires_grad_();
   const Tensor y = sum(x * x);
   EXPECT_TRUE(y.requires_grad());
@@ -21,7 +21,7 @@ TEST(Autograd, AddsUpAtLeaves) {
   EXPECT_EQ(to_string(x.grad()), to_string(tensor({4., 8., 12.}, kF64)));
 }
 
-TEST(Autograd, RecordsNothingWhereNothingIsAsked) {
+TEST(Autograd, RecordsOnlyCallsThatRequireAGradient) {
   const Tensor x = ones({2}).requires_grad_();
   {
     const NoGrad off;
@@ -62,7 +62,7 @@ TEST(Autograd, WritesInPlaceInTheMiddle) {
   EXPECT_EQ(to_string(x.grad()), to_string(tensor({{800., 1600.}, {24., 32.}}, kF64)));
 }
 
-TEST(Autograd, FindsAWriteToWhatItNeeds) {
+TEST(Autograd, DetectsAWriteToASavedTensor) {
   const Tensor x = ones({2, 3}).requires_grad_();
   const Tensor y = x * 3;
   const Tensor z = y * y;
@@ -114,18 +114,18 @@ TEST(Autograd, HooksSeeAndChangeGradients) {
   x.set_grad(Tensor());
   z.backward();
   EXPECT_EQ(value(x.grad()), 36);
-  EXPECT_THROW(z.backward(), ValueError);  // kept no longer
+  EXPECT_THROW(z.backward(), ValueError);  // released
 }
 
-TEST(Autograd, FunctionsOfYourOwn) {
+TEST(Autograd, CustomFunctionsHaveGradients) {
   Function cube;
   cube.name = "cube";
   cube.forward = [](FunctionContext& c, ArrayView<Tensor> in) {
-    c.keep({in[0]});
+    c.save_for_backward({in[0]});
     return std::vector<Tensor>{in[0] * in[0] * in[0]};
   };
   cube.backward = [](FunctionContext& c, ArrayView<Tensor> grads) {
-    return std::vector<Tensor>{grads[0] * c.kept()[0] * c.kept()[0] * 3};
+    return std::vector<Tensor>{grads[0] * c.saved_tensors()[0] * c.saved_tensors()[0] * 3};
   };
   const Tensor x = tensor({2., -1.}, kF64).requires_grad_();
   const TensorFunction f = [&](ArrayView<Tensor> in) { return apply(cube, in); };
@@ -133,7 +133,7 @@ TEST(Autograd, FunctionsOfYourOwn) {
   EXPECT_EQ(gradgradcheck(f, {x}), "");
 }
 
-TEST(Autograd, CheckpointsGiveTheSameGradientAndKeepLess) {
+TEST(Autograd, CheckpointsComputeTheSameGradient) {
   const auto region = [](ArrayView<Tensor> in) {
     return exp(dropout(in[0], 0.5, Training::Yes) * in[1]) * in[0];
   };
@@ -151,7 +151,38 @@ TEST(Autograd, CheckpointsGiveTheSameGradientAndKeepLess) {
   EXPECT_EQ(to_string(x.grad()) + to_string(w.grad()), plain);
 }
 
-TEST(Autograd, AWriteThatNeedsWhatItOverwritesHasACopy) {
+TEST(Autograd, ACheckpointThatThrowsInBackwardRestoresTheGenerator) {
+  bool throws = false;
+  const auto region = [&](ArrayView<Tensor> in) {
+    const Tensor dropped = dropout(in[0], 0.5, Training::Yes);
+    if (throws) throw ValueError("the second run fails");
+    return exp(dropped);
+  };
+  const Tensor x = rand({64}, kF64).requires_grad_();
+  const Tensor y = sum(checkpoint(region, {x}));
+  rand({1});  // other draws follow before backward
+  const auto after = default_generator().state();
+  throws = true;
+  EXPECT_THROW(y.backward({.retain_graph = true}), ValueError);
+  EXPECT_EQ(default_generator().state(), after);
+  throws = false;
+  y.backward();
+  EXPECT_TRUE(x.grad().defined());
+  EXPECT_EQ(default_generator().state(), after);
+}
+
+TEST(Autograd, ACheckpointWhoseInputWasWrittenToRestoresTheGenerator) {
+  const Tensor w = rand({8}, kF64), x = rand({8}, kF64).requires_grad_();
+  const Tensor y = sum(checkpoint(
+      [](ArrayView<Tensor> in) { return exp(dropout(in[0], 0.5, Training::Yes)) * in[1]; }, {x, w}));
+  rand({1});
+  const auto after = default_generator().state();
+  w.zero_();
+  EXPECT_THROW(y.backward(), VersionError);
+  EXPECT_EQ(default_generator().state(), after);
+}
+
+TEST(Autograd, AWriteWhoseGradientNeedsTheOldValueSavesACopy) {
   const Tensor x = tensor({0.5, -1.5}, kF64).requires_grad_(), w = tensor({2., 3.}, kF64).requires_grad_();
   const TensorFunction f = [](ArrayView<Tensor> in) {
     const Tensor y = in[0] * 2;
@@ -162,7 +193,7 @@ TEST(Autograd, AWriteThatNeedsWhatItOverwritesHasACopy) {
   EXPECT_EQ(gradgradcheck(f, {x, w}), "");
 }
 
-TEST(Autograd, AWriteThatKeepsWhatItWritesToLeaksNothing) {
+TEST(Autograd, AWriteThatSavesItsTargetDoesNotLeak) {
   const auto live = [] { return std::pair(memory_stats().data_bytes, memory_stats().small_blocks); };
   const Tensor w = ones({1024, 64}).requires_grad_();
   const auto before = live();

@@ -1,4 +1,4 @@
-// Every op that has a gradient, held against differences of its own values: op × sample × layout, in f64.
+// Every op that has a gradient, compared with finite differences: op × sample × layout, in f64.
 // Samples come from the op's record: domains of pointwise ops, `samples` of others.
 #include <cstdlib>
 #include <set>
@@ -53,19 +53,19 @@ struct Probe {
   std::vector<Value> call;
   std::vector<Tensor> inputs;
 
-  Probe(const Op& of, std::vector<Value> given, LayoutKind layout) : op(&of), call(std::move(given)) {
+  Probe(const Op& of, std::vector<Value> args, LayoutKind layout) : op(&of), call(std::move(args)) {
     for_floating(call, [&](Tensor& t, std::size_t) {
       t = laid_out(t, layout);
       t.requires_grad_();
       inputs.push_back(t);
     });
   }
-  std::vector<Tensor> operator()(ArrayView<Tensor> given) const {
+  std::vector<Tensor> operator()(ArrayView<Tensor> inputs) const {
     std::vector<Value> now = call;
     std::size_t at = 0;
     for_floating(now, [&](Tensor& t, std::size_t arg) {
       // An op that writes gets a copy to write to.
-      t = op->record().schema.args[arg].alias.is_written ? clone(given[at]) : given[at];
+      t = op->record().schema.args[arg].alias.is_written ? clone(inputs[at]) : inputs[at];
       ++at;
     });
     return test::tensors_of(call_boxed(*op, now));
@@ -80,7 +80,7 @@ std::string caught(const auto& f) {
   }
 }
 
-TEST(Gradient, EveryOpSaysHowItsGradientFlows) {
+TEST(Gradient, EveryOpDefinesItsGradient) {
   std::string silent, without_samples;
   for (const Op* op : all_ops()) {
     if (!has_gradient_to_check(*op)) continue;
@@ -94,7 +94,7 @@ TEST(Gradient, EveryOpSaysHowItsGradientFlows) {
   EXPECT_EQ(without_samples, "") << "these have a vjp but no samples";
 }
 
-TEST(Gradient, AgreesWithDifferences) {
+TEST(Gradient, AgreesWithFiniteDifferences) {
   int ops = 0, cases = 0;
   for (const Op* op : all_ops()) {
     if (!has_gradient_to_check(*op) || (op->gradient() == nullptr && op->kind() != OpKind::Composite))
@@ -117,7 +117,7 @@ TEST(Gradient, AgreesWithDifferences) {
   fmt::print("{} ops, {} cases\n", ops, cases);
 }
 
-TEST(Gradient, GradientsOfGradientsAgreeWithDifferences) {
+TEST(Gradient, GradientsOfGradientsAgreeWithFiniteDifferences) {
   std::set<std::string> good, without;
   bool all = true;
   for (const Op* op : all_ops()) {
@@ -132,7 +132,7 @@ TEST(Gradient, GradientsOfGradientsAgreeWithDifferences) {
         const Probe probe(*op, samples[i], LayoutKind::Contiguous);
         return gradgradcheck(probe, probe.inputs);
       });
-      if (wrong.find("has no gradient yet") != std::string::npos) {
+      if (wrong.find("does not define a gradient") != std::string::npos) {
         without.insert(std::string(op->name()));
         continue;
       }

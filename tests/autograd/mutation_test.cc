@@ -21,7 +21,7 @@ struct Call {
   const Op* op;
   std::vector<Value> args;
   std::vector<Tensor> leaves, results;
-  std::vector<Tensor> kept, free;  // what its gradient needs, and what it does not
+  std::vector<Tensor> saved, free;  // what its gradient needs, and what it does not
   std::string text;
 
   explicit Call(std::mt19937_64& random) {
@@ -42,18 +42,18 @@ struct Call {
       t = leaves.back().clone();
     });
     results = test::tensors_of(call_boxed(*op, args));
-    std::set<int> places;
+    std::set<int> saved_indices;
     for (const VjpRule& rule : op->record().vjp_rules) {
-      if (rule.run) places.insert(rule.keeps.begin(), rule.keeps.end());
+      if (rule.run) saved_indices.insert(rule.keeps.begin(), rule.keeps.end());
     }
     test::for_floating(args, [&](Tensor& t, std::size_t arg) {
-      (places.contains(static_cast<int>(arg)) ? kept : free).push_back(t);
+      (saved_indices.contains(static_cast<int>(arg)) ? saved : free).push_back(t);
     });
     for (std::size_t i = 0; i < results.size() && op->record().schema.results.size() == results.size(); ++i) {
       if (results[i].defined() && is_floating(results[i].dtype()))
-        (places.contains(~static_cast<int>(i)) ? kept : free).push_back(results[i]);
+        (saved_indices.contains(~static_cast<int>(i)) ? saved : free).push_back(results[i]);
     }
-    std::erase_if(kept, [](const Tensor& t) { return t.numel() == 0; });
+    std::erase_if(saved, [](const Tensor& t) { return t.numel() == 0; });
     text = std::string(op->name());
   }
 
@@ -103,14 +103,14 @@ std::vector<std::uint64_t> seeds(std::uint64_t first) {
   return all;
 }
 
-TEST(Mutation, EveryWriteToWhatAGradientNeedsIsFound) {
+TEST(Mutation, EveryWriteToASavedTensorIsDetected) {
   int caught = 0;
   for (const std::uint64_t seed : seeds(1)) {
     if (caught == kSeeds) break;
     std::mt19937_64 random(seed);
     const Call call(random);
-    if (call.kept.empty() || !call.has_gradient()) continue;
-    write_to(call.kept[random() % call.kept.size()], random);
+    if (call.saved.empty() || !call.has_gradient()) continue;
+    write_to(call.saved[random() % call.saved.size()], random);
     try {
       call.walk();
       ADD_FAILURE() << call.text << " did not notice; " << repro(seed);
@@ -122,23 +122,23 @@ TEST(Mutation, EveryWriteToWhatAGradientNeedsIsFound) {
   EXPECT_TRUE(std::getenv("PELLUCID_SEED") != nullptr || caught == kSeeds) << caught;
 }
 
-TEST(Mutation, NoOtherWriteIsComplainedAbout) {
+TEST(Mutation, NoOtherWriteIsReported) {
   int legal = 0;
   for (const std::uint64_t seed : seeds(10'000)) {
     if (legal == kSeeds) break;
     std::mt19937_64 random(seed);
     const Call call(random);
     if (!call.has_gradient()) continue;
-    // To what is not kept, to a copy of what is, or to what is kept when it is no longer needed.
+    // Writes to a tensor that is not saved, to a copy of a saved one, or to a saved one after backward.
     const std::uint64_t way = random() % 3;
     if (way == 0) {
       if (call.free.empty()) continue;
       write_to(call.free[random() % call.free.size()], random);
-    } else if (way == 1 && !call.kept.empty()) {
-      write_to(call.kept[random() % call.kept.size()].clone(), random);
-    } else if (!call.kept.empty()) {
+    } else if (way == 1 && !call.saved.empty()) {
+      write_to(call.saved[random() % call.saved.size()].clone(), random);
+    } else if (!call.saved.empty()) {
       call.walk();
-      write_to(call.kept[random() % call.kept.size()], random);
+      write_to(call.saved[random() % call.saved.size()], random);
       ++legal;
       continue;
     }

@@ -1,4 +1,4 @@
-// Random programs of views and writes through them, held against differences of their own values.
+// Random programs of views and writes through them, compared with finite differences.
 #include <cstdlib>
 #include <random>
 
@@ -42,7 +42,7 @@ Tensor random_view(const Tensor& t, std::mt19937_64& random) {
   }
 }
 
-// Writes into views of a copy of x and of a buffer, some made before the writes, and gives all of them.
+// Writes into views of a copy of x and of a buffer, some made before the writes, and returns all of them.
 std::vector<Tensor> run_program(std::uint64_t seed, const Tensor& x, const Tensor& w) {
   std::mt19937_64 random(seed);
   std::vector<Tensor> live = {x * 1.5, zeros({3, 4}, kF64)};

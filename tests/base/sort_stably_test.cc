@@ -14,7 +14,7 @@ TEST(SortStably, EqualValuesKeepTheirOrder) {
     std::vector<std::pair<int, std::size_t>> values;
     for (std::size_t i = 0; i < count; ++i) values.emplace_back(static_cast<int>(random() % 5), i);
     auto wanted = values;
-    std::sort(wanted.begin(), wanted.end());  // the second of a pair is its place
+    std::sort(wanted.begin(), wanted.end());  // the second of a pair is its position
     sort_stably(values, [](const auto& a, const auto& b) { return a.first < b.first; });
     EXPECT_EQ(values, wanted) << count;
   }

@@ -1,5 +1,9 @@
-// Ops with kernels written by hand give the same bits from every layout, number of threads and instruction
-// set. Pointwise ops and ops over rows are walked in tests/conformance.
+// Ops with hand-written kernels produce the same bits for every layout, number of threads and instruction
+// set. tests/conformance covers elementwise and row ops.
+//
+// Source provides the same values in either layout. Each family below is a table of cases by op. One test
+// checks that every hand-written kernel has a case, one compares layouts and prints hashes, and one compares
+// the hashes of child processes with other thread counts and instruction sets.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -19,7 +23,7 @@ namespace {
 
 enum class Order : std::uint8_t { RowMajor, Transposed };
 
-// Large enough to be shared out among threads.
+// Large enough to be split among threads.
 constexpr std::int64_t kRows = 130, kColumns = 517;
 
 // The same values in either layout.
@@ -56,7 +60,7 @@ Results both(std::tuple<Tensor, Tensor> results) { return {std::get<0>(results),
 using Case = Results (*)(const Source&);
 using Cases = std::map<std::string, Case, std::less<>>;
 
-// Every axis is tried where an op has one.
+// Runs an op along both axes.
 template <class F>
 Results on_both_axes(F f) {
   Results all;
@@ -121,7 +125,7 @@ Cases scans_and_sorting() {
   };
 }
 
-Cases picking_and_placing() {
+Cases gather_and_scatter() {
   return {
       {"cat",
        [](const Source& s) {
@@ -188,7 +192,7 @@ Cases picking_and_placing() {
 
 // [2, 5, 13, 517]: rows are strided in one of the layouts.
 Tensor images(const Source& s, DType dtype = kF32) { return s.floats(dtype).unflatten(0, {2, 5, 13}); }
-// The same with channels last: [2, 517, 13, 5] and the other way round in memory.
+// The same with channels last: [2, 517, 13, 5], reversed in memory.
 Tensor deep_images(const Source& s) { return images(s).permute({0, 3, 2, 1}); }
 
 Cases pooling() {
@@ -250,7 +254,7 @@ Cases pooling() {
 Cases random_numbers() {
   static const auto kSeeded = [](auto f) {
     Generator generator(3);
-    return Results{f(generator), f(generator)};  // the second call goes on where the first ended
+    return Results{f(generator), f(generator)};  // the second call continues where the first ended
   };
   return {
       {"rand",
@@ -346,7 +350,7 @@ Cases attention_cases() {
 
 Cases all_cases() {
   Cases all;
-  for (Cases part : {scans_and_sorting(), picking_and_placing(), pooling(), random_numbers(),
+  for (Cases part : {scans_and_sorting(), gather_and_scatter(), pooling(), random_numbers(),
                      creation_and_copies(), attention_cases()})
     all.merge(part);
   return all;
@@ -366,13 +370,13 @@ TEST(Bits, EveryHandWrittenKernelIsTried) {
   for (const Op* op : all_ops()) {
     const bool runs = op->kind() == OpKind::Kernel || op->kind() == OpKind::Sync;
     if (!runs || !op->record().is_builtin || op->pointwise() != nullptr || op->rows() != nullptr) continue;
-    // Products of matrices and convolutions: an engine's promise less; tests/gemm and tests/convolution hold
-    // what they do.
+    // GEMM and convolutions are excluded: oneDNN guarantees less; tests/gemm and tests/convolution cover
+    // them.
     const KernelList kernels = op->kernels(DeviceType::Cpu);
     if (!kernels.empty() && kernels[0].predict != nullptr) continue;
-    // `item` gives one number; `empty` and its like give none.
+    // `item` returns a scalar; `empty` and similar ops have no defined values.
     if (op->name() == "item" || op->name().starts_with("empty")) continue;
-    // One of an op's forms stands for all: they share kernels.
+    // One variant of an op covers all: they share kernels.
     std::string base(op->name());
     if (base.ends_with(".out")) base.resize(base.size() - 4);
     if (base.ends_with("_")) base.pop_back();
@@ -380,8 +384,8 @@ TEST(Bits, EveryHandWrittenKernelIsTried) {
   }
 }
 
-// Prints what the next test compares between processes.
-TEST(Bits, LayoutsGiveTheSame) {
+// Prints the hashes that the next test compares between processes.
+TEST(Bits, LayoutsProduceTheSameBits) {
   for (const auto& [name, run] : all_cases()) {
     const std::uint64_t dense = hash_of(run(Source(Order::RowMajor)));
     EXPECT_EQ(dense, hash_of(run(Source(Order::Transposed)))) << name;
@@ -390,8 +394,8 @@ TEST(Bits, LayoutsGiveTheSame) {
 }
 
 std::string printed_with(const std::string& environment) {
-  const std::string command =
-      environment + " /proc/" + std::to_string(getpid()) + "/exe --gtest_filter=Bits.LayoutsGiveTheSame 2>&1";
+  const std::string command = environment + " /proc/" + std::to_string(getpid()) +
+                              "/exe --gtest_filter=Bits.LayoutsProduceTheSameBits 2>&1";
   std::FILE* child = popen(command.c_str(), "r");
   std::string lines;
   char buffer[256];
@@ -402,7 +406,7 @@ std::string printed_with(const std::string& environment) {
   return lines;
 }
 
-TEST(Bits, ThreadsAndInstructionSetsGiveTheSame) {
+TEST(Bits, ThreadsAndInstructionSetsProduceTheSameBits) {
   const std::string one = printed_with("PELLUCID_THREADS=1");
   EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), static_cast<std::int64_t>(all_cases().size()));
   EXPECT_EQ(one, printed_with("PELLUCID_THREADS=2"));

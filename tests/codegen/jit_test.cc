@@ -35,7 +35,7 @@ class Jit : public testing::Test {
   Isa isa{};
 };
 
-TEST_F(Jit, WritesNothingBehindTheLastElement) {
+TEST_F(Jit, WritesNothingAfterTheLastElement) {
   const CompiledKernels compiled = compile_in_process({product(isa)}, isa);
   for (std::int64_t count = 1; count <= 200; ++count) {
     std::vector<float> a(static_cast<std::size_t>(count)), out(a.size() + 64, -1.0f);
@@ -59,9 +59,10 @@ TEST_F(Jit, AStrideOfZeroRepeatsAnElement) {
   for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(out[i], 3 * a[i]);
 }
 
-// The line of /proc/self/maps that holds an address, and whether any mapping is writable and executable.
+// The permissions of the mapping that contains an address, and whether any mapping is writable and
+// executable.
 struct Maps {
-  std::string holding;
+  std::string permissions;
   bool any_writable_and_executable = false;
 };
 Maps read_maps(const void* address) {
@@ -73,7 +74,7 @@ Maps read_maps(const void* address) {
     std::string rights;
     std::istringstream(line) >> std::hex >> begin >> dash >> end >> rights;
     const auto at = reinterpret_cast<std::uintptr_t>(address);
-    if (at >= begin && at < end) maps.holding = rights;
+    if (at >= begin && at < end) maps.permissions = rights;
     if (rights.find('w') != std::string::npos && rights.find('x') != std::string::npos)
       maps.any_writable_and_executable = true;
   }
@@ -83,11 +84,11 @@ Maps read_maps(const void* address) {
 TEST_F(Jit, NoPageIsWritableAndExecutable) {
   const CompiledKernels compiled = compile_in_process({product(isa)}, isa);
   const Maps maps = read_maps(reinterpret_cast<const void*>(compiled[0]));
-  EXPECT_EQ(maps.holding, "r-xp");
+  EXPECT_EQ(maps.permissions, "r-xp");
   EXPECT_FALSE(maps.any_writable_and_executable);
 }
 
-TEST_F(Jit, NamesMayRepeatAndCodeGoesWithItsOwner) {
+TEST_F(Jit, NamesMayRepeatAndCodeIsFreedWithItsOwner) {
   auto first = std::make_unique<CompiledKernels>(compile_in_process({product(isa)}, isa));
   const CompiledKernels second = compile_in_process({product(isa)}, isa);
   EXPECT_NE((*first)[0], second[0]);

@@ -1,4 +1,4 @@
-// Loops: how they are lowered, verified and printed.
+// Lowering, verification and printing of loops.
 #include "codegen/loop_ir.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(LoopIr, ShortBodiesAreUnrolledAndLongOnesAreNot) {
   EXPECT_EQ(lower_pointwise("long", builder.finish({&x, 1}), Isa::Avx512).lanes, 16);
 }
 
-TEST(LoopIr, AFoldHasItsOwnLanesOnEveryIsa) {
+TEST(LoopIr, AReductionHasTheSameLanesOnEveryIsa) {
   ScalarBuilder builder;
   const Term a = builder.input(kF32), b = builder.input(kF32);
   const Term sum = a + b;

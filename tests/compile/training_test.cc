@@ -275,11 +275,11 @@ TEST(Training, FunctionsCheckpointsAndHooksOfItsOwnWork) {
   Pair pair;
   const Function cube{"cube",
                       [](FunctionContext& context, ArrayView<Tensor> in) {
-                        context.keep({in[0]});
+                        context.save_for_backward({in[0]});
                         return std::vector<Tensor>{in[0] * in[0] * in[0]};
                       },
                       [](FunctionContext& context, ArrayView<Tensor> grads) {
-                        return std::vector<Tensor>{grads[0] * 3 * square(context.kept()[0])};
+                        return std::vector<Tensor>{grads[0] * 3 * square(context.saved_tensors()[0])};
                       }};
   register_hook(pair.eager.first.weight, [](const Tensor& grad) { return grad * 0.5; });
   register_hook(pair.captured.first.weight, [](const Tensor& grad) { return grad * 0.5; });

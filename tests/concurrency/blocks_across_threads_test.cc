@@ -1,4 +1,5 @@
-// Tensors freed on another thread than their maker, and threads that end before or after what they made.
+// Tensors freed on another thread than the one that allocated them, and threads that end before or after
+// their tensors.
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -67,7 +68,7 @@ TEST_F(BlocksAcrossThreads, OneThreadMakesAndAnotherFreesThousands) {
   consumer.join();
 }
 
-TEST_F(BlocksAcrossThreads, SeveralMakersAndTakersPassViewsOfOneAnother) {
+TEST_F(BlocksAcrossThreads, SeveralProducersAndConsumersPassViewsToEachOther) {
   const int count = test::Random::share_of(3000);
   constexpr int kPairs = 3;
   Queue queue;
@@ -95,16 +96,16 @@ TEST_F(BlocksAcrossThreads, SeveralMakersAndTakersPassViewsOfOneAnother) {
 }
 
 TEST_F(BlocksAcrossThreads, TensorsOutliveTheThreadThatMadeThem) {
-  std::vector<Tensor> kept;
+  std::vector<Tensor> tensors;
   for (int round = 0; round < 20; ++round) {
     std::jthread([&] {
-      for (int i = 0; i < 50; ++i) kept.push_back(full({8 * (i + 1)}, i, kI16));
+      for (int i = 0; i < 50; ++i) tensors.push_back(full({8 * (i + 1)}, i, kI16));
     }).join();
   }
-  for (std::size_t i = 0; i < kept.size(); ++i)
-    ASSERT_EQ(kept[i].select(0, -1).item().to_int(), static_cast<std::int64_t>(i % 50));
-  EXPECT_GE(blocks_in_use(), blocks_ + static_cast<std::int64_t>(kept.size()));
-  kept.clear();
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    ASSERT_EQ(tensors[i].select(0, -1).item().to_int(), static_cast<std::int64_t>(i % 50));
+  EXPECT_GE(blocks_in_use(), blocks_ + static_cast<std::int64_t>(tensors.size()));
+  tensors.clear();
 }
 
 TEST_F(BlocksAcrossThreads, AThreadMayOnlyFreeAndEnd) {

@@ -12,7 +12,7 @@
 namespace pel {
 namespace {
 
-TEST(Kernels, ManyThreadsGiveTheSameBits) {
+TEST(Kernels, ManyThreadsComputeTheSameBits) {
   set_thread_count(2);
   for (const DType dtype : {kF32, kBF16}) {
     const Tensor heads = to_copy(randn({1, 4, 130, 64}), dtype), one = heads.slice(2, 0, 1);

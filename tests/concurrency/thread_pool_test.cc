@@ -138,12 +138,12 @@ TEST_F(ParallelFor, PiecesDifferByAtMostAGrainExceptForTheRestOfTheLast) {
   const std::int64_t count = 10'000, grain = 7;
   const auto pieces = pieces_of(count, grain);
   EXPECT_GT(pieces.size(), 3u);
-  std::int64_t least = count, most = 0;
+  std::int64_t shortest = count, longest = 0;
   for (const Piece& piece : pieces) {
-    least = std::min(least, piece.end - piece.begin);
-    most = std::max(most, piece.end - piece.begin);
+    shortest = std::min(shortest, piece.end - piece.begin);
+    longest = std::max(longest, piece.end - piece.begin);
   }
-  EXPECT_LT(most - least, 2 * grain);
+  EXPECT_LT(longest - shortest, 2 * grain);
 }
 
 TEST_F(ParallelFor, OnePieceOrOneThreadRunsOnTheCallerAtOnce) {
@@ -294,7 +294,7 @@ TEST_F(ParallelFor, TheThreadCountMayChangeInsideACallAndFromOtherThreads) {
   stop = true;
 }
 
-TEST_F(ParallelFor, WorkersHaveTheDefaultRoundingWhateverTheirMakerHad) {
+TEST_F(ParallelFor, WorkersHaveTheDefaultRoundingWhateverTheirCreatorHad) {
   set_thread_count(2);
   on_workers([] {});
   std::fesetround(FE_UPWARD);
@@ -348,7 +348,7 @@ TEST(ThreadCount, IsRefusedBelowOneAndFarAboveAnyMachine) {
   for (const int bad : {0, -1, 1025, INT32_MAX, INT32_MIN}) {
     const auto error = test::thrown_by<ValueError>([&] { set_thread_count(bad); });
     EXPECT_EQ(error.op(), "set_thread_count");
-    EXPECT_EQ(error.message(), std::to_string(bad) + " threads: the number must be from 1 to 1024");
+    EXPECT_EQ(error.message(), "count is " + std::to_string(bad) + "; it must be from 1 to 1024");
     EXPECT_EQ(test::file_of(error.site()), "thread_pool_test.cc");
   }
   EXPECT_EQ(thread_count(), before);
@@ -430,7 +430,7 @@ TEST_F(FreshProcess, MayLoopInTheDestructorsOfStatics) {
       testing::ExitedWithCode(0), "");
 }
 
-TEST(EnvironmentCount, ReadsNumbersUpToTheMostAndReportsOthers) {
+TEST(EnvironmentCount, ReadsNumbersUpToTheMaximumAndReportsOthers) {
   const char* variable = "PELLUCID_TEST_COUNT";
   const auto read = [&](const char* text) {
     setenv(variable, text, 1);

@@ -89,7 +89,7 @@ class ErrorCases {
         });
         const std::string& name =
             op->record().schema.args[static_cast<std::size_t>(place - args.begin())].name;
-        add(op, "undefined/" + name, bad, ErrorCode::Value, "an undefined tensor is given for " + name);
+        add(op, "undefined/" + name, bad, ErrorCode::Value, "argument " + name + " is an undefined tensor");
       }
     }
   }
@@ -99,10 +99,10 @@ class ErrorCases {
     if (facts_.input_count > 1) {
       tensors.back() = empty({3}, {tensors.back().dtype(), kMeta});
       add(&plain_, "devices", tensors, ErrorCode::Device,
-          "operands are on cpu and meta; move them to one device first");
+          "operands are on different devices: cpu and meta; move them to one device first");
     }
     add(out_, "devices", with_out(empty({3}, {result_of(usual()), kMeta}), inputs(usual())),
-        ErrorCode::Device, "operands are on meta and cpu; move them to one device first");
+        ErrorCode::Device, "operands are on different devices: meta and cpu; move them to one device first");
   }
 
   void add_sizes() {
@@ -193,7 +193,7 @@ class ErrorCases {
         zero_(tensors.back().slice(0, size - 1, size));
         for (const Op* op : {&plain_, in_place_})
           add(op, fmt::format("zero/{}/{}", name(dtype), size), tensors, ErrorCode::Value,
-              "an integer is divided by zero");
+              "integer division by zero");
       }
     }
   }

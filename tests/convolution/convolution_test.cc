@@ -1,5 +1,8 @@
-// Every kernel of convolutions against sums in long double, over dtypes, layouts and windows drawn at random.
-// The error is measured against the sum of the sizes of the products.
+// Checks every convolution kernel against sums in long double, over random dtypes, layouts and windows. The
+// error is relative to the sum of the magnitudes of the products.
+//
+// Parts: layouts (laid_out), a case and its operands (ConvCase), the reference and its comparison, random
+// cases, and the tests: kernels, threads, instruction sets, gradients, edge cases, errors.
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -21,15 +24,15 @@
 namespace pel {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Ints = std::vector<std::int64_t>;
 
-Tensor numbers(Dims sizes, DType dtype, std::uint64_t seed) {
+Tensor random_tensor(Dims sizes, DType dtype, std::uint64_t seed) {
   Generator generator(seed);
   if (!is_floating(dtype)) return to_copy(randint(dtype == kU8 ? 0 : -4, 5, sizes, {}, generator), dtype);
   return to_copy(randn(sizes, {}, generator), dtype);
 }
 
-// The same values in another layout: 0 row-major, 1 channels last, 2 with gaps, 3 axes turned round.
+// The same values in another layout: 0 row-major, 1 channels last, 2 with gaps, 3 axes reversed.
 Tensor laid_out(const Tensor& t, int layout) {
   const auto rank = t.dim();
   if (layout == 1 || layout == 3) {
@@ -61,7 +64,7 @@ struct ConvCase {
   int src_layout = 0, weight_layout = 0;
   bool transposed = false, has_bias = false;
   std::int64_t batch = 1, groups = 1, in = 1, out = 1;  // channels of a group
-  Numbers size, kernel, stride, padding, dilation, more;
+  Ints size, kernel, stride, padding, dilation, more;
   std::vector<Dim> added() const { return {more.begin(), more.end()}; }
   std::string name() const {
     return fmt::format("{}{} layouts {} {} n{} g{} {}->{} size {} kernel {} s{} p{} d{} +{}{}",
@@ -69,22 +72,22 @@ struct ConvCase {
                        groups, in, out, size, kernel, stride, padding, dilation, more,
                        has_bias ? " bias" : "");
   }
-  std::vector<Dim> sizes_of(std::int64_t first, std::int64_t second, const Numbers& rest) const {
+  std::vector<Dim> sizes_of(std::int64_t first, std::int64_t second, const Ints& rest) const {
     std::vector<Dim> all = {first, second};
     all.insert(all.end(), rest.begin(), rest.end());
     return all;
   }
   Tensor make_input() const {
-    return laid_out(numbers(sizes_of(batch, groups * in, size), dtype, 1), src_layout);
+    return laid_out(random_tensor(sizes_of(batch, groups * in, size), dtype, 1), src_layout);
   }
   Tensor make_weight() const {
     return laid_out(
-        numbers(transposed ? sizes_of(groups * in, out, kernel) : sizes_of(groups * out, in, kernel), dtype,
-                2),
+        random_tensor(transposed ? sizes_of(groups * in, out, kernel) : sizes_of(groups * out, in, kernel),
+                      dtype, 2),
         weight_layout);
   }
-  Numbers result_size() const {
-    Numbers result;
+  Ints result_size() const {
+    Ints result;
     for (std::size_t i = 0; i < size.size(); ++i) {
       const std::int64_t reach = (kernel[i] - 1) * dilation[i] + 1;
       result.push_back(transposed ? (size[i] - 1) * stride[i] - 2 * padding[i] + reach + more[i]
@@ -111,33 +114,33 @@ std::vector<long double> values_of(const Tensor& t) {
   return values;
 }
 
-struct Wanted {
+struct Expected {
   std::vector<long double> sums, sizes;
 };
 
-// From each element of the input to those of the result it has a part in: for both kinds alike.
-Wanted reference(const ConvCase& c, const Tensor& input, const Tensor& weight,
-                 const std::optional<Tensor>& bias) {
+// Scatters each element of the input to the results that it contributes to: valid for both kinds.
+Expected reference(const ConvCase& c, const Tensor& input, const Tensor& weight,
+                   const std::optional<Tensor>& bias) {
   const std::vector<long double> x = values_of(input), w = values_of(weight);
-  const Numbers result = c.result_size();
+  const Ints result = c.result_size();
   const std::size_t axes = c.size.size();
-  const auto volume = [](const Numbers& n) {
+  const auto volume = [](const Ints& n) {
     std::int64_t v = 1;
     for (const std::int64_t s : n) v *= s;
     return v;
   };
-  const std::int64_t positions = volume(result), places = volume(c.size), taps = volume(c.kernel);
-  Wanted wanted;
-  wanted.sums.assign(static_cast<std::size_t>(c.batch * c.groups * c.out * positions), 0);
-  wanted.sizes = wanted.sums;
-  const auto unravel = [&](std::int64_t flat, const Numbers& sizes) {
-    Numbers at(axes);
+  const std::int64_t positions = volume(result), input_positions = volume(c.size), taps = volume(c.kernel);
+  Expected expected;
+  expected.sums.assign(static_cast<std::size_t>(c.batch * c.groups * c.out * positions), 0);
+  expected.sizes = expected.sums;
+  const auto unravel = [&](std::int64_t flat, const Ints& sizes) {
+    Ints at(axes);
     for (std::size_t i = axes; i-- > 0; flat /= sizes[i]) at[i] = flat % sizes[i];
     return at;
   };
-  for (std::int64_t place = 0; place < places; ++place) {
+  for (std::int64_t input_position = 0; input_position < input_positions; ++input_position) {
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const Numbers at = unravel(place, c.size), k = unravel(tap, c.kernel);
+      const Ints at = unravel(input_position, c.size), k = unravel(tap, c.kernel);
       std::int64_t position = 0;
       bool inside = true;
       for (std::size_t i = 0; i < axes; ++i) {
@@ -156,51 +159,51 @@ Wanted reference(const ConvCase& c, const Tensor& input, const Tensor& weight,
       for (std::int64_t n = 0; n < c.batch; ++n) {
         for (std::int64_t g = 0; g < c.groups; ++g) {
           for (std::int64_t i = 0; i < c.in; ++i) {
-            const long double element =
-                x[static_cast<std::size_t>(((n * c.groups + g) * c.in + i) * places + place)];
+            const long double element = x[static_cast<std::size_t>(
+                ((n * c.groups + g) * c.in + i) * input_positions + input_position)];
             for (std::int64_t o = 0; o < c.out; ++o) {
               const std::int64_t row = c.transposed ? (g * c.in + i) * c.out + o : (g * c.out + o) * c.in + i;
               const long double product = element * w[static_cast<std::size_t>(row * taps + tap)];
               const auto to =
                   static_cast<std::size_t>(((n * c.groups + g) * c.out + o) * positions + position);
-              wanted.sums[to] += product;
-              wanted.sizes[to] += std::abs(product);
+              expected.sums[to] += product;
+              expected.sizes[to] += std::abs(product);
             }
           }
         }
       }
     }
   }
-  if (!bias) return wanted;
+  if (!bias) return expected;
   const std::vector<long double> b = values_of(*bias);
-  for (std::size_t i = 0; i < wanted.sums.size(); ++i) {
+  for (std::size_t i = 0; i < expected.sums.size(); ++i) {
     const long double more = b[i / static_cast<std::size_t>(positions) % b.size()];
-    wanted.sums[i] += more;
-    wanted.sizes[i] += std::abs(more);
+    expected.sums[i] += more;
+    expected.sizes[i] += std::abs(more);
   }
-  return wanted;
+  return expected;
 }
 
-// Empty, or what is wrong. `terms`: how many are added.
-std::string compare(DType dtype, const Wanted& wanted, const Tensor& result, std::int64_t terms) {
+// Returns an empty string or a description of the difference. `terms` is the number of summands.
+std::string compare(DType dtype, const Expected& expected, const Tensor& result, std::int64_t terms) {
   const int digits = dtype == kF64 ? 52 : dtype == kF16 ? 10 : dtype == kBF16 ? 7 : 23;
   const int value_digits = dtype == kF64 ? 52 : 23;
-  const std::vector<long double> got = values_of(result);
-  if (got.size() != wanted.sums.size())
-    return fmt::format("{} elements, not {}", got.size(), wanted.sums.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    long double sum = wanted.sums[i], allowed = 0;
+  const std::vector<long double> actual = values_of(result);
+  if (actual.size() != expected.sums.size())
+    return fmt::format("{} elements, not {}", actual.size(), expected.sums.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    long double sum = expected.sums[i], allowed = 0;
     if (is_floating(dtype)) {
-      const long double denormal = dtype == kF16 ? 0x1p-25L : 0x1p-126L;  // engines may flush those of f32
+      const long double denormal = dtype == kF16 ? 0x1p-25L : 0x1p-126L;  // oneDNN may flush those of f32
       allowed = denormal + std::ldexp(std::abs(sum), -digits) +
-                std::ldexp(wanted.sizes[i] * static_cast<long double>(terms + 3), -value_digits);
+                std::ldexp(expected.sizes[i] * static_cast<long double>(terms + 3), -value_digits);
     } else if (const int bits = 8 * static_cast<int>(size_bytes(dtype)); bits < 64) {  // integers wrap
       const std::int64_t whole = static_cast<std::int64_t>(sum) & ((std::int64_t{1} << bits) - 1);
       const bool negative = dtype != kU8 && (whole >> (bits - 1) & 1) != 0;
       sum = static_cast<long double>(negative ? whole - (std::int64_t{1} << bits) : whole);
     }
-    if (!(std::abs(got[i] - sum) <= allowed))
-      return fmt::format("element {} is {}, not {}; {} is allowed", i, static_cast<double>(got[i]),
+    if (!(std::abs(actual[i] - sum) <= allowed))
+      return fmt::format("element {} is {}, not {}; {} is allowed", i, static_cast<double>(actual[i]),
                          static_cast<double>(sum), static_cast<double>(allowed));
   }
   return "";
@@ -223,7 +226,7 @@ ConvCase random_case(std::mt19937& random) {
   c.out = pick({1, 1, 2, 3, 8, 16, 33});
   const std::size_t axes = static_cast<std::size_t>(pick({1, 2, 2, 2, 2, 3}));
   while (true) {
-    c.size = c.kernel = c.stride = c.padding = c.dilation = c.more = Numbers(axes);
+    c.size = c.kernel = c.stride = c.padding = c.dilation = c.more = Ints(axes);
     for (std::size_t i = 0; i < axes; ++i) {
       c.size[i] = pick({1, 2, 3, 5, 7, 8, 13, axes == 3 ? 4 : 20});
       c.kernel[i] = pick({1, 1, 2, 3, 3, 5});
@@ -245,7 +248,7 @@ ConvCase random_case(std::mt19937& random) {
   }
 }
 
-TEST(Convolution, EveryKernelKeepsTheBoundOnRandomWindows) {
+TEST(Convolution, EveryKernelIsWithinTheBoundOnRandomWindows) {
   std::mt19937 random(static_cast<unsigned>(test::number_from("PELLUCID_TEST_SEED", 1)));
   std::map<std::string, std::int64_t> ran, refused;
   std::int64_t failures = 0;
@@ -255,8 +258,8 @@ TEST(Convolution, EveryKernelKeepsTheBoundOnRandomWindows) {
     const ConvCase c = random_case(random);
     const Tensor input = c.make_input(), weight = c.make_weight();
     std::optional<Tensor> bias;
-    if (c.has_bias) bias = laid_out(numbers({c.groups * c.out}, c.dtype, 3), i % 2 == 0 ? 0 : 2);
-    const Wanted wanted = reference(c, input, weight, bias);
+    if (c.has_bias) bias = laid_out(random_tensor({c.groups * c.out}, c.dtype, 3), i % 2 == 0 ? 0 : 2);
+    const Expected expected = reference(c, input, weight, bias);
     const std::int64_t terms = c.in * [&] {
       std::int64_t taps = 1;
       for (const std::int64_t k : c.kernel) taps *= k;
@@ -265,13 +268,14 @@ TEST(Convolution, EveryKernelKeepsTheBoundOnRandomWindows) {
     const auto transposed = c.transposed ? Transposed::Yes : Transposed::No;
     const auto check = [&](std::string_view kernel, const Tensor& result) {
       ++ran[std::string(kernel)];
-      if (const std::string wrong = compare(c.dtype, wanted, result, terms); !wrong.empty() && ++failures < 6)
+      if (const std::string wrong = compare(c.dtype, expected, result, terms);
+          !wrong.empty() && ++failures < 6)
         ADD_FAILURE() << kernel << " case " << i << ": " << c.name() << ": " << wrong;
     };
     const Tensor result =
         convolution(input, weight, bias, c.stride, c.padding, c.dilation, transposed, c.added(), c.groups);
     check("chosen", result);
-    // Each kernel by itself, into memory of another call.
+    // Runs each kernel by itself, into the memory of another call.
     std::vector<const Tensor*> tensors = {&result, &input, &weight};
     if (bias) tensors.push_back(&*bias);
     const Tensor out = full_like(result, 1);
@@ -315,33 +319,33 @@ TEST(Convolution, EveryKernelKeepsTheBoundOnRandomWindows) {
   for (const auto& [name, count] : refused) std::printf("%-60s %6ld refused\n", name.c_str(), count);
 }
 
-// The random windows seldom are of one element with channels last. f64 never takes this kernel.
-TEST(Convolution, OneProductServesWindowsOfOneElement) {
+// The random cases rarely are 1x1 windows with channels last. f64 never uses this kernel.
+TEST(Convolution, OneGemmServesPointwiseWindows) {
   struct Shape {
     std::int64_t batch, in, out, side;
   };
-  int served = 0;  // which calls are, predictions say
+  int served = 0;  // the predictions decide which calls
   for (const Shape s :
        {Shape{1, 512, 2048, 7}, Shape{8, 96, 100, 5}, Shape{3, 17, 33, 1}, Shape{1, 5, 7, 9}}) {
     const Tensor x = randn({s.batch, s.side, s.side, s.in}).permute({0, 3, 1, 2}),
                  w = randn({s.out, s.in, 1, 1}), bias = randn({s.out});
     for (const bool has_bias : {false, true}) {
-      const auto given = has_bias ? std::optional<Tensor>(bias) : std::nullopt;
+      const auto optional_bias = has_bias ? std::optional<Tensor>(bias) : std::nullopt;
       const auto wide_bias = has_bias ? std::optional<Tensor>(to_copy(bias, kF64)) : std::nullopt;
       Recording recording;
-      const Tensor y = conv2d(x, w, given);
+      const Tensor y = conv2d(x, w, optional_bias);
       std::string names;
       for (const Event& event : recording.events()) names += std::string(event.name) + " ";
-      served += names.find("_product") != std::string::npos ? 1 : 0;
-      const Tensor wanted = conv2d(to_copy(x, kF64), to_copy(w, kF64), wide_bias);
-      const Tensor off = amax(abs(to_copy(y, kF64) - wanted)).contiguous();
+      served += names.find("_gemm") != std::string::npos ? 1 : 0;
+      const Tensor expected = conv2d(to_copy(x, kF64), to_copy(w, kF64), wide_bias);
+      const Tensor off = amax(abs(to_copy(y, kF64) - expected)).contiguous();
       EXPECT_LT(*static_cast<const double*>(off.raw_data()), 1e-5 * static_cast<double>(s.in + 3));
     }
   }
   EXPECT_GT(served, 0);
 }
 
-TEST(Convolution, ThreadsGiveTheSameBits) {
+TEST(Convolution, ThreadCountsProduceTheSameBits) {
   struct Shape {
     std::int64_t batch, in, out, size, kernel, stride, groups;
   };
@@ -349,9 +353,9 @@ TEST(Convolution, ThreadsGiveTheSameBits) {
     for (const int layout : {0, 1}) {
       for (const Shape& s : {Shape{1, 32, 48, 40, 3, 1, 1}, Shape{5, 16, 64, 20, 1, 1, 1},
                              Shape{3, 24, 24, 33, 3, 2, 24}, Shape{9, 64, 40, 7, 3, 1, 2}}) {
-        const Tensor x = laid_out(numbers({s.batch, s.in, s.size, s.size}, dtype, 1), layout),
-                     w = numbers({s.out, s.in / s.groups, s.kernel, s.kernel}, dtype, 2),
-                     b = numbers({s.out}, dtype, 3);
+        const Tensor x = laid_out(random_tensor({s.batch, s.in, s.size, s.size}, dtype, 1), layout),
+                     w = random_tensor({s.out, s.in / s.groups, s.kernel, s.kernel}, dtype, 2),
+                     b = random_tensor({s.out}, dtype, 3);
         set_thread_count(1);
         const std::vector<char> one = test::bytes_of(conv2d(x, w, b, {s.stride}, {1}, {1}, s.groups));
         for (const int threads : {2, 3}) {
@@ -365,15 +369,15 @@ TEST(Convolution, ThreadsGiveTheSameBits) {
   }
 }
 
-// The lesser instruction set, in a process of its own.
-TEST(Convolution, Avx2AloneKeepsTheBound) {
+// Runs with the older instruction set, in a process of its own.
+TEST(Convolution, Avx2AloneIsWithinTheBound) {
   const std::string command =
       "PELLUCID_ISA=avx2 PELLUCID_TEST_SHARE=" + std::to_string(7 * test::test_share()) + " /proc/" +
       std::to_string(getpid()) + "/exe --gtest_filter=Convolution.Every*";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
-// Against differences: what a small change of each number does to the sum of the result, weighted.
+// Compares gradients with finite differences of a weighted sum of the result.
 TEST(Convolution, GradientsAreThoseOfTheDefinition) {
   std::mt19937 random(3);
   for (int i = 0; i < 60; ++i) {
@@ -387,26 +391,26 @@ TEST(Convolution, GradientsAreThoseOfTheDefinition) {
     for (const std::int64_t size : c.result_size()) fits = fits && size >= 1;
     if (!fits) continue;
     const auto transposed = c.transposed ? Transposed::Yes : Transposed::No;
-    const Tensor x = c.make_input(), w = c.make_weight(), b = numbers({c.groups * c.out}, kF64, 3);
+    const Tensor x = c.make_input(), w = c.make_weight(), b = random_tensor({c.groups * c.out}, kF64, 3);
     const auto forward = [&](const Tensor& input, const Tensor& weight, const Tensor& bias) {
       return convolution(input, weight, bias, c.stride, c.padding, c.dilation, transposed, c.added(),
                          c.groups);
     };
     const Tensor result = forward(x, w, b);
-    const Tensor grad = laid_out(numbers(result.sizes(), kF64, 4), c.src_layout);
+    const Tensor grad = laid_out(random_tensor(result.sizes(), kF64, 4), c.src_layout);
     const auto [of_x, of_w, of_b] = convolution_backward(grad, x, w, std::nullopt, c.stride, c.padding,
                                                          c.dilation, transposed, c.added(), c.groups);
     EXPECT_EQ(to_string(of_x.sizes()), to_string(x.sizes())) << c.name();
     EXPECT_EQ(to_string(of_w.sizes()), to_string(w.sizes())) << c.name();
-    // The convolution is linear in each: the gradient along a direction is its result there.
+    // The convolution is linear in each operand: the directional derivative is its result for the direction.
     const auto along = [&](const Tensor& gradient, const Tensor& direction) {
       return sum(gradient * direction).item().to_double();
     };
-    const Tensor dx = numbers(x.sizes(), kF64, 5), dw = numbers(w.sizes(), kF64, 6),
-                 db = numbers(b.sizes(), kF64, 7);
+    const Tensor dx = random_tensor(x.sizes(), kF64, 5), dw = random_tensor(w.sizes(), kF64, 6),
+                 db = random_tensor(b.sizes(), kF64, 7);
     const Tensor zero = zeros(b.sizes(), kF64);
-    const auto expect_near = [&](double got, double wanted) {
-      EXPECT_NEAR(got, wanted, 1e-10 * (1 + std::abs(wanted))) << c.name();
+    const auto expect_near = [&](double actual, double expected) {
+      EXPECT_NEAR(actual, expected, 1e-10 * (1 + std::abs(expected))) << c.name();
     };
     expect_near(along(of_x, dx), along(grad, forward(dx, w, zero)));
     expect_near(along(of_w, dw), along(grad, forward(x, dw, zero)));
@@ -414,7 +418,7 @@ TEST(Convolution, GradientsAreThoseOfTheDefinition) {
   }
 }
 
-TEST(Convolution, GradientsThatAreNotAskedForAreUndefined) {
+TEST(Convolution, GradientsThatAreNotRequestedAreUndefined) {
   const Tensor x = ones({1, 2, 4, 4}), w = ones({3, 2, 3, 3});
   const auto [of_x, of_w, of_b] = convolution_backward(ones({1, 3, 2, 2}), x, w, std::nullopt, {1}, {0}, {1},
                                                        Transposed::No, {0}, 1, {0, 1, 0});
@@ -423,14 +427,14 @@ TEST(Convolution, GradientsThatAreNotAskedForAreUndefined) {
   EXPECT_FALSE(of_b.defined());
 }
 
-TEST(Convolution, AnEmptyBatchOrNoChannelsGiveWhatTheBiasSays) {
+TEST(Convolution, AnEmptyBatchIsEmptyAndWithoutChannelsTheResultIsTheBias) {
   EXPECT_EQ(to_string(conv2d(ones({0, 2, 5, 5}), ones({3, 2, 3, 3})).sizes()), "[0, 3, 3, 3]");
   const Tensor none = conv2d(ones({1, 0, 4, 4}), ones({2, 0, 3, 3}), tensor({1.5, 2.5}));
   EXPECT_EQ(to_string(none.sizes()), "[1, 2, 2, 2]");
   EXPECT_EQ(sum(none).item().to_double(), 16);
 }
 
-TEST(Convolution, TheResultLiesAsTheInputDoes) {
+TEST(Convolution, TheResultHasTheLayoutOfTheInput) {
   const Tensor w = ones({8, 4, 3, 3});
   EXPECT_EQ(to_string(conv2d(ones({2, 4, 6, 6}), w).strides()), "[128, 16, 4, 1]");
   EXPECT_EQ(to_string(conv2d(laid_out(ones({2, 4, 6, 6}), 1), w).strides()), "[128, 1, 32, 8]");

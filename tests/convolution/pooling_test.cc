@@ -1,4 +1,4 @@
-// Pooling and resampling against plain loops in double, over dtypes, layouts and windows drawn at random.
+// Checks pooling and resampling against plain loops in double, over random dtypes, layouts and windows.
 #include <cmath>
 #include <random>
 
@@ -15,10 +15,10 @@
 namespace pel {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Ints = std::vector<std::int64_t>;
 
 // [batch, channels, height, width], with some equal elements; channels last, with gaps, or row-major.
-Tensor image(const Numbers& sizes, DType dtype, int layout, std::uint64_t seed) {
+Tensor image(const Ints& sizes, DType dtype, int layout, std::uint64_t seed) {
   Generator generator(seed);
   const Tensor values = to_copy(
       randint(dtype == kU8 ? 0 : -9, 10, {sizes[0], sizes[1], sizes[2], sizes[3]}, {}, generator), dtype);
@@ -39,8 +39,8 @@ std::vector<double> doubles_of(const Tensor& t) {
 }
 
 struct PoolCase {
-  Numbers sizes;
-  Numbers kernel, stride, padding, dilation;
+  Ints sizes;
+  Ints kernel, stride, padding, dilation;
   bool ceil = false;
   int layout = 0;
   DType dtype = kF32;
@@ -50,8 +50,8 @@ struct PoolCase {
   }
   std::int64_t out(std::size_t axis) const {
     const std::int64_t in = sizes[2 + axis], reach = (kernel[axis] - 1) * dilation[axis] + 1;
-    const std::int64_t room = in + 2 * padding[axis] - reach + (ceil ? stride[axis] - 1 : 0);
-    std::int64_t count = room < 0 ? 0 : room / stride[axis] + 1;
+    const std::int64_t slack = in + 2 * padding[axis] - reach + (ceil ? stride[axis] - 1 : 0);
+    std::int64_t count = slack < 0 ? 0 : slack / stride[axis] + 1;
     if (ceil && (count - 1) * stride[axis] >= in + padding[axis]) --count;
     return count;
   }
@@ -76,12 +76,12 @@ PoolCase random_case(std::mt19937& random, bool dilates) {
   }
 }
 
-// Calls f(n and channel, oh, ow, elements of the window in order with their places, size with padding).
+// Calls f(n and channel, oh, ow, elements of the window in order with their indices, size with padding).
 template <class F>
 void for_windows(const PoolCase& c, const std::vector<double>& x, F&& f) {
   struct Element {
     double value;
-    std::int64_t place;
+    std::int64_t index;
   };
   const std::int64_t height = c.sizes[2], width = c.sizes[3];
   for (std::int64_t plane = 0; plane < c.sizes[0] * c.sizes[1]; ++plane) {
@@ -106,16 +106,16 @@ void for_windows(const PoolCase& c, const std::vector<double>& x, F&& f) {
   }
 }
 
-TEST(Pooling, TheGreatestOfEachWindowAndItsPlace) {
+TEST(Pooling, TheMaxOfEachWindowAndItsIndex) {
   std::mt19937 random(1);
   for (std::int64_t i = 0; i < 600 / test::test_share(); ++i) {
     PoolCase c = random_case(random, true);
     constexpr DType kTypes[] = {kF32, kF32, kF32, kBF16, kF16, kF64, kI64, kU8};
     c.dtype = kTypes[random() % std::size(kTypes)];
     const Tensor x = image(c.sizes, c.dtype, c.layout, static_cast<std::uint64_t>(i));
-    const auto [greatest, where] = max_pool2d_with_indices(x, c.kernel, c.stride, c.padding, c.dilation,
-                                                           c.ceil ? CeilMode::Yes : CeilMode::No);
-    const std::vector<double> values = doubles_of(greatest), places = doubles_of(where);
+    const auto [maxima, index_tensor] = max_pool2d_with_indices(x, c.kernel, c.stride, c.padding, c.dilation,
+                                                                c.ceil ? CeilMode::Yes : CeilMode::No);
+    const std::vector<double> values = doubles_of(maxima), indices = doubles_of(index_tensor);
     bool right = true;
     for_windows(c, doubles_of(x), [&](std::int64_t at, const auto& window, std::int64_t) {
       if (window.empty()) return;
@@ -123,8 +123,8 @@ TEST(Pooling, TheGreatestOfEachWindowAndItsPlace) {
       for (const auto& element : window) {
         if (element.value > best.value) best = element;
       }
-      const auto place = static_cast<std::size_t>(at);
-      right = right && values[place] == best.value && places[place] == static_cast<double>(best.place);
+      const auto index = static_cast<std::size_t>(at);
+      right = right && values[index] == best.value && indices[index] == static_cast<double>(best.index);
     });
     EXPECT_TRUE(right) << c.name();
   }
@@ -148,13 +148,13 @@ TEST(Pooling, TheMeanOfEachWindow) {
                                             : 0x1p-7;
     bool right = true;
     for_windows(c, doubles_of(x), [&](std::int64_t at, const auto& window, std::int64_t with_padding) {
-      double sum = 0;  // of small whole numbers: exact
+      double sum = 0;  // of small integers: exact
       for (const auto& element : window) sum += element.value;
       const double count = divisor                          ? static_cast<double>(*divisor)
                            : counts == CountIncludePad::Yes ? static_cast<double>(with_padding)
                                                             : static_cast<double>(window.size());
-      const double got = means[static_cast<std::size_t>(at)];
-      right = right && (window.empty() || std::abs(got - sum / count) <= digits * std::abs(sum / count));
+      const double actual = means[static_cast<std::size_t>(at)];
+      right = right && (window.empty() || std::abs(actual - sum / count) <= digits * std::abs(sum / count));
     });
     EXPECT_TRUE(right) << c.name();
   }
@@ -162,26 +162,26 @@ TEST(Pooling, TheMeanOfEachWindow) {
 
 TEST(Pooling, AdaptiveWindowsCoverTheInput) {
   for (const int layout : {0, 1, 2}) {
-    for (const Numbers& out : {Numbers{1, 1}, Numbers{2, 3}, Numbers{5, 7}, Numbers{9, 20}}) {
+    for (const Ints& out : {Ints{1, 1}, Ints{2, 3}, Ints{5, 7}, Ints{9, 20}}) {
       const Tensor x = image({2, 19, 7, 11}, kF32, layout, 5);
       const std::vector<double> values = doubles_of(x);
       const std::vector<double> means = doubles_of(adaptive_avg_pool2d(x, {out[0], out[1]}));
-      const auto [greatest, where] = adaptive_max_pool2d(x, {out[0], out[1]});
-      const std::vector<double> best = doubles_of(greatest);
+      const auto [maxima, index_tensor] = adaptive_max_pool2d(x, {out[0], out[1]});
+      const std::vector<double> best = doubles_of(maxima);
       std::size_t at = 0;
       for (std::int64_t plane = 0; plane < 38; ++plane) {
         for (std::int64_t i = 0; i < out[0]; ++i) {
           for (std::int64_t j = 0; j < out[1]; ++j, ++at) {
-            double sum = 0, most = -100, count = 0;
+            double sum = 0, max_value = -100, count = 0;
             for (std::int64_t h = i * 7 / out[0]; h < (i * 7 + 7 + out[0] - 1) / out[0]; ++h) {
               for (std::int64_t w = j * 11 / out[1]; w < (j * 11 + 11 + out[1] - 1) / out[1]; ++w, ++count) {
                 const double value = values[static_cast<std::size_t>((plane * 7 + h) * 11 + w)];
                 sum += value;
-                most = std::max(most, value);
+                max_value = std::max(max_value, value);
               }
             }
             ASSERT_NEAR(means[at], sum / count, 1e-6 * (1 + std::abs(sum / count)));
-            ASSERT_EQ(best[at], most);
+            ASSERT_EQ(best[at], max_value);
           }
         }
       }
@@ -195,21 +195,21 @@ TEST(Pooling, ANaNWins) {
     const Tensor x = zeros({1, channels, 4, 4});
     x.select(2, 1).select(2, 1).fill_(nan);
     for (const Tensor& t : {x, x.permute({0, 2, 3, 1}).clone(Layout::RowMajor).permute({0, 3, 1, 2})}) {
-      const auto [values, places] = max_pool2d_with_indices(t, {3}, {1});
+      const auto [values, indices] = max_pool2d_with_indices(t, {3}, {1});
       EXPECT_EQ(sum(isnan(values)).item().to_int(), 4 * channels);
-      EXPECT_EQ(sum(eq(places, 5)).item().to_int(), 4 * channels);
+      EXPECT_EQ(sum(eq(indices, 5)).item().to_int(), 4 * channels);
     }
   }
 }
 
-TEST(Pooling, GradientsGoWhereTheElementsCameFrom) {
+TEST(Pooling, GradientsGoToTheSourceElements) {
   const Tensor x = image({2, 3, 6, 7}, kF64, 0, 3);
-  const auto [values, places] = max_pool2d_with_indices(x, {2}, {2});
+  const auto [values, indices] = max_pool2d_with_indices(x, {2}, {2});
   const Tensor of_max = max_pool2d_with_indices_backward(ones(values.sizes(), kF64), x, {2}, {2}, {0}, {1},
-                                                         CeilMode::No, places);
+                                                         CeilMode::No, indices);
   EXPECT_EQ(sum(of_max).item().to_double(), static_cast<double>(values.numel().value()));
   EXPECT_EQ(sum(of_max * x).item().to_double(), sum(values).item().to_double());
-  // A mean is linear: its gradient along a direction is its value there.
+  // A mean is linear: its directional derivative is its value for the direction.
   const Tensor direction = image({2, 3, 6, 7}, kF64, 0, 4);
   const Tensor grad = image({2, 3, 3, 4}, kF64, 1, 5);
   EXPECT_NEAR(
@@ -223,7 +223,7 @@ TEST(Pooling, GradientsGoWhereTheElementsCameFrom) {
               sum(adaptive_avg_pool2d(direction, {4, 5}) * small).item().to_double(), 1e-9);
 }
 
-TEST(Upsample, AnImageOfOneNumberStaysOne) {
+TEST(Upsample, AConstantImageStaysConstant) {
   for (const int layout : {0, 1, 2}) {
     for (const DType dtype : {kF32, kF64, kBF16, kF16}) {
       const Tensor x = image({2, 9, 5, 4}, dtype, layout, 1).fill_(3);
@@ -237,7 +237,7 @@ TEST(Upsample, AnImageOfOneNumberStaysOne) {
   }
 }
 
-TEST(Upsample, LinesStayLines) {
+TEST(Upsample, LinearRampsStayLinear) {
   const Tensor x = arange(20, kF64).view({1, 1, 4, 5});
   const Tensor y = upsample_bilinear2d(x, {7, 9}, AlignCorners::Yes);
   for (std::int64_t h = 0; h < 7; ++h) {

@@ -28,21 +28,21 @@ TEST(BoxedCall, SaysWhichArgumentIsMissingOrWrong) {
   const Tensor x = arange(10);
   expect_in(message_of<ValueError>([&] { call_boxed(*find_op("select"), {x}); }),
             "select: argument dim is missing");
-  expect_in(message_of<ValueError>([&] { call_boxed(*find_op("t"), {x, x}); }), "2 arguments given");
+  expect_in(message_of<ValueError>([&] { call_boxed(*find_op("t"), {x, x}); }), "got 2 arguments");
   expect_in(message_of<ValueError>([&] { call_boxed(*find_op("t"), {Dim(3)}); }),
-            "Tensor is expected, not 3");
+            "expected an argument of type Tensor, got 3");
   expect_in(message_of<ValueError>([&] { call_boxed(*find_op("select"), {x, 1.5, Dim(0)}); }),
-            "int is expected");
+            "expected an argument of type int");
 }
 
 TEST(Call, RefusesAnUndefinedTensorByName) {
-  expect_in(message_of<ValueError>([] { t(Tensor()); }), "t: an undefined tensor is given for self");
+  expect_in(message_of<ValueError>([] { t(Tensor()); }), "t: argument self is an undefined tensor");
   expect_in(message_of<ValueError>([] { zeros({2}).copy_(Tensor()); }),
-            "copy_: an undefined tensor is given for src");
+            "copy_: argument src is an undefined tensor");
   expect_in(message_of<ValueError>([] { call_boxed(*find_op("t"), {Tensor()}); }), "undefined");
 }
 
-TEST(BoxedCall, GivesWhatTheTypedCallGives) {
+TEST(BoxedCall, ReturnsTheResultsOfTheTypedCall) {
   const Tensor x = arange(6).view({2, 3});
   const auto results = call_boxed(*find_op("unbind"), {x, Dim(1)});
   const auto& list = std::get<std::vector<Tensor>>(results.at(0));
@@ -53,7 +53,7 @@ TEST(BoxedCall, GivesWhatTheTypedCallGives) {
 TEST(Launch, RefusesAnOutputThatPartlyOverlapsAnInput) {
   const Tensor x = arange(10);
   expect_in(message_of<AliasError>([&] { x.slice(0, 0, 5).copy_(x.slice(0, 1, 6)); }), "partly overlaps");
-  x.slice(0, 0, 5).copy_(x.slice(0, 5, 10));  // beside each other
+  x.slice(0, 0, 5).copy_(x.slice(0, 5, 10));  // next to each other
   x.copy_(x);                                 // the same
   const Tensor m = zeros({4, 4});
   m[{Slice(), Slice(0, std::nullopt, 2)}].copy_(m[{Slice(), Slice(1, std::nullopt, 2)}]);  // interleaved
@@ -118,7 +118,7 @@ TEST_F(Logged, ACallShowsOpArgumentsKeysKernelAndRefusals) {
             "[dispatch] t(self=i64[2, 3]) keys Backend -> no kernel: metadata only  at call_test.cc:" + line);
   expect_in(log, "[dispatch] contiguous(self=i64[3, 2]) keys Backend -> composite  at call_test.cc:" + line +
                      "\n" + "[dispatch]   clone(self=i64[3, 2], row_major=true)");
-  expect_in(log, "cpu_copy_dense refused (not both row-major), kernel cpu_copy_strided");
+  expect_in(log, "cpu_copy_dense refused (source and destination are not both row-major), kernel cpu_copy_strided");
 }
 
 TEST_F(Logged, AFailedCallIsShownToo) {

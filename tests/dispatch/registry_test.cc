@@ -171,13 +171,13 @@ Called call_with_samples(const Op& op) {
     Sampler sampler(1);
     called.args = op.record().sample_calls(sampler)[0];
   }
-  const std::size_t given = called.args.size();
+  const std::size_t passed = called.args.size();
   for (std::size_t i = 0; i < op.record().schema.args.size(); ++i) {
     const SchemaArg& arg = op.record().schema.args[i];
     // clamp may go without either bound, not without both. one_hot without classes reads data.
     const bool has_default =
-        arg.default_value && (given > 0 || (arg.name != "min" && arg.name != "num_classes"));
-    if (i >= given) called.args.push_back(has_default ? *arg.default_value : sample(op, arg));
+        arg.default_value && (passed > 0 || (arg.name != "min" && arg.name != "num_classes"));
+    if (i >= passed) called.args.push_back(has_default ? *arg.default_value : sample(op, arg));
   }
   for (std::size_t i = 0; i < called.args.size(); ++i) {
     const SchemaArg& arg = op.record().schema.args[i];
@@ -232,7 +232,7 @@ TEST(Registry, OnlyArgumentsMarkedAsWrittenGetANewVersion) {
   }
 }
 
-TEST(Registry, ShapeRulesGiveTheSameOnTheMetaDevice) {
+TEST(Registry, ShapeRulesAreTheSameOnTheMetaDevice) {
   for (const Op* op : builtin()) {
     if (op->kind() == OpKind::Sync) continue;
     const Called real = call_with_samples(*op);
@@ -279,12 +279,12 @@ TEST(Registry, EveryFamilyHasAHeaderAndAFolder) {
   EXPECT_EQ(folders, headers);
 }
 
-TEST(Registry, EveryPublicOpTakesTheCallersPlace) {
+TEST(Registry, EveryPublicOpTakesTheCallersSourceLocation) {
   const std::string header = public_headers();
   const std::regex declaration(R"(PEL_API [^;]*;)");
   int count = 0;
   for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it, ++count) {
-    if (it->str().find("operator") != std::string::npos) continue;  // has its place in an operand
+    if (it->str().find("operator") != std::string::npos) continue;  // an operand carries its source location
     EXPECT_TRUE(it->str().ends_with("Site site = Site::current());")) << it->str();
   }
   EXPECT_GT(count, 30);

@@ -43,7 +43,7 @@ TEST(Schema, EveryRegisteredOneReadsBack) {
   for (const Op* op : all_ops()) EXPECT_EQ(to_string(parse_schema(op->schema())), op->schema());
 }
 
-TEST(Schema, AnErrorShowsThePlace) {
+TEST(Schema, AnErrorShowsThePosition) {
   EXPECT_EQ(failure("f(Tensr x) -> Tensor"),
             "schema \"f(Tensr x) -> Tensor\": expected a type before at \" x) -> Tensor\"");
   EXPECT_NE(failure("f(Tensor x").find("expected ,"), std::string::npos);

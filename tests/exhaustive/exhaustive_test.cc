@@ -1,6 +1,6 @@
-// Every op of one tensor, over all 2^32 f32 numbers, against the reference in its own record.
-// PELLUCID_EXHAUSTIVE_OPS=exp,gelu:tanh runs those alone. PELLUCID_TEST_SHARE=64 takes one block of numbers
-// in 64 and leaves the file of results as it is.
+// Checks every op of one tensor over all 2^32 f32 numbers against the reference in its own record.
+// PELLUCID_EXHAUSTIVE_OPS=exp,gelu:tanh runs only those. PELLUCID_TEST_SHARE=64 tests one block of numbers
+// in 64 and does not update the file of results.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,13 +19,14 @@ namespace {
 
 using namespace conformance;
 
-constexpr double kMostUlp = 4;
+constexpr double kMaxUlp = 4;
 constexpr std::uint32_t kSign = 0x8000'0000;
 constexpr std::int64_t kBlock = 1 << 16;
 constexpr std::int64_t kBlocks = kSign / kBlock;  // of numbers with one sign
 
-// f(-x) is f(x) or -f(x): then the reference is asked for x alone, which halves the time. The kernel runs for
-// both, and both results are held against it. A test below checks that the references keep to this.
+// f(-x) is f(x) or -f(x): then the reference is evaluated only for x, which halves the time. The kernel runs
+// for both, and both results are compared with it. A test below checks that the references have this
+// property.
 enum class Parity : std::uint8_t { None, Even, Odd };
 const std::map<std::string, Parity> kParity = {
     {"asin", Parity::Odd}, {"asinh", Parity::Odd},      {"atan", Parity::Odd},   {"atanh", Parity::Odd},
@@ -33,7 +34,7 @@ const std::map<std::string, Parity> kParity = {
     {"sin", Parity::Odd},  {"sinc", Parity::Even},      {"sinh", Parity::Odd},   {"tan", Parity::Odd},
     {"tanh", Parity::Odd}, {"tanhshrink", Parity::Odd}, {"square", Parity::Even}};
 
-struct Subject {
+struct TestedOp {
   const Op* op;
   std::size_t formula;
   std::string name;
@@ -45,25 +46,25 @@ struct Subject {
   }
 };
 
-std::vector<Subject> all_subjects() {
-  std::vector<Subject> subjects;
+std::vector<TestedOp> all_tested_ops() {
+  std::vector<TestedOp> tested_ops;
   for_each_formula([&](const Op& op, std::size_t formula, DType compute) {
     const Pointwise& facts = *op.pointwise();
     if (compute == kF32 && facts.input_count == 1 && facts.gives == Pointwise::Gives::Same)
-      subjects.push_back({&op, formula, label(op, formula)});
+      tested_ops.push_back({&op, formula, label(op, formula)});
   });
-  return subjects;
+  return tested_ops;
 }
-std::vector<Subject> chosen_subjects() {
+std::vector<TestedOp> selected_ops() {
   const char* text = std::getenv("PELLUCID_EXHAUSTIVE_OPS");
-  std::vector<Subject> all = all_subjects();
+  std::vector<TestedOp> all = all_tested_ops();
   if (!text || !*text) return all;
-  std::vector<Subject> chosen;
+  std::vector<TestedOp> chosen;
   std::istringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
-    const auto found = std::ranges::find(all, name, &Subject::name);
+    const auto found = std::ranges::find(all, name, &TestedOp::name);
     if (found == all.end()) {
-      ADD_FAILURE() << "no op of one tensor has the name " << name;
+      ADD_FAILURE() << "there is no op of one tensor named " << name;
     } else {
       chosen.push_back(*found);
     }
@@ -73,8 +74,8 @@ std::vector<Subject> chosen_subjects() {
 
 float number(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-// The greatest error seen, and the number it is at; of equals the one with the lesser bits, so that the order
-// of blocks does not matter.
+// The largest error seen, and its argument; of equal errors the argument with the smaller bits, so that the
+// order of blocks does not matter.
 struct Worst {
   double error = 0;
   std::uint32_t bits = 0;
@@ -84,7 +85,7 @@ struct Worst {
   }
 };
 
-// Args of a reference: x, then the params as the kernel sees them.
+// The arguments of a reference: x, then the params in the kernel's precision.
 class Reference {
  public:
   Reference(const std::function<double(const double*)>& function, const std::vector<double>& params)
@@ -101,15 +102,15 @@ class Reference {
   double args_[8] = {};
 };
 
-// One block of numbers and the same with the sign set.
+// Tests one block of numbers, and the same with the sign set.
 class BlockSweep {
  public:
-  BlockSweep(const Subject& subject, const PrebuiltCall& kernel)
+  BlockSweep(const TestedOp& tested, const PrebuiltCall& kernel)
       : kernel_(kernel),
-        parity_(subject.parity()),
-        reference_(subject.facts().reference, kernel.params()),
-        magnitude_(subject.facts().magnitude, kernel.params()),
-        has_magnitude_(subject.facts().magnitude != nullptr) {}
+        parity_(tested.parity()),
+        reference_(tested.facts().reference, kernel.params()),
+        magnitude_(tested.facts().magnitude, kernel.params()),
+        has_magnitude_(tested.facts().magnitude != nullptr) {}
 
   void run(std::uint32_t first, Worst& worst) {
     for (std::uint32_t i = 0; i < kBlock; ++i) {
@@ -119,18 +120,18 @@ class BlockSweep {
     kernel_.run(kBlock, y_.get(), {{x_.get(), kF32}});
     kernel_.run(kBlock, negative_y_.get(), {{negative_x_.get(), kF32}});
     for (std::uint32_t i = 0; i < kBlock; ++i) {
-      const double wanted = reference_(x_[i]);
-      worst.take(error(x_[i], y_[i], wanted), first + i);
+      const double expected = reference_(x_[i]);
+      worst.take(error(x_[i], y_[i], expected), first + i);
       const double negative = parity_ == Parity::None  ? reference_(negative_x_[i])
-                              : parity_ == Parity::Odd ? -wanted
-                                                       : wanted;
+                              : parity_ == Parity::Odd ? -expected
+                                                       : expected;
       worst.take(error(negative_x_[i], negative_y_[i], negative), (first + i) | kSign);
     }
   }
 
  private:
-  double error(float x, float y, double wanted) {
-    return error_in_ulp<double>(y, wanted, has_magnitude_ ? magnitude_(x) : 0, kF32);
+  double error(float x, float y, double expected) {
+    return error_in_ulp<double>(y, expected, has_magnitude_ ? magnitude_(x) : 0, kF32);
   }
 
   const PrebuiltCall& kernel_;
@@ -164,17 +165,17 @@ class Progress {
   bool is_terminal_ = isatty(STDERR_FILENO) != 0;
 };
 
-Worst sweep(const Subject& subject) {
-  const PrebuiltCall kernel(*subject.op, subject.formula, kF32);
+Worst sweep(const TestedOp& tested) {
+  const PrebuiltCall kernel(*tested.op, tested.formula, kF32);
   Worst worst;
   std::mutex mutex;
   const std::int64_t count = kBlocks / test_share();
-  Progress progress(subject.name, count);
+  Progress progress(tested.name, count);
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
-    BlockSweep blocks(subject, kernel);
+    BlockSweep blocks(tested, kernel);
     Worst own;
     for (std::int64_t i = begin; i < end; ++i) {
-      // Numbers of one magnitude take the same time, so neighbours are dealt to different threads.
+      // Numbers of one magnitude take the same time, so adjacent blocks go to different threads.
       const auto block = static_cast<std::uint32_t>(i * 12'345 % kBlocks);
       blocks.run(block * static_cast<std::uint32_t>(kBlock), own);
       progress.step();
@@ -185,35 +186,34 @@ Worst sweep(const Subject& subject) {
   return worst;
 }
 
-TEST(Exhaustive, ReferencesAreEvenOrOddWhereTheSweepCountsOnIt) {
-  for (const Subject& subject : all_subjects()) {
-    if (subject.parity() == Parity::None) continue;
-    Reference reference(subject.facts().reference, test_params(*subject.op->pointwise()));
+TEST(Exhaustive, ReferencesAreEvenOrOddWhereTheSweepReliesOnIt) {
+  for (const TestedOp& tested : all_tested_ops()) {
+    if (tested.parity() == Parity::None) continue;
+    Reference reference(tested.facts().reference, test_params(*tested.op->pointwise()));
     for (std::uint32_t bits = 0; bits < kSign; bits += 32'771) {
       const double a = reference(number(bits)), b = reference(number(bits | kSign));
-      EXPECT_TRUE(b == (subject.parity() == Parity::Odd ? -a : a) || (std::isnan(a) && std::isnan(b)))
-          << subject.name << " of " << number(bits);
+      EXPECT_TRUE(b == (tested.parity() == Parity::Odd ? -a : a) || (std::isnan(a) && std::isnan(b)))
+          << tested.name << " of " << number(bits);
     }
   }
 }
 
-TEST(Exhaustive, EveryNumberIsWithinTheBoundOfItsOp) {
-  const std::vector<Subject> subjects = chosen_subjects();
-  for (const Subject& subject : subjects) {
+TEST(Exhaustive, EveryValueIsWithinTheBoundOfItsOp) {
+  const std::vector<TestedOp> tested_ops = selected_ops();
+  for (const TestedOp& tested : tested_ops) {
     const auto start = std::chrono::steady_clock::now();
-    const Worst worst = sweep(subject);
+    const Worst worst = sweep(tested);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     const float x = number(worst.bits);
-    fmt::print("{:<16} {:8.5f} ulp at {:<15} {:6.1f} s\n", subject.name, worst.error, x, time.count());
+    fmt::print("{:<16} {:8.5f} ulp at {:<15} {:6.1f} s\n", tested.name, worst.error, x, time.count());
     std::fflush(stdout);
-    const double bound = std::min(bound_of(subject.facts(), kF32), kMostUlp);
+    const double bound = std::min(bound_of(tested.facts(), kF32), kMaxUlp);
     EXPECT_TRUE(is_within(worst.error, bound))
-        << subject.name << " of " << x << " is off by " << worst.error << " units of the last place, "
-        << bound << " are allowed\n  repro: PELLUCID_EXHAUSTIVE_OPS=" << subject.name
-        << " ./dev test exhaustive";
+        << tested.name << " of " << x << " has an error of " << worst.error << " ULP; at most " << bound
+        << " is allowed\n  repro: PELLUCID_EXHAUSTIVE_OPS=" << tested.name << " ./dev test exhaustive";
     if (test_share() != 1) continue;
     MeasuredByOp measured = read_measured();
-    measured[subject.name] = {worst.error, x};
+    measured[tested.name] = {worst.error, x};
     write_measured(measured);
   }
 }

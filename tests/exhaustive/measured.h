@@ -1,4 +1,4 @@
-// The file with the greatest errors over all f32 numbers: exhaustive_test writes it, numerics_test reads it.
+// The file with the largest errors over all f32 numbers: exhaustive_test writes it, numerics_test reads it.
 #pragma once
 
 #include <cstdlib>
@@ -14,8 +14,8 @@ namespace pel::exhaustive {
 inline constexpr const char* kMeasuredFile = PELLUCID_SOURCE_DIR "/tests/exhaustive/measured_f32.txt";
 
 struct Measured {
-  double error = 0;  // in units of the last place
-  float x = 0;       // where
+  double error = 0;  // in ULP
+  float x = 0;       // the argument
 };
 using MeasuredByOp = std::map<std::string, Measured>;  // by "gelu:tanh"
 
@@ -34,9 +34,8 @@ inline MeasuredByOp read_measured() {
 
 inline void write_measured(const MeasuredByOp& all) {
   std::ofstream file(kMeasuredFile);
-  file << "# Written by ./dev test exhaustive: op, greatest error over all 2^32 f32 numbers in units of the "
-          "last\n"
-          "# place, and the number it is at.\n";
+  file << "# Written by ./dev test exhaustive: op, largest error over all 2^32 f32 numbers in ULP, and its\n"
+          "# argument.\n";
   for (const auto& [op, measured] : all) file << fmt::format("{} {} {}\n", op, measured.error, measured.x);
 }
 

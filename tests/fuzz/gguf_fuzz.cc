@@ -1,4 +1,4 @@
-// Any bytes are a file, or a FileError. Another error is a finding, as a crash is.
+// Any bytes are a valid file or a FileError. Any other error is a finding, like a crash.
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& each : file.tensors()) {
       try {
         test::touch(file.tensor(each.name, dtype));
-      } catch (const FileError&) {  // a type that we do not unpack
+      } catch (const FileError&) {  // an unsupported type
       }
       dtype = dtype == kF32 ? kBF16 : kF32;
     }

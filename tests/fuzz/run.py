@@ -1,6 +1,6 @@
-"""Fuzzes NAME with build/PRESET/bin/fuzz_NAME, from its seeds and from what earlier runs found.
+"""Fuzzes NAME with build/PRESET/bin/fuzz_NAME, starting from its seeds and the corpus of earlier runs.
 
-python run.py BUILD NAME [SECONDS] [-FLAG=VALUE ...]: flags are libFuzzer's; with -runs=N there is no limit of time.
+python run.py BUILD NAME [SECONDS] [-FLAG=VALUE ...]: flags are libFuzzer's; with -runs=N there is no time limit.
 python run.py BUILD NAME FILE: runs one input again.
 """
 import os
@@ -33,12 +33,12 @@ corpus.mkdir(parents=True, exist_ok=True)
 writer = build / f"bin/fuzz_write_{name}_seeds"
 subprocess.run([writer, seeds] if writer.exists() else [build / "bin/fuzz_write_seeds", name, seeds], check=True)
 before = set(folder.iterdir())
-# An input of 4 KB justifies no allocation of 64 MB, unless it is zstd that looks back over 128 MB.
-most = {"trace": 160}.get(name, 64)
-longest = {"trace": 6144}.get(name, 4096)  # events are long, and a diagnosis needs several
-command = [fuzzer, corpus, seeds, f"-max_len={longest}", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={most}",
+# No input of 6 KB needs an allocation of 64 MB, except zstd with a window of 128 MB.
+max_mb = {"trace": 160}.get(name, 64)
+max_bytes = {"trace": 6144}.get(name, 4096)  # events are long, and a diagnosis needs several
+command = [fuzzer, corpus, seeds, f"-max_len={max_bytes}", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={max_mb}",
            "-print_final_stats=1", f"-artifact_prefix={folder}/", *flags]
-# A stack of its own for each frame makes every throw walk all frames: about two thirds of the time. The unit tests have it on.
+# A fake stack for each frame makes every throw walk all frames: about two thirds of the time. The unit tests enable it.
 options = "detect_stack_use_after_return=0:malloc_context_size=4:quarantine_size_mb=16"
 print("run:", f"ASAN_OPTIONS={options}", *command, flush=True)
 status = subprocess.run(command, env={**os.environ, "ASAN_OPTIONS": options}).returncode

@@ -1,4 +1,4 @@
-// Any bytes are a file, or a FileError. Another error is a finding, as a crash is.
+// Any bytes are a valid file or a FileError. Any other error is a finding, like a crash.
 #include <cstddef>
 #include <cstdint>
 
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& name : file.names()) {
       try {
         test::touch(file.tensor(name));
-      } catch (const FileError&) {  // a dtype that we lack, or a bool that is neither
+      } catch (const FileError&) {  // an unsupported dtype, or a bool that is neither 0 nor 1
       }
     }
   } catch (const FileError&) {

@@ -1,5 +1,5 @@
-// Any bytes are a text: encoding and decoding them neither fails nor loses what is valid. And any bytes are a
-// vocabulary: it is read or refused.
+// Any bytes are a text: encoding and decoding neither fails nor loses valid parts. And any bytes are a
+// vocabulary, which is loaded or refused.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -74,10 +74,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Tokenizer plain[] = {byte_pairs("gpt-2"), byte_pairs("smollm"), byte_pairs("llama-bpe")};
   static const Tokenizer composing = byte_pairs("qwen2");
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  std::string mended;
-  const std::string_view valid = replace_broken(text, mended);
+  std::string storage;
+  const std::string_view valid = replace_invalid(text, storage);
   for (const Tokenizer& tokenizer : plain) require(tokenizer.decode(tokenizer.encode(text)) == valid);
-  // Composing what is composed changes nothing.
+  // Composing twice changes nothing.
   const std::string once = composing.decode(composing.encode(text));
   require(composing.decode(composing.encode(once)) == once);
   pieces.decode(pieces.encode(text));

@@ -1,4 +1,4 @@
-// write_seeds NAME FOLDER: small valid files to begin fuzzing from.
+// write_seeds NAME FOLDER: writes small valid files as seeds for fuzzing.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

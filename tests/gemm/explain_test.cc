@@ -1,4 +1,4 @@
-// Why a kernel was chosen, and what tuning remembers.
+// Why a kernel was chosen, and the tuning file.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -26,11 +26,12 @@ TEST(Explain, ListsEveryCandidateWithItsRefusalOrPrediction) {
   const KernelChoice choice = explain_matmul(x, weight.t(), bias);
   EXPECT_EQ(choice.call, "addmm(f32[64, 256], f32[256, 128], f32[64, 128])");
   ASSERT_NE(find(choice, "cpu_gemm_tiny"), nullptr);
-  EXPECT_EQ(find(choice, "cpu_gemm_tiny")->refusal, "too large to go element by element");
+  EXPECT_EQ(find(choice, "cpu_gemm_tiny")->refusal,
+            "the call is too large for the element-by-element kernel");
   ASSERT_TRUE(choice.winner.has_value());
   EXPECT_EQ(choice.candidates[*choice.winner].name.substr(0, 9), "pellucid_");
   EXPECT_GT(choice.candidates[*choice.winner].predicted_ns, 0);
-  EXPECT_TRUE(choice.reason.starts_with("the least predicted time")) << choice.reason;
+  EXPECT_TRUE(choice.reason.starts_with("the shortest predicted time")) << choice.reason;
   if (cpu::onednn::gemm_kernel()) {
     ASSERT_NE(find(choice, "_f32_tn_gemm_bias"), nullptr) << choice.text();
     EXPECT_EQ(find(choice, "_f32_tn_gemm_bias")->refusal, "needs Determinism::Relaxed");
@@ -40,7 +41,7 @@ TEST(Explain, ListsEveryCandidateWithItsRefusalOrPrediction) {
   EXPECT_NE(choice.json().find("\"winner\": "), std::string::npos);
 }
 
-TEST(Explain, SmallAndOddCallsStayHere) {
+TEST(Explain, SmallAndUnusualCallsUseOwnKernels) {
   const KernelChoice small = explain_matmul(ones({4, 4}), ones({4, 4}));
   EXPECT_EQ(small.candidates[*small.winner].name.find("onednn"), std::string::npos) << small.text();
   const KernelChoice wide = explain_matmul(ones({64, 64}, kF64), ones({64, 64}, kF64));
@@ -66,14 +67,14 @@ TEST(Explain, TuningRemembersAClass) {
                               "/exe --gtest_filter=Explain.TheChildMultiplies > /dev/null";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string first = test::read_file(path);
-  EXPECT_TRUE(first.starts_with("pellucid tuning 1\ngemm_f32_nn_1x128x128x256 ")) << first;
-  EXPECT_NE(first.find("\ngemm_f32_nn_1x16x128x256 "), std::string::npos) << first;
+  EXPECT_TRUE(first.starts_with("pellucid tuning 2\ncpu gemm_f32_nn_1x128x128x256 ")) << first;
+  EXPECT_NE(first.find("\ncpu gemm_f32_nn_1x16x128x256 "), std::string::npos) << first;
   EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 3) << first;
   ASSERT_EQ(std::system(command.c_str()), 0);
-  EXPECT_EQ(test::read_file(path), first) << "what is known is not measured again";
+  EXPECT_EQ(test::read_file(path), first) << "known classes are not measured again";
   std::ofstream(path) << "of another version\n";
   ASSERT_EQ(std::system(command.c_str()), 0);
-  EXPECT_TRUE(test::read_file(path).starts_with("pellucid tuning 1\n"));
+  EXPECT_TRUE(test::read_file(path).starts_with("pellucid tuning 2\n"));
   std::remove(path.c_str());
 }
 

@@ -1,6 +1,6 @@
-// Every kernel of products of matrices against sums in long double, over dtypes, layouts, sizes and
-// epilogues. The error is measured against the sum of the sizes of the products: it must stay within the
-// depth of the sum.
+// Checks every GEMM kernel against sums in long double, over dtypes, layouts, sizes and epilogues. The error
+// is relative to the sum of the magnitudes of the products: at most as many roundings as the depth of the
+// sum.
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -26,8 +26,8 @@ constexpr std::string_view kOrderNames[] = {"rows",     "columns", "gaps",      
                                             "repeated", "shared",  "interleaved"};
 constexpr int kOrderCount = 7;
 
-// Small whole numbers for integers, rough ones for the others; the same for the same seed.
-Tensor numbers(Dims sizes, DType dtype, std::uint64_t seed) {
+// Returns small integers for integer dtypes, fractions for others; deterministic for a seed.
+Tensor random_tensor(Dims sizes, DType dtype, std::uint64_t seed) {
   Generator generator(seed);
   if (!is_floating(dtype))
     return to_copy(
@@ -36,31 +36,31 @@ Tensor numbers(Dims sizes, DType dtype, std::uint64_t seed) {
   return to_copy(randn(sizes, {}, generator), dtype);
 }
 
-// A batch of matrices whose rows lie as `order` says.
+// Returns a batch of matrices with the memory order `order`.
 Tensor laid_out(Order order, std::int64_t batch, std::int64_t rows, std::int64_t columns, DType dtype,
                 std::uint64_t seed) {
   switch (order) {
     case Order::Rows:
-      return numbers({batch, rows, columns}, dtype, seed);
+      return random_tensor({batch, rows, columns}, dtype, seed);
     case Order::Columns:
-      return numbers({batch, columns, rows}, dtype, seed).transpose(1, 2);
+      return random_tensor({batch, columns, rows}, dtype, seed).transpose(1, 2);
     case Order::Gaps:
-      return numbers({batch, rows, columns + 3}, dtype, seed).slice(2, 2, columns + 2);
+      return random_tensor({batch, rows, columns + 3}, dtype, seed).slice(2, 2, columns + 2);
     case Order::Strided:
-      return numbers({batch, rows, 2 * columns}, dtype, seed).slice(2, 0, 2 * columns, 2);
+      return random_tensor({batch, rows, 2 * columns}, dtype, seed).slice(2, 0, 2 * columns, 2);
     case Order::Repeated:
-      return numbers({batch, 1, columns}, dtype, seed).expand({batch, rows, columns});
-    case Order::Shared:  // one matrix for all
-      return numbers({1, rows, columns}, dtype, seed).expand({batch, rows, columns});
+      return random_tensor({batch, 1, columns}, dtype, seed).expand({batch, rows, columns});
+    case Order::Shared:  // one matrix for the whole batch
+      return random_tensor({1, rows, columns}, dtype, seed).expand({batch, rows, columns});
     case Order::Interleaved:  // row 0 of each, row 1 of each, …
-      return numbers({rows, batch, columns}, dtype, seed).transpose(0, 1);
+      return random_tensor({rows, batch, columns}, dtype, seed).transpose(0, 1);
   }
   return {};
 }
 
 struct Epilogue {
   std::string_view name;
-  int added;  // axes of what is added; 0: nothing
+  int added;  // rank of the added tensor; 0: none
   double beta, alpha;
 };
 constexpr Epilogue kEpilogues[] = {{"plain", 0, 0, 1},      {"alpha", 0, 0, -2}, {"bias", 1, 1, 1},
@@ -87,7 +87,7 @@ std::vector<GemmCase> all_cases() {
     for (int a = 0; a < kOrderCount; ++a) {
       for (int b = 0; b < kOrderCount; ++b) {
         for (const auto& [batch, m, n, k] : kSizes) {
-          for (int turn = 0; turn < 2; ++turn) {  // two epilogues each, by turns
+          for (int pick = 0; pick < 2; ++pick) {  // two epilogues each, round-robin
             const Epilogue& epilogue = kEpilogues[static_cast<std::size_t>(number % std::ssize(kEpilogues))];
             if (number++ % test::test_share() == 0)
               cases.push_back({static_cast<DType>(d), static_cast<Order>(a), static_cast<Order>(b), batch, m,
@@ -102,11 +102,11 @@ std::vector<GemmCase> all_cases() {
 
 long double at(const Tensor& t, std::int64_t b, std::int64_t i, std::int64_t j) {
   const Dims strides = t.strides();
-  const std::int64_t place = b * strides[0].value() + i * strides[1].value() + j * strides[2].value();
+  const std::int64_t offset = b * strides[0].value() + i * strides[1].value() + j * strides[2].value();
   long double value = 0;
   with_type(t.dtype(), [&]<class T>(std::type_identity<T>) {
     const T x =
-        load_as<T>(static_cast<const char*>(t.raw_data()) + place * static_cast<std::int64_t>(sizeof(T)));
+        load_as<T>(static_cast<const char*>(t.raw_data()) + offset * static_cast<std::int64_t>(sizeof(T)));
     if constexpr (kIsHalf<T>) {
       value = static_cast<long double>(static_cast<float>(x));
     } else {
@@ -122,12 +122,12 @@ struct Operands {
 Operands make_operands(const GemmCase& c) {
   Operands all{
       laid_out(c.a, c.batch, c.m, c.k, c.dtype, 1), laid_out(c.b, c.batch, c.k, c.n, c.dtype, 2), {}};
-  if (c.epilogue.added == 1) all.added = numbers({c.n}, c.dtype, 3).expand({c.batch, c.m, c.n});
-  if (c.epilogue.added == 2) all.added = numbers({c.batch, c.m, c.n}, c.dtype, 3);
+  if (c.epilogue.added == 1) all.added = random_tensor({c.n}, c.dtype, 3).expand({c.batch, c.m, c.n});
+  if (c.epilogue.added == 2) all.added = random_tensor({c.batch, c.m, c.n}, c.dtype, 3);
   return all;
 }
 
-// Empty, or what is wrong.
+// Returns an empty string or a description of the difference.
 std::string compare(const GemmCase& c, const Operands& in, const Tensor& result) {
   const int digits = c.dtype == kF64 ? 52 : c.dtype == kF16 ? 10 : c.dtype == kBF16 ? 7 : 23;
   const int value_digits = c.dtype == kF64 ? 52 : 23;
@@ -147,24 +147,24 @@ std::string compare(const GemmCase& c, const Operands& in, const Tensor& result)
           sum += more;
           sizes += std::abs(more);
         }
-        const long double got = at(result, b, i, j);
-        long double wanted = sum, allowed = 0;
+        const long double actual = at(result, b, i, j);
+        long double expected = sum, allowed = 0;
         if (c.dtype == kBool) {
-          wanted = sizes != 0;  // or, of what is and-ed
+          expected = sizes != 0;  // bool: or of ands
         } else if (!is_floating(c.dtype)) {
           const int bits = 8 * static_cast<int>(size_bytes(c.dtype));
           if (bits < 64) {  // integers wrap
             const std::int64_t whole = static_cast<std::int64_t>(sum) & ((std::int64_t{1} << bits) - 1);
             const bool negative = c.dtype != kU8 && (whole >> (bits - 1) & 1) != 0;
-            wanted = static_cast<long double>(negative ? whole - (std::int64_t{1} << bits) : whole);
+            expected = static_cast<long double>(negative ? whole - (std::int64_t{1} << bits) : whole);
           }
         } else {
           allowed = std::ldexp(std::abs(sum), -digits) +
                     std::ldexp(sizes * static_cast<long double>(c.k + 3), -value_digits);
         }
-        if (std::abs(got - wanted) > allowed)
+        if (std::abs(actual - expected) > allowed)
           return fmt::format("element ({}, {}, {}) is {}, not {}; {} is allowed", b, i, j,
-                             static_cast<double>(got), static_cast<double>(wanted),
+                             static_cast<double>(actual), static_cast<double>(expected),
                              static_cast<double>(allowed));
       }
     }
@@ -172,7 +172,7 @@ std::string compare(const GemmCase& c, const Operands& in, const Tensor& result)
   return "";
 }
 
-// Arguments as launch makes them.
+// Arguments as launch() builds them.
 struct Arguments {
   Arguments(const Tensor& out, const Operands& in, const GemmCase& c) {
     for (const Tensor* t : {&out, &in.a, &in.b, &in.added}) {
@@ -207,7 +207,7 @@ struct Arguments {
   KernelArgs args;
 };
 
-TEST(Gemm, EveryKernelKeepsTheBoundOnEveryLayout) {
+TEST(Gemm, EveryKernelIsWithinTheBoundOnEveryLayout) {
   std::map<std::string, std::int64_t> ran, refused;
   std::int64_t failures = 0;
   Stream stream(kCpu);
@@ -238,7 +238,7 @@ TEST(Gemm, EveryKernelKeepsTheBoundOnEveryLayout) {
   for (const auto& [name, count] : refused) std::printf("%-60s %6ld refused\n", name.c_str(), count);
 }
 
-// The choice of a kernel, and the ops above it.
+// Checks the ops, with the kernel that dispatch chooses.
 TEST(Gemm, OpsAgreeWithTheirDefinition) {
   for (const GemmCase& c : all_cases()) {
     if (c.a != Order::Rows && c.b != Order::Columns) continue;
@@ -262,10 +262,10 @@ TEST(Gemm, OpsAgreeWithTheirDefinition) {
   }
 }
 
-TEST(Gemm, ThreadsGiveTheSameBits) {
+TEST(Gemm, ThreadCountsProduceTheSameBits) {
   for (const DType dtype : {kF32, kBF16, kF64, kI32}) {
     for (const std::int64_t rows : {1, 64, 700}) {
-      const Tensor a = numbers({rows, 512}, dtype, 1), b = numbers({1700, 512}, dtype, 2).t();
+      const Tensor a = random_tensor({rows, 512}, dtype, 1), b = random_tensor({1700, 512}, dtype, 2).t();
       set_thread_count(1);
       const std::vector<char> one = test::bytes_of(mm(a, b));
       set_thread_count(2);
@@ -275,8 +275,8 @@ TEST(Gemm, ThreadsGiveTheSameBits) {
   }
 }
 
-// The lesser instruction set, in a process of its own.
-TEST(Gemm, Avx2AloneKeepsTheBound) {
+// Runs with the older instruction set, in a process of its own.
+TEST(Gemm, Avx2AloneIsWithinTheBound) {
   const std::string command =
       "PELLUCID_ISA=avx2 PELLUCID_TEST_SHARE=" + std::to_string(7 * test::test_share()) + " /proc/" +
       std::to_string(getpid()) + "/exe --gtest_filter=Gemm.Every*:Gemm.Ops*";

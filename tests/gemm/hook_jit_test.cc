@@ -1,4 +1,4 @@
-// What the hook of the tiles computes has the bits of the ops that it stands for.
+// The epilogue hook of the tiles produces the bits of the ops that it replaces.
 #include <gtest/gtest.h>
 
 #include "support/bytes.h"

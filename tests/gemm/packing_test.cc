@@ -1,5 +1,5 @@
-// Packed operands against their definition: element by element, with zeros where a size is no multiple.
-// What is packed for AMX needs AVX-512, but not AMX itself.
+// Checks packed operands against their definition: element by element, with zeros for the padding.
+// Packing for AMX needs AVX-512, but not AMX itself.
 #include <cstring>
 #include <vector>
 
@@ -28,7 +28,7 @@ class PackingForAmx : public testing::Test {
   const TileFamily& family() { return cpu::tiles_for(kBF16, codegen::Isa::Avx512, true); }
 };
 
-// Elements that all differ, but for every 65,536th.
+// Elements that are distinct modulo 65,536.
 struct Source {
   Source(std::int64_t rows, std::int64_t columns, bool by_columns)
       : elements(static_cast<std::size_t>(rows * columns)),
@@ -65,10 +65,10 @@ TEST_F(PackingForAmx, RowsAreLinesOf32) {
         for (std::int64_t r = 0; r < count; ++r) {
           const std::int64_t block = r / 32 * 32, height = count - block > 16 ? 2 : 1;
           for (std::int64_t k = 0; k < cpu::round_up(depth, 32); ++k) {
-            const std::int64_t place = block * cpu::round_up(depth, 32) * 2 + k / 32 * height * kRegister +
-                                       (r - block) * kRegisterRow + k % 32 * 2;
-            const std::uint16_t wanted = k < depth ? a.at(3 + r, 5 + k) : 0;
-            ASSERT_EQ(word_at(packed, place), wanted) << fmt::format(
+            const std::int64_t offset = block * cpu::round_up(depth, 32) * 2 + k / 32 * height * kRegister +
+                                        (r - block) * kRegisterRow + k % 32 * 2;
+            const std::uint16_t expected = k < depth ? a.at(3 + r, 5 + k) : 0;
+            ASSERT_EQ(word_at(packed, offset), expected) << fmt::format(
                 "{} rows, depth {}, row {}, k {}, by columns {}", count, depth, r, k, by_columns);
           }
         }
@@ -90,10 +90,10 @@ TEST_F(PackingForAmx, PanelsArePairsOfK) {
           const std::int64_t panel = c / 32, inside = c % 32,
                              width = family().width_at(panel * 32, count) / 16;
           for (std::int64_t k = 0; k < cpu::round_up(depth, 32); ++k) {
-            const std::int64_t place = panel * panel_bytes + (k / 32 * width + inside / 16) * kRegister +
-                                       k % 32 / 2 * kRegisterRow + inside % 16 * 4 + k % 2 * 2;
-            const std::uint16_t wanted = k < depth ? b.at(5 + k, 3 + c) : 0;
-            ASSERT_EQ(word_at(packed, place), wanted) << fmt::format(
+            const std::int64_t offset = panel * panel_bytes + (k / 32 * width + inside / 16) * kRegister +
+                                        k % 32 / 2 * kRegisterRow + inside % 16 * 4 + k % 2 * 2;
+            const std::uint16_t expected = k < depth ? b.at(5 + k, 3 + c) : 0;
+            ASSERT_EQ(word_at(packed, offset), expected) << fmt::format(
                 "{} columns, depth {}, column {}, k {}, by columns {}", count, depth, c, k, by_columns);
           }
         }

@@ -1,5 +1,5 @@
-// Products by tiles of our own: the bits of an element depend on its row of a, its column of b, and nothing
-// else.
+// GEMM with our own tiles: the bits of an element depend only on its row of a and its column
+// of b.
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -33,7 +33,7 @@ Tensor noise(Dims sizes, DType dtype, std::uint64_t seed) {
 Tensor multiply(const TileFamily& family, const Tensor& a, const Tensor& b, const char* panels = nullptr) {
   const std::int64_t m = a.sizes()[0].value(), k = a.sizes()[1].value(), n = b.sizes()[1].value();
   Tensor out = empty({m, n}, a.dtype());
-  cpu::TileProduct product{
+  cpu::TileGemm product{
       1, m, n, k, a.dtype(), cpu::matrix_of(a), cpu::matrix_of(b), cpu::matrix_of(out), a.dtype(), {}, {}};
   product.packed.data = panels;
   cpu::run_tiles(product, family);
@@ -77,18 +77,18 @@ TEST(Tiles, BitsDoNotDependOnTheBatch) {
             const std::string label =
                 fmt::format("{} k {} rows {} from {} threads {}", name(dtype), k, count, first, threads);
             const Tensor some = x.slice(0, first, first + count);
-            const std::vector<char> wanted = bytes_of(all.slice(0, first, first + count));
-            EXPECT_EQ(bytes_of(mm(some, plain)), wanted) << label;
-            EXPECT_EQ(bytes_of(mm(some, rows)), wanted) << label << " row-major";
+            const std::vector<char> expected = bytes_of(all.slice(0, first, first + count));
+            EXPECT_EQ(bytes_of(mm(some, plain)), expected) << label;
+            EXPECT_EQ(bytes_of(mm(some, rows)), expected) << label << " row-major";
             {
               const PackedMatrix packed = pack(plain);
-              EXPECT_EQ(bytes_of(mm(some, plain)), wanted) << label << " packed";
+              EXPECT_EQ(bytes_of(mm(some, plain)), expected) << label << " packed";
             }
             if (count == 1) {
-              EXPECT_EQ(bytes_of(mv(weight, some.select(0, 0))), wanted) << label << " as a vector";
+              EXPECT_EQ(bytes_of(mv(weight, some.select(0, 0))), expected) << label << " as a vector";
             }
             for (const NamedFamily& each : families(dtype))
-              EXPECT_EQ(bytes_of(multiply(*each.family, some, plain)), wanted) << label << " " << each.name;
+              EXPECT_EQ(bytes_of(multiply(*each.family, some, plain)), expected) << label << " " << each.name;
           }
         }
       }
@@ -96,8 +96,8 @@ TEST(Tiles, BitsDoNotDependOnTheBatch) {
   }
 }
 
-// Every family with every rest of rows, columns and depth, in every layout.
-TEST(Tiles, EveryFamilyGivesTheSameBits) {
+// Runs every family with every remainder of rows, columns and depth, in every layout.
+TEST(Tiles, EveryFamilyProducesTheSameBits) {
   std::int64_t number = 0;
   for (const DType dtype : {kF32, kF64, kF16, kBF16, kI8, kU8, kI16, kI32, kI64, kBool}) {
     for (std::int64_t m = 1; m <= 70; ++m) {
@@ -108,15 +108,15 @@ TEST(Tiles, EveryFamilyGivesTheSameBits) {
           const Tensor a = seed % 3 == 0 ? noise({k, m}, dtype, seed).t() : noise({m, k}, dtype, seed),
                        b = seed % 2 == 0 ? noise({n, k}, dtype, seed + 1).t()
                                          : noise({k, n}, dtype, seed + 1);
-          const std::vector<char> wanted = bytes_of(mm(a, b));
+          const std::vector<char> expected = bytes_of(mm(a, b));
           for (const NamedFamily& each : families(dtype)) {
             const std::string label =
                 fmt::format("{} {}x{}x{} seed {} {}", name(dtype), m, n, k, seed, each.name);
-            ASSERT_EQ(bytes_of(multiply(*each.family, a, b)), wanted) << label;
+            ASSERT_EQ(bytes_of(multiply(*each.family, a, b)), expected) << label;
             const Tensor panels = empty({cpu::panels_bytes(*each.family, k, n)}, kU8);
             const cpu::PackSource source{cpu::matrix_of(b), dtype};
             cpu::pack_matrices(*each.family, {&source, 1}, k, n, static_cast<char*>(panels.raw_data()));
-            ASSERT_EQ(bytes_of(multiply(*each.family, a, b, static_cast<char*>(panels.raw_data()))), wanted)
+            ASSERT_EQ(bytes_of(multiply(*each.family, a, b, static_cast<char*>(panels.raw_data()))), expected)
                 << label << " packed";
           }
         }
@@ -125,7 +125,7 @@ TEST(Tiles, EveryFamilyGivesTheSameBits) {
   }
 }
 
-// More than one block of depth, and none.
+// Covers more than one block of depth, and depth 0.
 TEST(Tiles, DeepAndEmptySums) {
   for (const DType dtype : {kF32, kBF16}) {
     for (const std::int64_t k : {0, 9000, 17'000}) {
@@ -133,13 +133,14 @@ TEST(Tiles, DeepAndEmptySums) {
       const Tensor all = mm(x, b);
       for (const std::int64_t rows : {1, 7, 70}) {
         const Tensor some = x.slice(0, 0, rows);
-        const std::vector<char> wanted = bytes_of(all.slice(0, 0, rows));
+        const std::vector<char> expected = bytes_of(all.slice(0, 0, rows));
         for (const Tensor& right : {b, b.clone(Layout::RowMajor)}) {
-          EXPECT_EQ(bytes_of(mm(some, right)), wanted) << name(dtype) << " " << k << " " << rows;
+          EXPECT_EQ(bytes_of(mm(some, right)), expected) << name(dtype) << " " << k << " " << rows;
           const PackedMatrix packed = pack(right);
-          EXPECT_EQ(bytes_of(mm(some, right)), wanted) << name(dtype) << " " << k << " " << rows << " packed";
+          EXPECT_EQ(bytes_of(mm(some, right)), expected)
+              << name(dtype) << " " << k << " " << rows << " packed";
           for (const NamedFamily& each : families(dtype))
-            EXPECT_EQ(bytes_of(multiply(*each.family, some, right)), wanted)
+            EXPECT_EQ(bytes_of(multiply(*each.family, some, right)), expected)
                 << name(dtype) << " " << each.name;
         }
       }
@@ -147,18 +148,18 @@ TEST(Tiles, DeepAndEmptySums) {
   }
 }
 
-// Numbers around the least normal one: products and sums that are flushed on the way.
+// Uses numbers around the smallest normal one: intermediate products and sums are flushed.
 TEST(Tiles, DenormalsOfBfloatAreFlushedAlike) {
   for (const double scale : {0x1p-63, 0x1p-64, 0x1p-66, 0x1p-126, 0x1p-130}) {
     for (const std::int64_t k : {3, 31, 64, 100}) {
       for (const std::int64_t m : {1, 5, 40, 100}) {
         const Tensor a = to_copy(mul(noise({m, k}, kF32, 3), scale), kBF16),
                      b = to_copy(mul(noise({k, 48}, kF32, 4), scale < 0x1p-100 ? 1.0 : 0x1p-62), kBF16);
-        const std::vector<char> wanted = bytes_of(mm(a, b));
+        const std::vector<char> expected = bytes_of(mm(a, b));
         for (const NamedFamily& each : families(kBF16))
-          EXPECT_EQ(bytes_of(multiply(*each.family, a, b)), wanted)
+          EXPECT_EQ(bytes_of(multiply(*each.family, a, b)), expected)
               << scale << " " << k << " " << m << " " << each.name;
-        // Element by element is what tiny products run.
+        // The tiny kernel runs element by element.
         const Tensor one = mm(a.slice(0, 0, 1), b.slice(1, 0, 3).clone(Layout::RowMajor));
         EXPECT_EQ(bytes_of(one), bytes_of(mm(a, b).slice(0, 0, 1).slice(1, 0, 3))) << scale << " " << k;
       }
@@ -176,17 +177,17 @@ __attribute__((target("amx-tile"))) void use_tiles_as_a_host_would() {
   _tile_zero(0);
 }
 
-TEST(Tiles, AHostThatUsesAmxIsNoTrouble) {
+TEST(Tiles, AHostMayUseAmxToo) {
   if (const char* reason = cpu::amx_refusal()) GTEST_SKIP() << reason;
   const Tensor a = noise({40, 96}, kBF16, 5), b = noise({96, 80}, kBF16, 6);
-  const std::vector<char> wanted = bytes_of(mm(a, b));
+  const std::vector<char> expected = bytes_of(mm(a, b));
   use_tiles_as_a_host_would();
-  EXPECT_EQ(bytes_of(mm(a, b)), wanted);
+  EXPECT_EQ(bytes_of(mm(a, b)), expected);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
       if (i % 2 == 0) use_tiles_as_a_host_would();
-      for (int turn = 0; turn < 20; ++turn) EXPECT_EQ(bytes_of(mm(a, b)), wanted);
+      for (int repeat = 0; repeat < 20; ++repeat) EXPECT_EQ(bytes_of(mm(a, b)), expected);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -218,7 +219,7 @@ TEST(Packing, LastsAsLongAsTheMatrixIsUnchanged) {
     EXPECT_NE(kernel().find("_tn_"), std::string::npos) << kernel();
   }
   EXPECT_EQ(test::thrown_by<ShapeError>([&] { pack(ones({3})); }).message(),
-            "a matrix has two axes; f32[3] has 1");
+            "expected a matrix with 2 axes; f32[3] has 1");
 }
 
 TEST(Packing, TheCacheIsOffAndBounded) {
@@ -226,7 +227,7 @@ TEST(Packing, TheCacheIsOffAndBounded) {
   const auto kernel = [&](const Tensor& weight) { return kernel_of([&] { linear(x, weight); }); };
   for (int i = 0; i < 3; ++i) EXPECT_NE(kernel(first).find("_tn_"), std::string::npos);
   EXPECT_EQ(packing_cache_bytes(), 0);
-  set_packing_cache(30'000);  // one of them
+  set_packing_cache(30'000);  // fits one of them
   EXPECT_NE(kernel(first).find("_tn_"), std::string::npos);
   EXPECT_NE(kernel(first).find("_pn_"), std::string::npos);
   const std::int64_t one = packing_cache_bytes();
@@ -234,14 +235,14 @@ TEST(Packing, TheCacheIsOffAndBounded) {
   for (int i = 0; i < 2; ++i) kernel(second);
   EXPECT_NE(kernel(second).find("_pn_"), std::string::npos);
   EXPECT_LE(packing_cache_bytes(), 30'000);
-  add_(second, 1);  // no longer what was packed
+  add_(second, 1);  // differs from the packed copy
   EXPECT_NE(kernel(second).find("_tn_"), std::string::npos);
   set_packing_cache(0);
   EXPECT_EQ(packing_cache_bytes(), 0);
   EXPECT_NE(kernel(first).find("_tn_"), std::string::npos);
 }
 
-TEST(Determinism, TheEngineStandsBehindRelaxed) {
+TEST(Determinism, OneDnnRequiresRelaxed) {
   const Tensor a = ones({64, 256}), b = ones({256, 256});
   const auto engines = [&] {
     std::vector<KernelCandidate> found;

@@ -1,4 +1,4 @@
-// What indexing and movement ops refuse, and what they say: the op, the rule, the values.
+// Errors of indexing and movement ops: the op, the rule, the values.
 #include "support/errors.h"
 
 #include <functional>
@@ -18,8 +18,8 @@ struct Refusal {
   std::function<void()> call;
 };
 
-// The message up to the place of the call.
-std::string said(const std::function<void()>& call) {
+// Returns the message up to the source location.
+std::string message_of(const std::function<void()>& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -30,7 +30,7 @@ std::string said(const std::function<void()>& call) {
 }
 
 void expect_refusals(const std::vector<Refusal>& refusals) {
-  for (const Refusal& refusal : refusals) EXPECT_EQ(said(refusal.call), refusal.message);
+  for (const Refusal& refusal : refusals) EXPECT_EQ(message_of(refusal.call), refusal.message);
 }
 
 Tensor i64(const NestedData& values) { return tensor(values, kI64); }
@@ -80,7 +80,7 @@ TEST(IndexingErrors, IndicesAreIntegersOfThirtyTwoOrSixtyFourBits) {
   });
 }
 
-TEST(IndexingErrors, SizesThatDoNotFitAreShown) {
+TEST(IndexingErrors, ErrorsShowSizesThatDoNotMatch) {
   const Tensor x = ones({3, 4});
   const Tensor zero = i64({0});
   expect_refusals({
@@ -125,7 +125,8 @@ TEST(IndexingErrors, SizesThatDoNotFitAreShown) {
       {"E01 shape: constant_pad_nd: padding -5 and 0 at axis 1 of size 4: more is cut than there is",
        [&] { constant_pad_nd(x, {-5, 0}); }},
       {"E04 value: pad: the mode \"reflect\" takes no value", [&] { pad(x, {1, 1}, "reflect", 1); }},
-      {"E04 value: one_hot: class 5 is outside of [0, 3); give more classes", [&] { one_hot(i64({5}), 3); }},
+      {"E04 value: one_hot: class 5 is out of range [0, 3); pass a larger number of classes",
+       [&] { one_hot(i64({5}), 3); }},
       {"E04 value: one_hot: class -1 is negative", [&] { one_hot(i64({-1})); }},
       {"E04 value: scatter_: reduce is \"add\" or \"multiply\", not \"mean\"",
        [&] { scatter_(x.clone(), 0, zeros({1, 1}, kI64), x, "mean"); }},
@@ -133,10 +134,10 @@ TEST(IndexingErrors, SizesThatDoNotFitAreShown) {
   });
 }
 
-TEST(IndexingErrors, ReadingWhatIsWrittenIsRefused) {
+TEST(IndexingErrors, ReadingMemoryThatIsWrittenIsRefused) {
   const Tensor x = ones({3, 4});
   const Tensor y = x.clone();
-  EXPECT_EQ(said([&] { scatter_(y, 0, zeros({1, 4}, kI64), y); }),
+  EXPECT_EQ(message_of([&] { scatter_(y, 0, zeros({1, 4}, kI64), y); }),
             "E06 alias: scatter_: f32[3, 4] is read while f32[3, 4], which shares its memory, is written; "
             "clone one "
             "of them");

@@ -1,5 +1,5 @@
-// An index out of range is found before memory is touched: on both sides of the tensor stands a page that
-// nothing may read or write.
+// An index out of range is detected before memory is accessed: an inaccessible page is on each side of the
+// tensor.
 #include <cstring>
 #include <vector>
 
@@ -29,7 +29,7 @@ class GuardedPage {
   GuardedPage(const GuardedPage&) = delete;
   GuardedPage& operator=(const GuardedPage&) = delete;
 
-  // All of the page, as rows of 16.
+  // Returns the whole page, as rows of 16.
   Tensor tensor() const {
     External memory;
     memory.data = base_ + page_;

@@ -1,4 +1,4 @@
-// Shape rules on symbolic sizes: the result, and the guards the op asked for.
+// Shape rules on symbolic sizes: the result, and the guards that the op added.
 #include <string>
 #include <vector>
 
@@ -27,7 +27,7 @@ class SymbolicIndexing : public testing::Test {
   const Tensor x_ = empty({s0, 4});
 };
 
-TEST_F(SymbolicIndexing, EqualSizesAskNothing) {
+TEST_F(SymbolicIndexing, EqualSizesAddNoGuard) {
   const Tensor ids = empty({s1}, kI64), wide = empty({s0, 4}, kI64);
   EXPECT_EQ(to_string(cat({x_, x_}).sizes()), "[2*s0, 4]");
   EXPECT_EQ(to_string(stack({x_, x_}).sizes()), "[2, s0, 4]");
@@ -46,12 +46,12 @@ TEST_F(SymbolicIndexing, EqualSizesAskNothing) {
   EXPECT_EQ(guards(), Texts{});
 }
 
-TEST_F(SymbolicIndexing, DifferentSizesAskWhetherTheyFit) {
+TEST_F(SymbolicIndexing, DifferentSizesGuardThatTheyFit) {
   EXPECT_EQ(to_string(cat({x_, empty({3, s1 - 1})}).sizes()), "[3 + s0, 4]");
   EXPECT_EQ(guards().size(), 1u);
 }
 
-TEST_F(SymbolicIndexing, WhatDependsOnValuesIsRefused) {
+TEST_F(SymbolicIndexing, SizesThatDependOnValuesAreRefused) {
   EXPECT_THROW(nonzero(x_), DeviceError);
   EXPECT_THROW(masked_select(x_, empty({s0, 4}, kBool)), DeviceError);
 }

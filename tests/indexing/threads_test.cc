@@ -1,4 +1,4 @@
-// Sources of one element are applied in their order, whatever the number of threads.
+// Sources of one element are applied in their order, for any number of threads.
 #include "pellucid/threads.h"
 
 #include <cstring>
@@ -25,8 +25,8 @@ class OnThreads {
   int before_ = thread_count();
 };
 
-// Numbers of many sizes: their sum depends on the order.
-Tensor rough(test::Random& random, Dims sizes, DType dtype) {
+// Returns numbers of many magnitudes: their sum depends on the order.
+Tensor mixed_magnitudes(test::Random& random, Dims sizes, DType dtype) {
   Tensor t = empty(sizes, kF32);
   auto* data = t.data<float>();
   for (std::int64_t i = 0; i < t.numel().value(); ++i) {
@@ -36,7 +36,7 @@ Tensor rough(test::Random& random, Dims sizes, DType dtype) {
   return t.to(dtype);
 }
 
-Tensor picks(test::Random& random, Dims sizes, std::int64_t size) {
+Tensor random_indices(test::Random& random, Dims sizes, std::int64_t size) {
   Tensor t = empty(sizes, kI64);
   auto* data = t.data<std::int64_t>();
   for (std::int64_t i = 0; i < t.numel().value(); ++i) data[i] = random.between(0, size - 1);
@@ -62,41 +62,46 @@ void expect_same_on_any_threads(F&& call) {
   }
 }
 
-constexpr DType kRough[] = {kF64, kF32, kF16, kBF16};
+constexpr DType kFloats[] = {kF64, kF32, kF16, kBF16};
 
-TEST(SourcesInOrder, ScatterAddGivesTheSameBitsOnOneAndThreeThreads) {
+TEST(SourcesInOrder, ScatterAddProducesTheSameBitsOnOneAndThreeThreads) {
   test::Random random;
-  for (const DType dtype : kRough) {
+  for (const DType dtype : kFloats) {
     for (const std::int64_t axis : {0, 1}) {
-      const Tensor self = rough(random, {300, 400}, dtype), src = rough(random, {600, 900}, dtype);
-      const Tensor index = picks(random, axis == 0 ? Dims({600, 400}) : Dims({300, 900}), 7);
+      const Tensor self = mixed_magnitudes(random, {300, 400}, dtype),
+                   src = mixed_magnitudes(random, {600, 900}, dtype);
+      const Tensor index = random_indices(random, axis == 0 ? Dims({600, 400}) : Dims({300, 900}), 7);
       expect_same_on_any_threads([&] { return scatter_add(self, axis, index, src); });
     }
-    const Tensor flat = rough(random, {50}, dtype), many = rough(random, {100000}, dtype);
-    const Tensor index = picks(random, {100000}, 50);
+    const Tensor flat = mixed_magnitudes(random, {50}, dtype),
+                 many = mixed_magnitudes(random, {100000}, dtype);
+    const Tensor index = random_indices(random, {100000}, 50);
     expect_same_on_any_threads([&] { return scatter_add(flat, 0, index, many); });
   }
 }
 
-TEST(SourcesInOrder, IndexPutGivesTheSameBitsOnOneAndThreeThreads) {
+TEST(SourcesInOrder, IndexPutProducesTheSameBitsOnOneAndThreeThreads) {
   test::Random random;
-  for (const DType dtype : kRough) {
-    const Tensor self = rough(random, {40, 30, 64}, dtype), index = picks(random, {500}, 30);
+  for (const DType dtype : kFloats) {
+    const Tensor self = mixed_magnitudes(random, {40, 30, 64}, dtype),
+                 index = random_indices(random, {500}, 30);
     for (const Accumulate accumulate : {Accumulate::No, Accumulate::Yes}) {
-      const Tensor rows = rough(random, {500, 30, 64}, dtype), inner = rough(random, {40, 500, 64}, dtype);
+      const Tensor rows = mixed_magnitudes(random, {500, 30, 64}, dtype),
+                   inner = mixed_magnitudes(random, {40, 500, 64}, dtype);
       expect_same_on_any_threads([&] { return index_put(self, {index}, rows, accumulate); });
       expect_same_on_any_threads([&] { return index_put(self, {index}, inner, accumulate, {1}); });
-      const Tensor single = rough(random, {500, 500}, dtype);
+      const Tensor single = mixed_magnitudes(random, {500, 500}, dtype);
       expect_same_on_any_threads(
           [&] { return index_put(self, {index.view({500, 1}), index, index}, single, accumulate); });
     }
   }
 }
 
-TEST(SourcesInOrder, AreThoseOfALoop) {
+TEST(SourcesInOrder, AreAppliedAsInALoop) {
   test::Random random;
-  const Tensor self = rough(random, {20, 33}, kF32), src = rough(random, {400, 33}, kF32);
-  const Tensor index = picks(random, {400}, 20);
+  const Tensor self = mixed_magnitudes(random, {20, 33}, kF32),
+               src = mixed_magnitudes(random, {400, 33}, kF32);
+  const Tensor index = random_indices(random, {400}, 20);
   const Tensor result = index_put(self, {index}, src, Accumulate::Yes);
   Tensor expected = self.clone();
   for (std::int64_t i = 0; i < 400; ++i) {
@@ -107,24 +112,25 @@ TEST(SourcesInOrder, AreThoseOfALoop) {
   }
   expect_same_bits(result, expected);
   // The order is that of the indices, not of memory.
-  const Tensor turned = src.t().clone(Layout::RowMajor).t();
-  expect_same_bits(index_put(self, {index}, turned, Accumulate::Yes), expected);
+  const Tensor transposed = src.t().clone(Layout::RowMajor).t();
+  expect_same_bits(index_put(self, {index}, transposed, Accumulate::Yes), expected);
   const Tensor wide = index.view({400, 1}).expand({400, 33});
   expect_same_bits(scatter_add(self, 0, wide, src), expected);
-  expect_same_bits(scatter_add(self, 0, wide, turned), expected);
+  expect_same_bits(scatter_add(self, 0, wide, transposed), expected);
 }
 
-TEST(SourcesInOrder, TheLastOneStays) {
+TEST(SourcesInOrder, TheLastSourceWins) {
   const Tensor index = tensor({1, 0, 1, 1}, kI64), values = tensor({1, 2, 3, 4}, kF32);
   EXPECT_EQ(to_string(index_put(zeros({2}), {index}, values)), to_string(tensor({2, 4}, kF32)));
   EXPECT_EQ(to_string(scatter(zeros({2}), 0, index, values)), to_string(tensor({2, 4}, kF32)));
 }
 
-TEST(Picking, GivesTheSameBitsOnOneAndThreeThreads) {
+TEST(Gather, ProducesTheSameBitsOnOneAndThreeThreads) {
   test::Random random;
-  const Tensor x = rough(random, {500, 300}, kF32), index = picks(random, {500, 300}, 300);
-  const Tensor ids = picks(random, {900}, 500);
-  const Tensor mask = picks(random, {500, 300}, 2).to(kBool);
+  const Tensor x = mixed_magnitudes(random, {500, 300}, kF32),
+               index = random_indices(random, {500, 300}, 300);
+  const Tensor ids = random_indices(random, {900}, 500);
+  const Tensor mask = random_indices(random, {500, 300}, 2).to(kBool);
   expect_same_on_any_threads([&] { return gather(x, 1, index); });
   expect_same_on_any_threads([&] { return embedding(x, ids); });
   expect_same_on_any_threads([&] { return nonzero(mask); });

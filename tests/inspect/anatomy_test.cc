@@ -54,7 +54,7 @@ TEST(Anatomy, RowsAddUpToTheTotal) {
   }
 }
 
-TEST(Anatomy, AnUnknownOpIsAnErrorThatListsThoseThereAre) {
+TEST(Anatomy, AnUnknownOpIsAnErrorThatListsTheSupportedOnes) {
   try {
     static_cast<void>(quick("conv2d"));
     FAIL();

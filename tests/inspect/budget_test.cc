@@ -1,4 +1,4 @@
-// The model of a step against sums made by hand, and durations as they are written.
+// The model of a step, compared with sums by hand, and the parsing of durations.
 #include "inspect/budget.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace pel::inspect {
 namespace {
 
-TEST(Duration, TakesTheUnitsThatPeopleWrite) {
+TEST(Duration, ParsesCommonUnits) {
   EXPECT_DOUBLE_EQ(parse_duration_ns("120ns").value(), 120);
   EXPECT_DOUBLE_EQ(parse_duration_ns("15us").value(), 15'000);
   EXPECT_DOUBLE_EQ(parse_duration_ns("8\u00b5s").value(), 8'000);
@@ -22,12 +22,12 @@ TEST(Duration, TakesTheUnitsThatPeopleWrite) {
   EXPECT_DOUBLE_EQ(parse_duration_ns("0ns").value(), 0);
 }
 
-TEST(Duration, RefusesWhatIsNone) {
+TEST(Duration, RefusesInvalidText) {
   for (const char* text : {"", "8", "us", "8 minutes", "-1us", "1e999s", "nans", "8us8", "8  us", "infs"})
     EXPECT_FALSE(parse_duration_ns(text)) << text;
 }
 
-// The events themselves, one by one: what step_of has as a formula.
+// Simulates the events one by one; step_of has the formula.
 double walked(std::int64_t kernels, double dispatch, double kernel, double once, double latency,
               Waiting waiting) {
   double cpu = once, device = 0;
@@ -39,7 +39,7 @@ double walked(std::int64_t kernels, double dispatch, double kernel, double once,
   return device;
 }
 
-TEST(Budget, AFormulaGivesWhatAWalkOverTheEventsGives) {
+TEST(Budget, TheFormulaEqualsASimulationOfTheEvents) {
   for (const Waiting waiting : {Waiting::No, Waiting::Yes}) {
     for (const std::int64_t kernels : {1, 2, 7, 120}) {
       for (const double dispatch : {1.0, 50.0, 15'000.0}) {
@@ -63,14 +63,14 @@ TEST(Budget, AStepOfSmallKernelsIsBoundByDispatch) {
   EXPECT_TRUE(budget.is_dispatch_bound);
   EXPECT_DOUBLE_EQ(budget.now.step_ns, 120 * 15'000 + 8'000);
   EXPECT_DOUBLE_EQ(budget.now.device_ns, 960'000);
-  // 40 kernels of 24 µs: the device sets the pace, behind the first dispatch.
+  // 40 kernels of 24 µs: the device is the bottleneck after the first dispatch.
   EXPECT_DOUBLE_EQ(budget.fused->step_ns, 15'000 + 960'000);
   EXPECT_DOUBLE_EQ(budget.now.step_ns / budget.fused->step_ns, 1'808'000.0 / 975'000.0);
   // One launch of the graph, then the kernels back to back.
   EXPECT_DOUBLE_EQ(budget.replayed.step_ns, 15'000 + 50 + 960'000);
 }
 
-TEST(Budget, ItTurnsWhereAKernelTakesAsLongAsItsDispatch) {
+TEST(Budget, TheCrossoverIsWhereAKernelTakesAsLongAsItsDispatch) {
   BudgetOptions options;
   const Budget budget = Budget::of(options);
   EXPECT_DOUBLE_EQ(budget.knee_ns, options.dispatch_ns);
@@ -82,17 +82,17 @@ TEST(Budget, ItTurnsWhereAKernelTakesAsLongAsItsDispatch) {
   EXPECT_FALSE(Budget::of(options).is_dispatch_bound);
 }
 
-TEST(Budget, FusingGainsNothingWhereKernelsBind) {
+TEST(Budget, FusingGainsNothingIfKernelsAreTheBottleneck) {
   BudgetOptions options;
   options.kernel_ns = 150'000;
   options.fused_to = 12;
   const Budget budget = Budget::of(options);
   EXPECT_DOUBLE_EQ(budget.now.step_ns, budget.fused->step_ns);
-  options.fused_kernel_ns = 750'000;  // half of the work is gone
+  options.fused_kernel_ns = 750'000;  // half of the kernel time is gone
   EXPECT_DOUBLE_EQ(Budget::of(options).fused->step_ns, 15'000 + 12 * 750'000);
 }
 
-TEST(Budget, WhereTheCpuWaitsTimesAddUp) {
+TEST(Budget, TimesAddUpIfTheCpuWaits) {
   BudgetOptions options;
   options.waiting = Waiting::Yes;
   options.fused_to = 40;
@@ -102,7 +102,7 @@ TEST(Budget, WhereTheCpuWaitsTimesAddUp) {
   EXPECT_DOUBLE_EQ(budget.replayed.step_ns, 15'000 + 120 * 8'050);
 }
 
-TEST(Budget, TheGivenSizeStandsAmongTheOthersOnce) {
+TEST(Budget, TheRequestedSizeIsListedOnce) {
   for (const double kernel_ns : {8'000.0, 15'000.0, 1.0, 1e9}) {
     BudgetOptions options;
     options.kernel_ns = kernel_ns;
@@ -116,7 +116,7 @@ TEST(Budget, TheGivenSizeStandsAmongTheOthersOnce) {
   }
 }
 
-TEST(Budget, SaysWhatToWriteInstead) {
+TEST(Budget, ErrorsSayWhatIsExpected) {
   BudgetOptions options;
   options.fused_to = 121;
   EXPECT_THROW(static_cast<void>(Budget::of(options)), ValueError);

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Holds the program against tests/inspect/golden/*.txt: what each command prints, and how it fails.
+"""Compares the output and the errors of every command with tests/inspect/golden/*.txt.
 
 A golden file has one or more cases:
 
-    $ pellucid ops softmax            the command line; $SOURCE and $BUILD stand for the two trees
-    exit 2                            where it is not 0; with 2, 3 and 4 what follows is stderr, and stdout is empty
+    $ pellucid ops softmax            the command line; $SOURCE and $BUILD are the two trees
+    exit 2                            if it is not 0; with 2, 3 and 4 stderr follows, and stdout is empty
                                       (1 and 5 have a report on stdout)
-    drop onednn                       lines that match the regular expression are left out: not every build has them
-    ...                               what is printed, with what varies masked, to the next case
+    drop onednn                       lines that match the regular expression are ignored: not every build prints them
+    ...                               the output up to the next case, with variable parts masked
 
-With --json what follows is not the output but its outline: each field and its type. What is masked: times, rates,
-shares, amounts with a unit, numbers with a point in a column of their own, bars and plots. PELLUCID_WRITE_DOCS=1 writes what is printed into the files, and
-docs/man/pellucid.1. A command without a case is an error.
+With --json the schema follows instead of the output: each field and its type. Masked are times, rates, shares, amounts
+with a unit, numbers with a decimal point in their own column, bars and plots. PELLUCID_WRITE_DOCS=1 writes the output
+into the files, and docs/man/pellucid.1. A command without a case is an error.
 
 Every output must fit 100 columns and be free of escape codes in a pipe; at a terminal it has colours, unless NO_COLOR
 is set, and says the same.
@@ -27,7 +27,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "scripts"))
-from pseudo_terminal import run_at_terminal  # noqa: E402: it lies elsewhere
+from pseudo_terminal import run_at_terminal  # noqa: E402: it is in another folder
 
 GOLDEN = SOURCE / "tests/inspect/golden"
 MANUAL = SOURCE / "docs/man/pellucid.1"

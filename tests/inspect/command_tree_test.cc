@@ -22,12 +22,12 @@ TEST(CompletionScript, BashOffersCommandsOptionsAndValues) {
       << script;
 }
 
-TEST(CompletionScript, ApostrophesOfHelpAreQuoted) {
+TEST(CompletionScript, QuotesApostrophesInHelp) {
   for (const Shell shell : {Shell::Zsh, Shell::Fish})
     EXPECT_NE(completion_script(program(), shell).find("it'\\''s"), std::string::npos);
 }
 
-TEST(ManualPage, HasEveryCommandAndEscapesWhatRoffWouldRead) {
+TEST(ManualPage, HasEveryCommandAndEscapesRoffSyntax) {
   CommandTree tree = program();
   tree.commands[0].options[2].help = ".hidden \\ files";
   const std::string page = manual_page(tree, {"1.0", {{"0", "Fine."}}, {}, {}});

@@ -7,7 +7,7 @@
 namespace pel::inspect {
 namespace {
 
-TEST(KernelNames, AreReadFromLinesAndShownOneAfterAnother) {
+TEST(KernelNames, AreParsedFromLinesAndShownInOrder) {
   std::istringstream lines("ampere_sgemm_64x64_nn\r\n\nattn_fwd\n");
   const KernelNames decoded = decode_names(names_in(lines));
   ASSERT_EQ(decoded.names.size(), 2u);
@@ -18,7 +18,7 @@ TEST(KernelNames, AreReadFromLinesAndShownOneAfterAnother) {
   EXPECT_TRUE(names_in(nothing).empty());
 }
 
-TEST(KernelNames, BytesThatAreNoTextReachNeitherATerminalNorJson) {
+TEST(KernelNames, InvalidUtf8ReachesNeitherATerminalNorJson) {
   const KernelNames decoded = decode_names({"\x1b[31mred\xff", "\x01"});
   for (const char c : decoded.text({}) + decoded.json()) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f));
 }

@@ -19,8 +19,8 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-// The page is written from records inside the library, the facts from what the public headers show.
-TEST(OpFacts, SayWhatTheReferencePageSays) {
+// The page is generated from internal records, the facts from the public headers.
+TEST(OpFacts, AgreeWithTheReferencePage) {
   std::istringstream page(test::read_file(PELLUCID_SOURCE_DIR "/docs/ops.md"));
   int seen = 0;
   for (std::string line; std::getline(page, line);) {
@@ -42,7 +42,7 @@ TEST(OpFacts, SayWhatTheReferencePageSays) {
   EXPECT_GT(seen, 300);
 }
 
-TEST(OpFacts, KernelsThatDifferInDTypeAloneAreOneFamily) {
+TEST(OpFacts, KernelsThatDifferOnlyInDTypeAreOneFamily) {
   const OpFacts add = facts_of(*find_op("add"));
   ASSERT_EQ(add.kernels.size(), 2U);
   EXPECT_EQ(add.kernels[0].members.size(), 10U);
@@ -50,7 +50,7 @@ TEST(OpFacts, KernelsThatDifferInDTypeAloneAreOneFamily) {
   EXPECT_EQ(add.forms, (std::vector<std::string>{"add_", "add.out"}));
 }
 
-TEST(ListOps, FormsStandWithTheirOp) {
+TEST(ListOps, ListsFormsWithTheirOp) {
   for (const OpFacts& op : list_ops("add").ops) {
     EXPECT_NE(op.name, "add_");
     EXPECT_NE(op.name, "add.out");

@@ -36,13 +36,13 @@ TEST(Roofline, RatesFollowFromBytesFlopsAndTime) {
 
 TEST(Roofline, AxesHoldEveryRoofAndEveryPointWithFlops) {
   const RooflineAxes axes = axes_of(made_up());
-  EXPECT_LT(axes.least_x, 0);   // 1 FLOP for each byte: the ridge of L1
-  EXPECT_GT(axes.most_x, 2);    // 100: the product's
-  EXPECT_LE(axes.least_y, 1);   // a decade below the peak
-  EXPECT_GT(axes.most_y, 2.0);  // the peak
+  EXPECT_LT(axes.min_x, 0);    // 1 FLOP per byte: the ridge of L1
+  EXPECT_GT(axes.max_x, 2);    // 100: the matmul
+  EXPECT_LE(axes.min_y, 1);    // a decade below the peak
+  EXPECT_GT(axes.max_y, 2.0);  // the peak
 }
 
-TEST(Roofline, PlotMarksWhatHasFlopsAndFitsTheTerminal) {
+TEST(Roofline, PlotMarksPointsWithFlopsAndFitsTheTerminal) {
   Terminal terminal;
   for (const int columns : {60, 80, 100}) {
     terminal.columns = columns;
@@ -55,7 +55,7 @@ TEST(Roofline, PlotMarksWhatHasFlopsAndFitsTheTerminal) {
   }
 }
 
-TEST(Roofline, PlotOfNoPointsShowsTheRoofs) {
+TEST(Roofline, PlotWithoutPointsShowsTheRoofs) {
   Roofline r = made_up();
   r.points.clear();
   EXPECT_NE(plot(r, Terminal{}).find("memory"), std::string::npos);

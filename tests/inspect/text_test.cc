@@ -32,27 +32,27 @@ TEST(Terminal, NumbersHaveUnitsAndThreeDigits) {
   EXPECT_EQ(readable_count(2.15e9), "2.15 G");
 }
 
-TEST(Terminal, WithoutColorTextIsAsItWas) {
+TEST(Terminal, WithoutColorTextIsUnchanged) {
   Terminal terminal;
   EXPECT_EQ(terminal.red("x"), "x");
   terminal.has_color = true;
   EXPECT_EQ(terminal.red("x"), "\x1b[31mx\x1b[0m");
 }
 
-TEST(Wrapped, BreaksAtSpacesAndIndentsWhatFollows) {
+TEST(Wrapped, BreaksAtSpacesAndIndentsFurtherLines) {
   EXPECT_EQ(wrapped("one two three", 8, 2), (std::vector<std::string>{"one two", "  three"}));
   EXPECT_EQ(wrapped("incomprehensible a", 5), (std::vector<std::string>{"incomprehensible", "a"}));
   EXPECT_TRUE(wrapped("  ", 5).empty());
 }
 
-TEST(DidYouMean, NamesTheNearestAndNothingThatIsFar) {
+TEST(DidYouMean, SuggestsTheNearestNameAndNoDistantOne) {
   const std::vector<std::string> names = {"softmax", "log_softmax", "mm"};
   EXPECT_EQ(did_you_mean("sofmax", names), "; did you mean 'softmax'?");
   EXPECT_EQ(did_you_mean("transformer", names), "");
-  EXPECT_EQ(did_you_mean("xy", names), "");  // all of "mm" would be wrong
+  EXPECT_EQ(did_you_mean("xy", names), "");  // every letter of "mm" differs
 }
 
-TEST(JsonWriter, EscapesTextAndWritesNoNumberThatJsonLacks) {
+TEST(JsonWriter, EscapesTextAndWritesNonFiniteNumbersAsNull) {
   JsonWriter json("pellucid.test/1");
   json.field("text", "a\"b\\\n")
       .field("infinite", std::numeric_limits<double>::infinity())

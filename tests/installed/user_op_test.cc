@@ -74,10 +74,10 @@ TEST(UserOp, IsFoundByNameAndCalledByValues) {
   EXPECT_EQ(to_string(std::get<Tensor>(results[0])), "tensor([2., 2.], f32[2])");
 }
 
-TEST(UserOp, RefusesAWrongDtypeWithOpRuleValueAndPlace) {
+TEST(UserOp, RefusesAWrongDtypeWithOpRuleValueAndSourceLocation) {
   const auto line = std::to_string(Site::current().line() + 1);
   const std::string message = message_of([] { twice(arange(3)); });
-  EXPECT_NE(message.find("E02 dtype: user::twice: the op takes f64, f32; an operand is i64[3]"),
+  EXPECT_NE(message.find("E02 dtype: user::twice: expected operands of dtype f64, f32; one is i64[3]"),
             std::string::npos)
       << message;
   EXPECT_NE(message.find("user_op_test.cc:" + line), std::string::npos) << message;

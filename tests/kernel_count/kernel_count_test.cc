@@ -1,4 +1,4 @@
-// How many kernels a piece of model launches: counts that readers are told, held as tests.
+// How many kernels parts of a model launch: the counts in the documentation, checked.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -71,12 +71,12 @@ TEST(KernelCount, APreNormTransformerBlockIsTwelveKernels) {
                out_weight = ones({kWidth, kWidth}), gate = ones({3 * kWidth, kWidth}),
                up = ones({3 * kWidth, kWidth}), down = ones({kWidth, 3 * kWidth});
   std::uint64_t total = 0;
-  Tensor made;
-  const auto step = [&](std::uint64_t wanted, const std::function<Tensor()>& f) {
-    const std::uint64_t count = launched_by([&] { made = f(); }).count;
-    EXPECT_EQ(count, wanted) << "after " << total << " kernels";
+  Tensor result;
+  const auto step = [&](std::uint64_t expected, const std::function<Tensor()>& f) {
+    const std::uint64_t count = launched_by([&] { result = f(); }).count;
+    EXPECT_EQ(count, expected) << "after " << total << " kernels";
     total += count;
-    return made;
+    return result;
   };
   const Tensor normed = step(1, [&] { return layer_norm(x, {kWidth}, one, one); });
   const Tensor merged = step(1, [&] { return linear(normed, in_weight, in_bias); });
@@ -84,12 +84,12 @@ TEST(KernelCount, APreNormTransformerBlockIsTwelveKernels) {
       step(0, [&] { return merged.view({kBatch, kRows, 3, kHeads, kHead}).permute({2, 0, 3, 1, 4}); });
   AttentionOptions options;
   options.causal = Causal::Yes;
-  const Tensor seen = step(1, [&] {
+  const Tensor attended = step(1, [&] {
     return scaled_dot_product_attention(heads.select(0, 0), heads.select(0, 1), heads.select(0, 2),
                                         std::nullopt, options);
   });
-  const Tensor joined =  // rows of all heads lie side by side
-      step(0, [&] { return seen.transpose(1, 2).reshape({kBatch, kRows, kWidth}); });
+  const Tensor joined =  // the heads of a row are contiguous
+      step(0, [&] { return attended.transpose(1, 2).reshape({kBatch, kRows, kWidth}); });
   const Tensor projected = step(1, [&] { return linear(joined, out_weight, one); });
   const Tensor middle = step(1, [&] { return add(x, projected); });
   const Tensor again = step(1, [&] { return layer_norm(middle, {kWidth}, one, one); });

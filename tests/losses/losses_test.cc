@@ -1,5 +1,5 @@
-// What parity with torch does not show of losses and norms: words of errors, layouts, kernels launched, and
-// bits from any number of threads.
+// Properties of losses and norms that parity with torch does not cover: error texts, layouts, launched
+// kernels, and equal bits for any number of threads.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -49,11 +49,11 @@ TEST(Losses, LargeLogitsLoseNoDigits) {
   EXPECT_EQ(cross_entropy(add(logits, 65536), target).item().to_double(), near_zero);
 }
 
-TEST(Losses, InfiniteAndMissingLogitsGiveWhatTheyShould) {
+TEST(Losses, InfiniteLogitsHaveDefinedResults) {
   const float infinity = std::numeric_limits<float>::infinity(),
               nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor target = tensor({std::int64_t{0}});
-  // A class that is ruled out counts nothing; the others share.
+  // A class with logit -inf contributes nothing; the others share the probability.
   EXPECT_FLOAT_EQ(
       static_cast<float>(cross_entropy(tensor({{0.0f, 0.0f, -infinity}}), target).item().to_double()),
       std::log(2.0f));
@@ -85,7 +85,7 @@ TEST(Losses, ErrorsNameTheRuleAndTheValues) {
                            "6 channels do not make 4 groups of one size");
 }
 
-TEST(Norms, BatchNormKeepsTheLayoutAndItsBits) {
+TEST(Norms, BatchNormPreservesTheLayoutAndItsBits) {
   for (const DType dtype : {kF32, kBF16}) {
     const Tensor x = noise({3, 24, 9, 10}, dtype), weight = noise({24}), bias = noise({24});
     const Tensor last = channels_last(x);
@@ -101,7 +101,7 @@ TEST(Norms, BatchNormKeepsTheLayoutAndItsBits) {
   }
 }
 
-TEST(Norms, TrainingMovesTheRunningStatistics) {
+TEST(Norms, TrainingUpdatesTheRunningStatistics) {
   const Tensor x = tensor({{1.0f}, {2.0f}, {6.0f}});
   const Tensor mean = zeros({1}), var = ones({1});
   batch_norm(x, std::nullopt, std::nullopt, mean, var, Training::Yes, 0.5);
@@ -109,16 +109,16 @@ TEST(Norms, TrainingMovesTheRunningStatistics) {
   EXPECT_FLOAT_EQ(static_cast<float>(var.item().to_double()), 4.0f);  // half of 1 and half of 7
 }
 
-TEST(Losses, AnyNumberOfThreadsGivesTheSameBits) {
+TEST(Losses, AnyNumberOfThreadsProducesTheSameBits) {
   const Tensor x = noise({40, 3000}), image = noise({4, 32, 40, 40}), last = channels_last(image);
   const Tensor weight = noise({32}), targets = classes(3000, {40});
-  const Tensor chances = softmax(x, 1);
+  const Tensor probabilities = softmax(x, 1);
   const std::function<Tensor()> calls[] = {
       [&] { return cross_entropy(x, targets); },
       [&] { return cross_entropy(to(x, kBF16), targets, std::nullopt, "none", -100, 0.1); },
-      [&] { return cross_entropy(x, chances, std::nullopt, "sum"); },
-      [&] { return mse_loss(x, chances); },
-      [&] { return kl_div(x, chances, "batchmean"); },
+      [&] { return cross_entropy(x, probabilities, std::nullopt, "sum"); },
+      [&] { return mse_loss(x, probabilities); },
+      [&] { return kl_div(x, probabilities, "batchmean"); },
       [&] { return batch_norm(image, weight, weight, {}, {}, Training::Yes); },
       [&] { return batch_norm(last, weight, weight, {}, {}, Training::Yes); },
       [&] { return batch_norm(image, weight, weight, weight, abs(weight), Training::No); },

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Follows docs/adding-an-op.md word by word in a copy of the project: writes the file, adds the line, runs the command.
+"""Follows docs/adding-an-op.md literally in a copy of the project: writes the file, adds the line, runs the command.
 
 Usage: follow_the_page.py FOLDER, where the copy and its build go.
 """
@@ -24,7 +24,7 @@ def copy_project(to):
             shutil.copytree(source, to / part)
         else:
             shutil.copy2(source, to / part)
-    # None of these is needed by the op; all would be built.
+    # The op needs none of these, and all would be built.
     for folder in ("bench", "examples"):
         (to / folder).mkdir()
     shutil.rmtree(to / "tools" / "pellucid")
@@ -34,7 +34,7 @@ def copy_project(to):
 
 
 def add_after(path, marker, text):
-    """Puts `text` behind the line that starts with `marker`."""
+    """Inserts `text` after the line that starts with `marker`."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     for number, line in enumerate(lines):
         if line.startswith(marker):
@@ -47,7 +47,7 @@ def add_after(path, marker, text):
 def follow(page, project):
     blocks = BLOCK.findall(page)
     if [kind.split()[0] for kind, _ in blocks] != ["src/ops/activations/squareplus.cc", "include/pellucid/ops/activations.h", "run"]:
-        sys.exit("docs/adding-an-op.md: a file, a line and a command are expected")
+        sys.exit("docs/adding-an-op.md: expected a file, a line and a command")
     for kind, text in blocks:
         target, _, marker = kind.partition(" after: ")
         if kind == "run":
@@ -59,7 +59,7 @@ def follow(page, project):
             return output.stdout
         if marker:
             if len(text.splitlines()) != 1:
-                sys.exit("docs/adding-an-op.md: one line in the header is what the page promises")
+                sys.exit("docs/adding-an-op.md: expected exactly one line in the header, as the page says")
             add_after(project / target, marker, text)
         else:
             (project / target).write_text(text, encoding="utf-8")

@@ -33,7 +33,7 @@ Written write_on(const Model& model, const std::vector<Tokens>& prompts, nn::Gen
   return written;
 }
 
-// Of different lengths, one of them alone.
+// Prompts of different lengths, and one of them alone.
 const std::vector<Tokens> kPrompts = {
     {5, 17, 3}, {1}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 50, 51}, {99, 0, 99, 0, 99}};
 
@@ -42,7 +42,7 @@ TEST(Generate, APromptGetsTheSameBitsAloneAndInABatch) {
   const nn::Llama model(small());
   for (const double temperature : {0.0, 2.0}) {
     nn::GenerateOptions options;
-    options.most_tokens = 12;
+    options.max_tokens = 12;
     options.sampling = {.temperature = temperature, .top_p = 0.9, .seed = 4};
     const Written together = write_on(model, kPrompts, options);
     for (std::size_t i = 0; i < kPrompts.size(); ++i) {
@@ -56,7 +56,7 @@ TEST(Generate, APromptGetsTheSameBitsAloneAndInABatch) {
 TEST(Generate, LogitsAreThoseOfTheWholeText) {
   manual_seed(4);
   const nn::Llama model(small());
-  const Written written = write_on(model, {kPrompts[2]}, {.most_tokens = 6});
+  const Written written = write_on(model, {kPrompts[2]}, {.max_tokens = 6});
   Tokens all = kPrompts[2];
   all.insert(all.end(), written.texts[0].begin(), written.texts[0].end());
   const InferenceMode inference;
@@ -67,18 +67,18 @@ TEST(Generate, LogitsAreThoseOfTheWholeText) {
   }
 }
 
-TEST(Generate, ATextEndsAtAStopAndWhereTheCallerSaysSo) {
+TEST(Generate, ATextEndsAtAStopTokenAndWhenTheCallerStopsIt) {
   manual_seed(5);
   const nn::Llama model(small());
-  const std::vector<Tokens> free = nn::generate(model, kPrompts, {.most_tokens = 10});
+  const std::vector<Tokens> free = nn::generate(model, kPrompts, {.max_tokens = 10});
   const Tokens& longest = free[0];
   const std::int64_t stop = longest[4];
   const auto first = std::find(longest.begin(), longest.end(), stop);
-  EXPECT_EQ(nn::generate(model, {kPrompts[0]}, {.most_tokens = 10, .stops = {stop}})[0],
+  EXPECT_EQ(nn::generate(model, {kPrompts[0]}, {.max_tokens = 10, .stops = {stop}})[0],
             Tokens(longest.begin(), first));
   std::map<std::size_t, int> seen;
   nn::GenerateOptions options;
-  options.most_tokens = 10;
+  options.max_tokens = 10;
   options.on_token = [&](std::size_t prompt, std::int64_t) {
     return ++seen[prompt] < static_cast<int>(prompt) + 2;
   };
@@ -87,16 +87,16 @@ TEST(Generate, ATextEndsAtAStopAndWhereTheCallerSaysSo) {
     EXPECT_EQ(cut[i], Tokens(free[i].begin(), free[i].begin() + static_cast<std::ptrdiff_t>(i) + 2));
 }
 
-TEST(Generate, WhatIsWrittenToLogitsCounts) {
+TEST(Generate, TheCallerMayChangeTheLogits) {
   manual_seed(6);
   const nn::Llama model(small());
   nn::GenerateOptions options;
-  options.most_tokens = 3;
+  options.max_tokens = 3;
   options.on_logits = [](std::size_t, const Tensor& logits) { logits.narrow(0, 42, 1).fill_(1e9); };
   EXPECT_EQ(nn::generate(model, {{1, 2}}, options)[0], (Tokens{42, 42, 42}));
 }
 
-TEST(Generate, AnEmptyPromptIsRefusedAndNoneIsNothing) {
+TEST(Generate, RefusesAnEmptyPromptAndAcceptsNoPrompts) {
   const nn::Llama model(small());
   EXPECT_NE(test::thrown_by<ValueError>([&] { nn::generate(model, {{1}, {}}); })
                 .message()
@@ -118,22 +118,24 @@ TEST(SampleToken, FollowsTheProbabilitiesAndTopPCutsThem) {
   }
 }
 
-TEST(SampleToken, IsAFunctionOfSeedAndPlace) {
+TEST(SampleToken, IsAFunctionOfSeedAndPosition) {
   const Tensor logits = randn({1000});
   const nn::Sampling sampling{.temperature = 1, .seed = 11};
   int differ = 0;
-  for (int place = 0; place < 50; ++place) {
-    EXPECT_EQ(nn::sample_token(logits, sampling, place), nn::sample_token(logits.to(kF32), sampling, place));
-    differ += nn::sample_token(logits, sampling, place) != nn::sample_token(logits, sampling, place + 1);
+  for (int position = 0; position < 50; ++position) {
+    EXPECT_EQ(nn::sample_token(logits, sampling, position),
+              nn::sample_token(logits.to(kF32), sampling, position));
+    differ +=
+        nn::sample_token(logits, sampling, position) != nn::sample_token(logits, sampling, position + 1);
   }
   EXPECT_GT(differ, 40);
 }
 
-TEST(SampleToken, RefusesWhatIsNoSampling) {
+TEST(SampleToken, RefusesInvalidOptions) {
   const Tensor logits = zeros({4});
   EXPECT_NE(test::thrown_by<ValueError>([&] { nn::sample_token(logits, {.temperature = -1}, 0); })
                 .message()
-                .find("less than 0"),
+                .find("must not be negative"),
             std::string::npos);
   EXPECT_NE(test::thrown_by<ValueError>([&] { nn::sample_token(logits, {.temperature = 1, .top_p = 0}, 0); })
                 .message()
@@ -144,28 +146,28 @@ TEST(SampleToken, RefusesWhatIsNoSampling) {
       std::string::npos);
 }
 
-TEST(CompiledLlama, GivesTheBitsOfTheModelWithTwoGraphs) {
+TEST(CompiledLlama, HasTheBitsOfTheModelWithTwoGraphs) {
   manual_seed(6);
   nn::LlamaConfig config = small();
-  config.context = 300;  // so that caches grow, and more keys are looked at on the way
+  config.context = 300;  // so that caches grow and more keys are attended to on the way
   nn::Llama model(config);
   for (const DType dtype : {kF32, kBF16}) {
     model.to(dtype);
     const nn::CompiledLlama fast(model);
     for (const std::vector<Tokens>& prompts : {kPrompts, {kPrompts[1]}, {kPrompts[2], kPrompts[0]}}) {
       nn::GenerateOptions options;
-      options.most_tokens = prompts.size() == 1 ? 200 : 30;
+      options.max_tokens = prompts.size() == 1 ? 200 : 30;
       options.sampling = {.temperature = 1.5, .seed = 8};
       options.stops = {3};
-      const Written wanted = write_on(model, prompts, options), given = write_on(fast, prompts, options);
-      EXPECT_EQ(given.texts, wanted.texts);
-      EXPECT_EQ(given.logits, wanted.logits);
+      const Written expected = write_on(model, prompts, options), actual = write_on(fast, prompts, options);
+      EXPECT_EQ(actual.texts, expected.texts);
+      EXPECT_EQ(actual.logits, expected.logits);
     }
     EXPECT_EQ(fast.compiles(), 2u);
   }
 }
 
-TEST(CompiledLlama, GoesOnWithSeveralTokensToTheEndOfTheContext) {
+TEST(CompiledLlama, ContinuesWithSeveralTokensToTheEndOfTheContext) {
   manual_seed(7);
   nn::LlamaConfig config = small();
   config.context = 200;
@@ -195,10 +197,10 @@ TEST(CompiledLlama, CastsAsTheModelDoes) {
   const nn::Llama model(small());
   const nn::CompiledLlama fast(model);
   const Autocast autocast(kBF16);
-  const Written wanted = write_on(model, kPrompts, {.most_tokens = 5});
-  const Written given = write_on(fast, kPrompts, {.most_tokens = 5});
-  EXPECT_EQ(given.texts, wanted.texts);
-  EXPECT_EQ(given.logits, wanted.logits);
+  const Written expected = write_on(model, kPrompts, {.max_tokens = 5});
+  const Written actual = write_on(fast, kPrompts, {.max_tokens = 5});
+  EXPECT_EQ(actual.texts, expected.texts);
+  EXPECT_EQ(actual.logits, expected.logits);
 }
 
 // The caches of a model and of its compiled form are the same.
@@ -212,10 +214,10 @@ TEST(CompiledLlama, TakesTurnsWithTheModel) {
     const Tensor text = randint(0, 100, {2, turn == 0 ? 4 : 1});
     const std::int64_t first[] = {4, 2}, next[] = {1, 1};
     const ArrayView<std::int64_t> counts(turn == 0 ? first : next, 2);
-    const Tensor wanted = model.next_logits(text, alone, counts);
-    const Tensor given =
+    const Tensor expected = model.next_logits(text, alone, counts);
+    const Tensor actual =
         turn % 2 == 0 ? model.next_logits(text, mixed, counts) : fast.next_logits(text, mixed, counts);
-    EXPECT_EQ(test::bytes_of(given), test::bytes_of(wanted)) << turn;
+    EXPECT_EQ(test::bytes_of(actual), test::bytes_of(expected)) << turn;
   }
 }
 

@@ -1,4 +1,4 @@
-// Modules: paths, loading, first values, caches, whole models.
+// Modules: paths, loading, initialization, caches, whole models.
 #include <cmath>
 #include <cstring>
 
@@ -43,7 +43,7 @@ TEST(Module, KnowsParametersByPath) {
   EXPECT_FALSE(net.down.weight.grad().defined());
 }
 
-TEST(Module, LoadsWhatAnotherHas) {
+TEST(Module, LoadsTheParametersOfAnotherModule) {
   Net a, b;
   std::vector<NamedTensor> state = a.named_parameters();
   for (auto& each : a.named_buffers()) state.push_back(each);
@@ -101,7 +101,7 @@ TEST(Init, HasPyTorchsDistributions) {
   EXPECT_LE(number(amax(abs(conv.weight.detach()))), 1 / std::sqrt(72.));
 }
 
-// Tokens one by one against a cache give the bits that they have together.
+// Tokens one at a time with a cache have the same bits as all at once.
 template <class Model>
 void expect_cache_agrees(const Model& model) {
   const InferenceMode inference;
@@ -115,19 +115,19 @@ void expect_cache_agrees(const Model& model) {
   EXPECT_THROW(model(randint(0, 100, {2, 60}), &caches), ValueError);
 }
 
-TEST(Models, GptGivesTheSameBitsWithACache) {
+TEST(Models, GptHasTheSameBitsWithACache) {
   nn::Gpt model({.vocabulary = 100, .context = 64, .layers = 2, .heads = 2, .width = 32});
   model.eval();
   expect_cache_agrees(model);
 }
 
-TEST(Models, LlamaGivesTheSameBitsWithACache) {
+TEST(Models, LlamaHasTheSameBitsWithACache) {
   nn::Llama model(
       {.vocabulary = 100, .context = 64, .layers = 2, .heads = 4, .kv_heads = 2, .width = 32, .hidden = 48});
   expect_cache_agrees(model);
 }
 
-TEST(Models, AttentionWithoutRotaryEmbeddingAsksForNoPlaces) {
+TEST(Models, AttentionWithoutRotaryEmbeddingComputesNoPositions) {
   const nn::MultiheadAttention attention({.width = 32, .heads = 2, .causal = true});
   const Tensor x = randn({1, 8, 32});
   const InferenceMode inference;
@@ -136,7 +136,7 @@ TEST(Models, AttentionWithoutRotaryEmbeddingAsksForNoPlaces) {
   EXPECT_EQ(launch_count() - before, 3u);  // qkv, attention, out
 }
 
-TEST(Models, EveryParameterOfEachGetsAGradient) {
+TEST(Models, EveryParameterGetsAGradient) {
   const Tensor tokens = randint(0, 100, {2, 7});
   const auto check = [&](nn::Module& model, const Tensor& y) {
     sum(square(y)).backward();
@@ -168,7 +168,7 @@ TEST(Models, BertDoesNotSeeWhatIsMasked) {
   EXPECT_TRUE(same_bits(model(padded, mask).narrow(1, 0, 8), model(tokens)));
 }
 
-TEST(Models, BertIsOneCompileForAllBatchesLengthsAndMasks) {
+TEST(Models, BertCompilesOnceForAllBatchesLengthsAndMasks) {
   const InferenceMode inference;
   nn::Bert model({.vocabulary = 100, .context = 16, .layers = 2, .heads = 2, .width = 32, .hidden = 64});
   const auto fast = compile(model);
@@ -180,14 +180,14 @@ TEST(Models, BertIsOneCompileForAllBatchesLengthsAndMasks) {
   EXPECT_EQ(fast.compiles(), 1u);
 }
 
-TEST(Modules, ABlockIsWhatItsPartsAre) {
+TEST(Modules, ABlockEqualsItsPartsComposed) {
   nn::TransformerBlock<nn::LayerNorm, nn::GegluMlp> block({.width = 32, .heads = 2, .causal = true}, 64);
   const Tensor x = randn({2, 5, 32});
   const Tensor attended = x + block.attention(block.norm1(x));
   EXPECT_TRUE(same_bits(block(x), attended + block.mlp(block.norm2(attended))));
 }
 
-TEST(Autocast, RunsProductsLowAndLossesWide) {
+TEST(Autocast, RunsMatmulsInLowPrecisionAndLossesInF32) {
   nn::Linear layer(8, 4);
   const Tensor x = randn({3, 8});
   {

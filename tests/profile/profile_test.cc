@@ -148,7 +148,7 @@ TEST(Recording, TimesAreInOrder) {
   }
 }
 
-TEST(Recording, TheInnermostKeepsTheEvents) {
+TEST(Recording, TheInnermostRecordsTheEvents) {
   const Recording outer;
   zeros({1});
   {

@@ -18,8 +18,8 @@ namespace {
 using Kind = ProfileEvent::Kind;
 
 // An event that outlives Profile::each.
-struct Kept {
-  explicit Kept(const ProfileEvent& e)
+struct Recorded {
+  explicit Recorded(const ProfileEvent& e)
       : event(e), name(e.name), line(e.site.line()), refusals(e.refusals.begin(), e.refusals.end()) {
     for (const ProfileEvent::Shape& s : e.shapes) {
       sizes.emplace_back(s.sizes.begin(), s.sizes.end());
@@ -27,7 +27,7 @@ struct Kept {
       dtypes.push_back(s.dtype);
     }
   }
-  bool is_inside(const Kept& outer) const {
+  bool is_inside(const Recorded& outer) const {
     return event.begin_ns >= outer.event.begin_ns && event.end_ns <= outer.event.end_ns;
   }
   ProfileEvent event;
@@ -39,36 +39,36 @@ struct Kept {
 };
 
 template <class F>
-std::vector<Kept> profiled(F&& f, const ProfileOptions& options = {}) {
+std::vector<Recorded> profiled(F&& f, const ProfileOptions& options = {}) {
   Profile profile(options);
   f();
-  std::vector<Kept> events;
+  std::vector<Recorded> events;
   profile.each([&](const ProfileEvent& e) { events.emplace_back(e); });
   EXPECT_EQ(events.size(), profile.event_count());
   EXPECT_EQ(profile.dropped(), 0u);
   return events;
 }
 
-std::vector<Kept> of(const std::vector<Kept>& events, Kind kind) {
-  std::vector<Kept> found;
+std::vector<Recorded> of(const std::vector<Recorded>& events, Kind kind) {
+  std::vector<Recorded> found;
   std::copy_if(events.begin(), events.end(), std::back_inserter(found),
-               [&](const Kept& e) { return e.event.kind == kind; });
+               [&](const Recorded& e) { return e.event.kind == kind; });
   return found;
 }
-std::vector<std::string> names(const std::vector<Kept>& events, Kind kind) {
+std::vector<std::string> names(const std::vector<Recorded>& events, Kind kind) {
   std::vector<std::string> found;
-  for (const Kept& e : of(events, kind)) found.push_back(e.name);
+  for (const Recorded& e : of(events, kind)) found.push_back(e.name);
   return found;
 }
 
 using Names = std::vector<std::string>;
 
-TEST(Profile, AnOpAndItsKernelHaveShapesBytesAndPlace) {
+TEST(Profile, AnOpAndItsKernelHaveShapesBytesAndSourceLocation) {
   const Tensor a = ones({4, 6}), b = ones({6});
   const std::uint32_t line = __LINE__ + 1;
   const auto events = profiled([&] { add(a, b); });
   ASSERT_EQ(events.size(), 2u);
-  const Kept &kernel = events[0], &op = events[1];  // what is inside comes first
+  const Recorded &kernel = events[0], &op = events[1];  // what is inside comes first
   EXPECT_EQ(op.event.kind, Kind::Op);
   EXPECT_EQ(op.name, "add");
   EXPECT_EQ(op.line, line);
@@ -89,7 +89,7 @@ TEST(Profile, AnOpAndItsKernelHaveShapesBytesAndPlace) {
   EXPECT_EQ(kernel.event.end_ns, op.event.end_ns);  // one stamp serves both
 }
 
-TEST(Profile, AnOpThatEndsWithItsKernelAndOneThatDoesNotAreToldAlike) {
+TEST(Profile, AnOpThatEndsWithItsKernelIsRecordedLikeOneThatDoesNot) {
   const Tensor a = ones({4, 6}), b = ones({4, 6}), row = ones({6});
   ProfileOptions plain, without_shapes, with_memory;
   without_shapes.shapes = false;
@@ -100,7 +100,7 @@ TEST(Profile, AnOpThatEndsWithItsKernelAndOneThatDoesNotAreToldAlike) {
       const auto kernels = of(events, Kind::Kernel), ops = of(events, Kind::Op);
       ASSERT_EQ(kernels.size(), 1u);
       ASSERT_EQ(ops.size(), 1u);
-      const Kept &kernel = kernels[0], &op = ops[0];
+      const Recorded &kernel = kernels[0], &op = ops[0];
       EXPECT_EQ(op.name, "add");
       EXPECT_EQ(std::string(kernel.event.op), "add");
       EXPECT_TRUE(op.event.is_outermost);
@@ -123,7 +123,7 @@ TEST(Profile, AnOpThatEndsWithItsKernelAndOneThatDoesNotAreToldAlike) {
   }
 }
 
-TEST(Profile, TellsOfThreeHundredTensorsWithoutTheirShapes) {
+TEST(Profile, RecordsThreeHundredTensorsWithoutTheirShapes) {
   const std::vector<Tensor> many(300, ones({}));
   const auto events = profiled([&] { stack(many); });
   const auto kernels = of(events, Kind::Kernel);
@@ -139,19 +139,20 @@ TEST(Profile, ViewsLaunchNothingAndSyncsAreMarked) {
     static_cast<void>(x.select(0, 0).select(0, 0).item());
   });
   EXPECT_EQ(names(events, Kind::Kernel), Names{});
-  for (const Kept& e : events) EXPECT_EQ(e.event.is_sync, e.name == "item") << e.name;
-  EXPECT_EQ(std::count_if(events.begin(), events.end(), [](const Kept& e) { return e.event.is_sync; }), 1);
+  for (const Recorded& e : events) EXPECT_EQ(e.event.is_sync, e.name == "item") << e.name;
+  EXPECT_EQ(std::count_if(events.begin(), events.end(), [](const Recorded& e) { return e.event.is_sync; }),
+            1);
 }
 
-TEST(Profile, TheCallsOfACompositeOpLieInsideItAndBelongToItsPlace) {
+TEST(Profile, TheCallsOfACompositeOpLieInsideItAndHaveItsSourceLocation) {
   const Tensor x = ones({4, 6}), w = ones({5, 6}), bias = ones({5});
   const std::uint32_t line = __LINE__ + 1;
   const auto events = profiled([&] { linear(x, w, bias); });
-  const Kept& outer = events.back();
+  const Recorded& outer = events.back();
   EXPECT_EQ(outer.name, "linear");
   EXPECT_TRUE(outer.event.is_composite);
   ASSERT_GE(events.size(), 3u);
-  for (const Kept& e : events) {
+  for (const Recorded& e : events) {
     EXPECT_TRUE(e.is_inside(outer)) << e.name;
     EXPECT_EQ(e.line, line) << e.name;
   }
@@ -194,7 +195,7 @@ TEST(Profile, RangesAndModulesAreSpansAroundWhatTheyCall) {
   EXPECT_EQ(names(events, Kind::Module), (Names{"gate", "up", "down", "model"}));
   EXPECT_EQ(names(events, Kind::Kernel).size(), 5u);
   EXPECT_EQ(events.back().name, "mine");
-  for (const Kept& e : events) EXPECT_TRUE(e.is_inside(events.back())) << e.name;
+  for (const Recorded& e : events) EXPECT_TRUE(e.is_inside(events.back())) << e.name;
 }
 
 TEST(Profile, ASpanThatEndsByAnErrorIsRecorded) {
@@ -204,7 +205,7 @@ TEST(Profile, ASpanThatEndsByAnErrorIsRecorded) {
   EXPECT_EQ(names(events, Kind::Kernel), Names{});
 }
 
-TEST(Profile, AGradientIsJoinedWithItsCallByItsNumber) {
+TEST(Profile, AGradientHasTheSequenceNumberOfItsCall) {
   Tensor x = ones({3});
   x.requires_grad_();
   const std::uint32_t line = __LINE__ + 2;
@@ -213,15 +214,15 @@ TEST(Profile, AGradientIsJoinedWithItsCallByItsNumber) {
     sum(y).backward();
   });
   std::map<std::uint64_t, std::string> calls;
-  for (const Kept& e : of(events, Kind::Op)) {
+  for (const Recorded& e : of(events, Kind::Op)) {
     if (e.event.sequence != 0) calls[e.event.sequence] = e.name;
   }
   int joined = 0;
-  for (const Kept& e : of(events, Kind::Backward)) {
+  for (const Recorded& e : of(events, Kind::Backward)) {
     if (e.event.sequence == 0) continue;  // a leaf takes its gradient up
     ++joined;
     EXPECT_EQ(calls.at(e.event.sequence), e.name);
-    for (const Kept& inner : of(events, Kind::Kernel)) {
+    for (const Recorded& inner : of(events, Kind::Kernel)) {
       if (!inner.is_inside(e)) continue;
       EXPECT_EQ(inner.line, e.name == "mul" ? line : line + 1);
     }
@@ -253,7 +254,68 @@ TEST(Profile, MemoryIsRecordedOnRequest) {
   EXPECT_EQ(memory[0].event.bytes_in_use - memory[1].event.bytes_in_use, 4000);
 }
 
-TEST(Profile, KernelsThatWereAskedAndRefusedAreThere) {
+// Takes the memory that was freed last, so that a dangling pointer to a name reads other bytes.
+void overwrite_freed_memory() {
+  std::vector<std::string> strings;
+  for (std::size_t size = 16; size <= 4096; size += 16) {
+    for (int i = 0; i < 32; ++i) strings.emplace_back(size, 'x');
+  }
+}
+
+TEST(Profile, NamesOfACompiledFunctionOutliveIt) {
+  const Tensor x = ones({8, 16});
+  Profile profile;
+  const Recording recording;
+  std::vector<std::string> ops, kernels;
+  {
+    const auto fast =
+        compile([](const Tensor& t) { return std::vector<Tensor>{mul(gelu(add(t, 1)), t), softmax(t, 1)}; });
+    fast(x);
+    for (const Event& e : recording.events()) {
+      ops.emplace_back(e.op);
+      kernels.emplace_back(e.name);
+    }
+  }
+  ASSERT_FALSE(ops.empty());
+  overwrite_freed_memory();
+  std::vector<std::string> recorded_ops, recorded_kernels, profiled_ops, profiled_kernels;
+  for (const Event& e : recording.events()) {
+    recorded_ops.emplace_back(e.op);
+    recorded_kernels.emplace_back(e.name);
+  }
+  profile.each([&](const ProfileEvent& e) {
+    if (e.kind != Kind::Kernel) return;
+    profiled_ops.emplace_back(e.op);
+    profiled_kernels.emplace_back(e.name);
+  });
+  EXPECT_EQ(recorded_ops, ops);
+  EXPECT_EQ(recorded_kernels, kernels);
+  EXPECT_EQ(profiled_ops, ops);
+  EXPECT_EQ(profiled_kernels, kernels);
+}
+
+TEST(Profile, TheNameOfACustomFunctionOutlivesIt) {
+  const std::string name = "a_function_with_a_name_on_the_heap";
+  const Tensor x = ones({3}).requires_grad_();
+  Profile profile;
+  {
+    Function twice;
+    twice.name = name;
+    twice.forward = [](FunctionContext&, ArrayView<Tensor> in) { return std::vector<Tensor>{in[0] * 2}; };
+    twice.backward = [](FunctionContext&, ArrayView<Tensor> grads) {
+      return std::vector<Tensor>{grads[0] * 2};
+    };
+    sum(apply(twice, {x})[0]).backward();
+  }
+  overwrite_freed_memory();
+  std::vector<std::string> found;
+  profile.each([&](const ProfileEvent& e) {
+    if (e.kind == Kind::Backward) found.emplace_back(e.name);
+  });
+  EXPECT_EQ(found, (Names{"sum", name, "leaf"}));
+}
+
+TEST(Profile, KernelsThatRefusedTheCallAreRecorded) {
   const Tensor x = ones({64, 64});
   const auto kernels = of(profiled([&] { x.t().contiguous(); }), Kind::Kernel);
   ASSERT_EQ(kernels.size(), 1u);
@@ -294,14 +356,14 @@ TEST(Profile, ThreadsHaveRowsOfTheirOwn) {
 TEST(Profile, IsBoundedAndCountsWhatItDrops) {
   const Tensor x = ones({3});
   ProfileOptions options;
-  options.most_bytes = 64 << 10;
+  options.max_bytes = 64 << 10;
   Profile profile(options);
   constexpr int kCalls = 5000;
   for (int i = 0; i < kCalls; ++i) neg(x);
   EXPECT_EQ(profile.event_count() + profile.dropped(), 2u * kCalls);
   EXPECT_GT(profile.dropped(), 0u);
   EXPECT_GT(profile.event_count(), 100u);
-  EXPECT_LE(profile.bytes_used(), options.most_bytes);
+  EXPECT_LE(profile.bytes_used(), options.max_bytes);
 }
 
 TEST(Profile, TimesAreThoseOfTheClock) {

@@ -116,7 +116,7 @@ TEST(RoundTrip, ALongTraceIsWrittenAndReadInBoundedMemory) {
   {
     const Tensor a = ones({4, 6}), b = ones({6});
     ProfileOptions options;
-    options.most_bytes = (std::int64_t{4} << 20) + events * 160;
+    options.max_bytes = (std::int64_t{4} << 20) + events * 160;
     Profile profile(options);
     const auto begin = Clock::now();
     for (std::int64_t i = 0; i < events / 2; ++i) add(a, b);  // an op and its kernel
@@ -125,7 +125,7 @@ TEST(RoundTrip, ALongTraceIsWrittenAndReadInBoundedMemory) {
                static_cast<double>(events) / seconds_since(begin) / 1e6, profile.bytes_used() >> 20);
     EXPECT_EQ(profile.dropped(), 0u);
     EXPECT_EQ(profile.event_count(), static_cast<std::uint64_t>(events / 2 * 2));
-    EXPECT_LE(profile.bytes_used(), options.most_bytes);
+    EXPECT_LE(profile.bytes_used(), options.max_bytes);
     const std::int64_t before = peak_since_last();
     const auto export_begin = Clock::now();
     profile.write_trace(path);

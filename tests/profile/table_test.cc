@@ -1,4 +1,4 @@
-// Sums of a profile, held against values computed by hand.
+// Sums of a profile, compared with values computed by hand.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -57,12 +57,12 @@ TEST(Table, TheGegluMlpIsFiveKernelsWithTheseBytesAndFlops) {
   const Tensor x = ones({r, d});
   const NoGrad no_grad;
   mlp(x);
-  const std::uint64_t products = 2 * (r * d + d * h + r * h) + (r * h + h * d + r * d);
+  const std::uint64_t matmuls = 2 * (r * d + d * h + r * h) + (r * h + h * d + r * d);
   const std::uint64_t gelu = 2 * r * h, mul = 3 * r * h;
   for (const ProfileBy by : {ProfileBy::Op, ProfileBy::Kernel, ProfileBy::Site, ProfileBy::Module}) {
     const ProfileRow sum = total(rows_of([&] { mlp(x); }, by));
     EXPECT_EQ(sum.own_kernels, 5u);
-    EXPECT_EQ(sum.bytes, 4 * (products + gelu + mul));
+    EXPECT_EQ(sum.bytes, 4 * (matmuls + gelu + mul));
     EXPECT_EQ(sum.flops, 3 * 2 * r * d * h);
   }
   const auto modules = rows_of([&] { mlp(x); }, ProfileBy::Module);
@@ -96,12 +96,11 @@ TEST(Table, ATransformerBlockHasTheKernelsBytesAndFlopsOfItsFormulas) {
   EXPECT_EQ(sum.own_kernels, 10u);
   const std::uint64_t norms =
       2 * (rows * d + 2 * d + rows * d + 2 * rows);  // with a mean and a scale for each row
-  const std::uint64_t products = (rows * d + 3 * d * d + rows * 3 * d) + (rows * d + d * d + rows * d) +
-                                 (rows * d + 4 * d * d + rows * 4 * d) +
-                                 (rows * 4 * d + 4 * d * d + rows * d);
+  const std::uint64_t matmuls = (rows * d + 3 * d * d + rows * 3 * d) + (rows * d + d * d + rows * d) +
+                                (rows * d + 4 * d * d + rows * 4 * d) + (rows * 4 * d + 4 * d * d + rows * d);
   const std::uint64_t attention = 4 * rows * d + b * heads * t;  // with a sum for each row of scores
   const std::uint64_t pointwise = 2 * (3 * rows * d) + 2 * (rows * 4 * d);
-  EXPECT_EQ(sum.bytes, 4 * (norms + products + attention + pointwise));
+  EXPECT_EQ(sum.bytes, 4 * (norms + matmuls + attention + pointwise));
 }
 
 TEST(Table, FitsATerminalAndSaysWhatItLeavesOut) {

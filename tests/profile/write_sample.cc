@@ -1,4 +1,4 @@
-// Writes the trace of a small training run, and beside it what the profile counted: write_sample OUT.json
+// Writes the trace of a small training run, and next to it what the profile counted: write_sample OUT.json
 // [STEPS] Steps are named as PyTorch's profiler names them. With more than three steps, layers and memory are
 // left out.
 #include <cstdio>
@@ -48,7 +48,7 @@ int run(const std::string& path, int rounds) {
   const Tensor x = ones({8, 32});
   ProfileOptions options;
   options.layers = options.memory = rounds == 1;
-  options.most_bytes = std::int64_t{2} << 30;
+  options.max_bytes = std::int64_t{2} << 30;
   Profile profile(options);
   for (int step = 0; step < 3; ++step) {
     const Range range(interned(fmt::format("ProfilerStep#{}", step)));

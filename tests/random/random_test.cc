@@ -1,4 +1,4 @@
-// Random ops: reproducible for any threads and layout, and of the right distribution.
+// Random ops: reproducible for any threads and layout, and with the right distribution.
 #include "pellucid/ops/random.h"
 
 #include <algorithm>
@@ -25,14 +25,14 @@ namespace {
 using test::bytes_of;
 using test::thrown_by;
 
-std::vector<double> numbers_of(const Tensor& t) {
+std::vector<double> values_of(const Tensor& t) {
   const Tensor wide = t.to(kF64).clone(Layout::RowMajor);
   const auto* begin = wide.data<const double>();
   return {begin, begin + wide.numel().value()};
 }
 
 // The test vectors of the Random123 library.
-TEST(Philox, GivesTheWordsOfItsPaper) {
+TEST(Philox, ProducesTheWordsOfItsPaper) {
   EXPECT_EQ(philox({0, 0}, 0),
             (std::array<std::uint32_t, 4>{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
   const std::uint64_t all = ~std::uint64_t{0};
@@ -42,7 +42,7 @@ TEST(Philox, GivesTheWordsOfItsPaper) {
             (std::array<std::uint32_t, 4>{0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}));
 }
 
-TEST(Generator, TheSameSeedGivesTheSameNumbers) {
+TEST(Generator, TheSameSeedProducesTheSameNumbers) {
   Generator a(5), b(5), c(6);
   const Tensor x = randn({1000}, {}, a);
   EXPECT_EQ(bytes_of(x), bytes_of(randn({1000}, {}, b)));
@@ -50,7 +50,7 @@ TEST(Generator, TheSameSeedGivesTheSameNumbers) {
   EXPECT_NE(bytes_of(x), bytes_of(randn({1000}, {}, a))) << "a second call";
 }
 
-TEST(Generator, ASavedStateGoesOnWhereItWas) {
+TEST(Generator, ARestoredStateContinuesTheStream) {
   Generator a(5);
   rand({10}, {}, a);
   const Generator::State saved = a.state();
@@ -118,22 +118,22 @@ std::vector<RandomOp> random_ops() {
   };
 }
 
-TEST(Random, ThreadsAndLayoutsGiveTheSameBits) {
+TEST(Random, ThreadsAndLayoutsProduceTheSameBits) {
   const int threads_before = thread_count();
   const std::int64_t rows = 67, columns = 1021;
   for (const RandomOp& op : random_ops()) {
     for (const DType dtype : {kF32, kF64, kF16, kBF16}) {
-      std::vector<char> wanted;
+      std::vector<char> expected;
       for (const int threads : {1, 3}) {
         set_thread_count(threads);
         const Tensor layouts[] = {empty({rows, columns}, dtype), empty({columns, rows}, dtype).t(),
                                   empty({rows, 2 * columns + 1}, dtype).slice(1, 1, 2 * columns + 1, 2)};
         for (const Tensor& layout : layouts) {
           Generator generator(11);
-          const std::vector<char> got = bytes_of(op.run(layout, generator));
-          if (wanted.empty()) wanted = got;
-          EXPECT_EQ(got == wanted, true) << op.name << " " << name(dtype) << " strides "
-                                         << to_string(layout.strides()) << " threads " << threads;
+          const std::vector<char> actual = bytes_of(op.run(layout, generator));
+          if (expected.empty()) expected = actual;
+          EXPECT_EQ(actual == expected, true) << op.name << " " << name(dtype) << " strides "
+                                              << to_string(layout.strides()) << " threads " << threads;
         }
       }
     }
@@ -145,25 +145,25 @@ TEST(Random, ThreadsAndLayoutsGiveTheSameBits) {
 TEST(Random, TheSizeDoesNotChangeAnElement) {
   for (const DType dtype : {kF32, kF64}) {
     Generator a(2), b(2);
-    const std::vector<double> longer = numbers_of(randn({5000}, dtype, a)),
-                              shorter = numbers_of(randn({1013}, dtype, b));
+    const std::vector<double> longer = values_of(randn({5000}, dtype, a)),
+                              shorter = values_of(randn({1013}, dtype, b));
     EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), longer.begin())) << name(dtype);
   }
 }
 
 constexpr std::int64_t kCount = 200'000;
 
-// The greatest distance between the distribution of `values` and `cdf`; 1.95 / sqrt(n) is exceeded once in
-// 1000.
+// Returns the largest distance between the distribution of `values` and `cdf` (Kolmogorov-Smirnov);
+// 1.95 / sqrt(n) is exceeded once in 1000.
 double distance(std::vector<double> values, const std::function<double(double)>& cdf) {
   std::sort(values.begin(), values.end());
   const auto n = static_cast<double>(values.size());
-  double most = 0;
+  double max_distance = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double p = cdf(values[i]), at = static_cast<double>(i);
-    most = std::max({most, std::abs(p - at / n), std::abs(p - (at + 1) / n)});
+    max_distance = std::max({max_distance, std::abs(p - at / n), std::abs(p - (at + 1) / n)});
   }
-  return most * std::sqrt(n);
+  return max_distance * std::sqrt(n);
 }
 
 struct Moments {
@@ -184,25 +184,25 @@ TEST(Random, DistributionsAreRight) {
   const auto exponential = [](double x) { return 1 - std::exp(-2 * x); };
   for (const DType dtype : {kF32, kF64}) {
     Generator g(17);
-    const std::vector<double> u = numbers_of(rand({kCount}, dtype, g)),
-                              z = numbers_of(randn({kCount}, dtype, g)),
-                              e = numbers_of(exponential_(empty({kCount}, dtype), 2, g));
+    const std::vector<double> u = values_of(rand({kCount}, dtype, g)),
+                              z = values_of(randn({kCount}, dtype, g)),
+                              e = values_of(exponential_(empty({kCount}, dtype), 2, g));
     EXPECT_LT(distance(u, uniform), 1.95) << name(dtype);
     EXPECT_LT(distance(z, normal_cdf), 1.95) << name(dtype);
     EXPECT_LT(distance(e, exponential), 1.95) << name(dtype);
     EXPECT_GE(*std::min_element(u.begin(), u.end()), 0);
     EXPECT_LT(*std::max_element(u.begin(), u.end()), 1);
     EXPECT_GT(*std::min_element(e.begin(), e.end()), 0);
-    EXPECT_GT(*std::max_element(z.begin(), z.end()), 4);  // the tails are there
+    EXPECT_GT(*std::max_element(z.begin(), z.end()), 4);  // the tails exist
     EXPECT_LT(*std::min_element(z.begin(), z.end()), -4);
-    double together = 0;  // neighbours, which share a radius, are independent
+    double together = 0;  // adjacent values, which share a radius, are independent
     for (std::size_t i = 0; i < z.size(); i += 2) together += z[i] * z[i + 1];
     EXPECT_NEAR(together / static_cast<double>(z.size() / 2), 0, 0.012);
   }
   for (const DType dtype : {kF16, kBF16}) {
     Generator g(18);
-    const Moments u = moments_of(numbers_of(rand({kCount}, dtype, g)));
-    const Moments z = moments_of(numbers_of(randn({kCount}, dtype, g)));
+    const Moments u = moments_of(values_of(rand({kCount}, dtype, g)));
+    const Moments z = moments_of(values_of(randn({kCount}, dtype, g)));
     EXPECT_NEAR(u.mean, 0.5, 0.004) << name(dtype);
     EXPECT_NEAR(u.variance, 1 / 12.0, 0.001) << name(dtype);
     EXPECT_NEAR(z.mean, 0, 0.01) << name(dtype);
@@ -212,54 +212,54 @@ TEST(Random, DistributionsAreRight) {
 
 TEST(Random, ParametersMoveTheDistribution) {
   Generator g(19);
-  const Moments n = moments_of(numbers_of(normal(3, 0.5, {kCount}, {}, g)));
+  const Moments n = moments_of(values_of(normal(3, 0.5, {kCount}, {}, g)));
   EXPECT_NEAR(n.mean, 3, 0.006);
   EXPECT_NEAR(n.variance, 0.25, 0.004);
-  const Moments u = moments_of(numbers_of(uniform_(empty({kCount}), -1, 5, g)));
+  const Moments u = moments_of(values_of(uniform_(empty({kCount}), -1, 5, g)));
   EXPECT_NEAR(u.mean, 2, 0.02);
   EXPECT_NEAR(u.variance, 3, 0.03);
-  const std::vector<double> rows = numbers_of(normal(tensor({{0.0}, {100.0}}), full({kCount / 2}, 2.0), g));
+  const std::vector<double> rows = values_of(normal(tensor({{0.0}, {100.0}}), full({kCount / 2}, 2.0), g));
   const Moments second = moments_of({rows.begin() + kCount / 2, rows.end()});
   EXPECT_NEAR(second.mean, 100, 0.03);
   EXPECT_NEAR(second.variance, 4, 0.08);
 }
 
-TEST(Random, BernoulliAndDropoutKeepTheirShare) {
+TEST(Random, BernoulliAndDropoutMatchTheirProbability) {
   Generator g(20);
-  EXPECT_NEAR(moments_of(numbers_of(bernoulli_(empty({kCount}, kBool), 0.3, g))).mean, 0.3, 0.005);
-  EXPECT_NEAR(moments_of(numbers_of(bernoulli(full({kCount}, 0.9), g))).mean, 0.9, 0.004);
+  EXPECT_NEAR(moments_of(values_of(bernoulli_(empty({kCount}, kBool), 0.3, g))).mean, 0.3, 0.005);
+  EXPECT_NEAR(moments_of(values_of(bernoulli(full({kCount}, 0.9), g))).mean, 0.9, 0.004);
   const Tensor p = tensor({0.0, 1.0}).expand({500, 2});
   EXPECT_EQ(bytes_of(bernoulli(p, g)), bytes_of(p)) << "never and always";
   const auto [result, mask] = native_dropout(full({kCount}, 3.0), 0.25, Training::Yes, g);
-  const std::vector<double> values = numbers_of(result), kept = numbers_of(mask);
-  EXPECT_NEAR(moments_of(kept).mean, 0.75, 0.005);
-  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], kept[i] != 0 ? 4.0 : 0.0);
+  const std::vector<double> values = values_of(result), mask_values = values_of(mask);
+  EXPECT_NEAR(moments_of(mask_values).mean, 0.75, 0.005);
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], mask_values[i] != 0 ? 4.0 : 0.0);
   const Tensor x = ones({4});
   EXPECT_TRUE(dropout(x, 0.5, Training::No).is_same(x));
   EXPECT_EQ(bytes_of(dropout(x, 1)), bytes_of(zeros({4})));
   EXPECT_EQ(bytes_of(std::get<0>(native_dropout(x, 0.5, Training::No))), bytes_of(x));
 }
 
-TEST(Random, IntegersAreEvenlySpread) {
+TEST(Random, IntegersAreUniform) {
   Generator g(21);
   std::array<int, 7> counts{};
-  for (const double x : numbers_of(randint(-3, 4, {70'000}, kI8, g)))
+  for (const double x : values_of(randint(-3, 4, {70'000}, kI8, g)))
     ++counts.at(static_cast<std::size_t>(x + 3));
   for (const int count : counts) EXPECT_NEAR(count, 10'000, 400);
-  const std::vector<double> wide = numbers_of(randint(INT64_MIN, INT64_MAX, {kCount}, {}, g));
+  const std::vector<double> wide = values_of(randint(INT64_MIN, INT64_MAX, {kCount}, {}, g));
   EXPECT_LT(distance(wide, [](double x) { return x * 0x1p-64 + 0.5; }), 1.95);
 }
 
-TEST(Random, PermutationsHoldEachNumberOnceAndEveryOrder) {
+TEST(Random, PermutationsContainEachNumberOnceAndReachEveryOrder) {
   Generator g(22);
-  std::vector<double> order = numbers_of(randperm(1000, {}, g));
+  std::vector<double> order = values_of(randperm(1000, {}, g));
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
   std::sort(order.begin(), order.end());
   for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<double>(i));
-  std::map<std::vector<double>, int> seen;
-  for (int i = 0; i < 6000; ++i) ++seen[numbers_of(randperm(3, kF32, g))];
-  EXPECT_EQ(seen.size(), 6u);
-  for (const auto& [permutation, count] : seen) EXPECT_NEAR(count, 1000, 130);
+  std::map<std::vector<double>, int> counts;
+  for (int i = 0; i < 6000; ++i) ++counts[values_of(randperm(3, kF32, g))];
+  EXPECT_EQ(counts.size(), 6u);
+  for (const auto& [permutation, count] : counts) EXPECT_NEAR(count, 1000, 130);
   EXPECT_EQ(randperm(0).numel(), 0);
 }
 
@@ -268,17 +268,17 @@ TEST(Random, SamplesFollowTheirProbabilities) {
   const Tensor weights = tensor({{1.0, 0.0, 3.0, 4.0}, {0.0, 0.0, 5.0, 0.0}});
   const Tensor drawn = multinomial(weights, 80'000, Replacement::Yes, g);
   std::array<int, 4> counts{};
-  for (const double i : numbers_of(drawn.select(0, 0))) ++counts.at(static_cast<std::size_t>(i));
+  for (const double i : values_of(drawn.select(0, 0))) ++counts.at(static_cast<std::size_t>(i));
   EXPECT_NEAR(counts[0], 10'000, 400);
   EXPECT_EQ(counts[1], 0);
   EXPECT_NEAR(counts[2], 30'000, 700);
   EXPECT_NEAR(counts[3], 40'000, 700);
-  for (const double i : numbers_of(drawn.select(0, 1))) ASSERT_EQ(i, 2);
+  for (const double i : values_of(drawn.select(0, 1))) ASSERT_EQ(i, 2);
 
   const Tensor rows = tensor({0.5, 0.2, 0.3}).expand({40'000, 3});
   const Tensor pairs = multinomial(rows, 2, Replacement::No, g);
   std::array<int, 3> first{};
-  const std::vector<double> flat = numbers_of(pairs);
+  const std::vector<double> flat = values_of(pairs);
   int second_after_first = 0;
   for (std::size_t i = 0; i < flat.size(); i += 2) {
     ASSERT_NE(flat[i], flat[i + 1]);
@@ -295,7 +295,7 @@ TEST(Random, ErrorsSayWhatToDo) {
   EXPECT_EQ(thrown_by<ValueError>([&] { bernoulli_(x, 1.5); }).message(),
             "p is 1.5; a probability is from 0 to 1");
   EXPECT_EQ(thrown_by<ValueError>([&] { bernoulli(tensor({0.5, -1.0})); }).message(),
-            "a probability is -1; it must be from 0 to 1");
+            "a probability is -1; it must be between 0 and 1");
   EXPECT_EQ(thrown_by<ValueError>([&] { normal_(x, 0, -1); }).message(),
             "the standard deviation is -1; it must not be negative");
   EXPECT_EQ(thrown_by<ValueError>([&] { normal(tensor({0.0}), tensor({-2.0})); }).message(),
@@ -311,11 +311,11 @@ TEST(Random, ErrorsSayWhatToDo) {
   EXPECT_EQ(thrown_by<ValueError>([&] { randperm(300, kU8); }).message(),
             "n is 300; of u8 it is from 0 to 256");
   EXPECT_EQ(thrown_by<DTypeError>([&] { rand({2}, kI64); }).message(),
-            "the op takes f64, f32, f16, bf16; an operand is i64[2]");
+            "expected operands of dtype f64, f32, f16, bf16; one is i64[2]");
   EXPECT_EQ(thrown_by<ValueError>([&] { multinomial(ones({3}), 4); }).message(),
             "4 samples of 3 categories need replacement");
   EXPECT_EQ(thrown_by<ValueError>([&] { multinomial(zeros({3}), 1); }).message(),
-            "the probabilities of a row add up to 0; one of them must be positive");
+            "the probabilities of a row sum to 0; at least one must be positive");
   EXPECT_EQ(thrown_by<ValueError>([&] { multinomial(tensor({1.0, -1.0}), 1); }).message(),
             "a probability is -1; it must be finite and not negative");
   EXPECT_EQ(thrown_by<AliasError>([&] { uniform_(empty({1}).expand({3})); }).code(), ErrorCode::Alias);

@@ -1,4 +1,4 @@
-// Scans, sorting and searching: the same bits for any threads and layout, and what is refused.
+// Scans, sorting and searching: the same bits for any threads and layout, and the errors.
 #include "pellucid/ops/sorting.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 using test::bytes_of;
 using test::thrown_by;
 
-// Numbers of every kind, with repetitions, NaN and both zeros.
+// Returns values of every kind, with repetitions, NaN and both zeros.
 Tensor sample(Dims sizes, DType dtype) {
   Generator generator(7);
   if (!is_floating(dtype)) return randint(0, dtype == kBool ? 2 : 100, sizes, dtype, generator);
@@ -63,15 +63,15 @@ std::vector<AlongAxis> ops_along_an_axis() {
       {"topk", [](const Tensor& x, std::int64_t axis) { return list(topk(x, 3, axis)); }, kNoBool},
       {"topk of most",
        [](const Tensor& x, std::int64_t axis) { return list(topk(x, x.size(axis) - 1, axis)); }, kNoBool},
-      {"topk least", [](const Tensor& x, std::int64_t axis) { return list(topk(x, 5, axis, Largest::No)); },
-       kNoBool},
+      {"topk smallest",
+       [](const Tensor& x, std::int64_t axis) { return list(topk(x, 5, axis, Largest::No)); }, kNoBool},
       {"kthvalue", [](const Tensor& x, std::int64_t axis) { return list(kthvalue(x, 4, axis)); }, kNoBool},
       {"median", [](const Tensor& x, std::int64_t axis) { return list(median(x, axis)); }, kNoBool},
   };
 }
 
-// Every layout of the same numbers, on one thread and on three, against one row at a time.
-TEST(Sorting, ThreadsAndLayoutsGiveTheSameBits) {
+// Compares every layout of the same numbers, on one thread and on three, with one row at a time.
+TEST(Sorting, ThreadsAndLayoutsProduceTheSameBits) {
   const int threads_before = thread_count();
   for (const AlongAxis& op : ops_along_an_axis()) {
     for (int d = 0; d < kDTypeCount; ++d) {
@@ -80,13 +80,13 @@ TEST(Sorting, ThreadsAndLayoutsGiveTheSameBits) {
       const std::int64_t rows = 37, length = dtype == kF32 ? 1203 : 211;
       const Tensor x = sample({rows, length}, dtype);
       set_thread_count(1);
-      std::vector<std::vector<char>> wanted;
+      std::vector<std::vector<char>> expected;
       for (std::int64_t r = 0; r < rows; ++r) {
         const std::vector<Tensor> results = op.run(x.select(0, r), 0);
         for (std::size_t i = 0; i < results.size(); ++i) {
-          if (r == 0) wanted.emplace_back();
+          if (r == 0) expected.emplace_back();
           const std::vector<char> bytes = bytes_of(results[i]);
-          wanted[i].insert(wanted[i].end(), bytes.begin(), bytes.end());
+          expected[i].insert(expected[i].end(), bytes.begin(), bytes.end());
         }
       }
       const Tensor transposed = x.t().clone(Layout::RowMajor);  // its rows are the columns of x
@@ -105,7 +105,7 @@ TEST(Sorting, ThreadsAndLayoutsGiveTheSameBits) {
           const std::vector<Tensor> results = op.run(layout, axis);
           for (std::size_t i = 0; i < results.size(); ++i) {
             const bool columns = axis == 0 && results[i].dim() == 2;
-            EXPECT_EQ(bytes_of(columns ? results[i].t() : results[i]), wanted[i])
+            EXPECT_EQ(bytes_of(columns ? results[i].t() : results[i]), expected[i])
                 << op.name << " " << name(dtype) << " axis " << axis << " strides "
                 << to_string(layout.strides()) << " threads " << threads << " result " << i;
           }
@@ -139,8 +139,8 @@ TEST(Sorting, LongRowsAreSortedStably) {
       std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
         return is_before(a, b) || (!is_before(b, a) && a < b);
       });
-      const auto* got = indices.data<const std::int64_t>();
-      EXPECT_TRUE(std::equal(order.begin(), order.end(), got)) << length << " " << name(dtype);
+      const auto* actual = indices.data<const std::int64_t>();
+      EXPECT_TRUE(std::equal(order.begin(), order.end(), actual)) << length << " " << name(dtype);
     }
   }
 }
@@ -170,16 +170,16 @@ TEST(Sorting, SumsOfMillionsOfOnesStayExact) {
   EXPECT_EQ(sums.select(0, (1 << 25) - 1).item().to_double(), 0x1p25);  // a running f32 sum stops at 2^24
 }
 
-TEST(Sorting, LogcumsumexpKeepsItsDigits) {
+TEST(Sorting, LogcumsumexpIsAccurate) {
   const Tensor x = sample({1, 3000}, kF64).slice(1, 0, 5);
   Tensor y = tensor({-1000.0, -1000.0, 0.5, 700.0, -3.0, 1e-3}, kF64);
   long double sum = 0;
-  const Tensor got = logcumsumexp(y, 0);
+  const Tensor actual = logcumsumexp(y, 0);
   for (std::int64_t i = 0; i < 6; ++i) {
     sum += std::exp(static_cast<long double>(y.select(0, i).item().to_double()));
-    const auto wanted = static_cast<double>(std::log(sum));
-    if (std::isfinite(wanted)) {
-      EXPECT_NEAR(got.select(0, i).item().to_double(), wanted, 4e-16 * std::abs(wanted));
+    const auto expected = static_cast<double>(std::log(sum));
+    if (std::isfinite(expected)) {
+      EXPECT_NEAR(actual.select(0, i).item().to_double(), expected, 4e-16 * std::abs(expected));
     }
   }
 }
@@ -203,14 +203,14 @@ TEST(Sorting, ErrorsSayWhatToDo) {
             "axis 1 of f32[2, 0] has no elements to choose from");
   EXPECT_EQ(thrown_by<IndexError>([&] { cumsum(x, 2); }).op(), "cumsum");
   EXPECT_EQ(thrown_by<DTypeError>([&] { logcumsumexp(ones({2}, kI64), 0); }).message(),
-            "the op takes f64, f32, f16, bf16; an operand is i64[2]");
+            "expected operands of dtype f64, f32, f16, bf16; one is i64[2]");
   EXPECT_EQ(thrown_by<ShapeError>([&] { searchsorted(ones({2, 3}), ones({3, 3})); }).message(),
             "boundaries f32[2, 3] with several axes serve values of the same sizes but for the last axis, "
             "not f32[3, 3]");
   EXPECT_EQ(thrown_by<ValueError>([&] {
               searchsorted(ones({2}), ones({1}), OutInt32::No, Side::Left, tensor({0, 2}));
             }).message(),
-            "the sorter holds 2; an index into 2 boundaries is expected");
+            "the sorter contains 2; expected an index into 2 boundaries");
   EXPECT_EQ(thrown_by<ValueError>([&] { bincount(tensor({1, -3})); }).message(),
             "an element is -3; only integers from 0 on are counted");
   EXPECT_EQ(thrown_by<ShapeError>([&] { bincount(tensor({1, 3}), ones({3})); }).message(),

@@ -1,4 +1,4 @@
-// Files with what peers answered: tests/FOLDER/write_answers.py writes them, and ./dev test runs it where the
+// Files with the results of peers: tests/FOLDER/write_answers.py writes them, and ./dev test runs it if the
 // peers are installed.
 #pragma once
 
@@ -14,6 +14,6 @@ inline std::string answer_file(const std::string& name) {
 }
 inline bool has_answers(const std::string& name) { return std::ifstream(answer_file(name)).good(); }
 inline constexpr const char* kNoAnswers =
-    "the answers of the peers are missing: ./dev setup --peers, then ./dev test";
+    "the results of the peers are missing: run ./dev setup --peers, then ./dev test";
 
 }  // namespace pel::test

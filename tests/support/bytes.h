@@ -7,7 +7,7 @@
 
 namespace pel::test {
 
-// In row-major order, whatever the layout.
+// Returns the bytes in row-major order for any layout.
 inline std::vector<char> bytes_of(const Tensor& t) {
   const Tensor dense = t.clone(Layout::RowMajor);
   const auto* begin = static_cast<const char*>(dense.raw_data());

@@ -1,4 +1,4 @@
-// How long this thread has computed: other programs on the machine do not count.
+// Returns the CPU time of this thread: other programs on the machine do not count.
 #pragma once
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// What a call throws, as a value to look at.
+// Returns what a call throws as a value.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pel::test {
 
-// The error of type E that `f` throws. Anything else fails the test.
+// Returns the error of type E that `f` throws. Anything else fails the test.
 template <class E, class F>
 E thrown_by(F&& f) {
   try {

@@ -1,5 +1,6 @@
-// A GeGLU MLP, down(gelu(gate(x)) up(x)), assembled by hand over the hook of the tiles: three kernels, or two
-// whose first multiplies by both matrices at once. The compiler is to find these on its own.
+// A GeGLU MLP, down(gelu(gate(x)) up(x)), assembled by hand with the epilogue hook of the tiles: three
+// kernels, or two, the first of which multiplies by both matrices at once. The compiler should find these by
+// itself.
 #pragma once
 
 #include <array>
@@ -42,14 +43,15 @@ class FusedMlp {
   static Tensor packed(std::initializer_list<Tensor> weights) {
     const cpu::TileFamily& family = cpu::tiles_for(weights.begin()->dtype());
     std::vector<cpu::PackSource> sources;
-    for (const Tensor& weight : weights) sources.push_back({cpu::matrix_of(weight).turned(), weight.dtype()});
+    for (const Tensor& weight : weights)
+      sources.push_back({cpu::matrix_of(weight).transposed(), weight.dtype()});
     const std::int64_t n = weights.begin()->sizes()[0].value(), k = weights.begin()->sizes()[1].value();
     Tensor panels = empty({cpu::panels_bytes(family, k, n) * static_cast<std::int64_t>(weights.size())}, kU8);
     cpu::pack_matrices(family, {sources.data(), sources.size()}, k, n, static_cast<char*>(panels.raw_data()));
     return panels;
   }
 
-  // Each value is rounded where eager execution stores it.
+  // Rounds each value that eager execution stores.
   codegen::CompiledKernels compile() const {
     const codegen::Isa isa = *cpu::active_isa();
     const DType type = value_type(dtype_);
@@ -77,11 +79,11 @@ class FusedMlp {
                   codegen::PelLoopFn* loop, int matrices = 1, const Tensor* input = nullptr) const {
     const std::int64_t m = x.sizes()[0].value();
     Tensor out = empty({m, n}, dtype_);
-    cpu::TileProduct product{1, m, n, k, dtype_, cpu::matrix_of(x), {}, cpu::matrix_of(out), dtype_, {}, {}};
-    product.epilogue.loop = loop;
-    if (input != nullptr) product.epilogue.inputs.push_back({cpu::matrix_of(*input), dtype_});
-    product.packed = {static_cast<const char*>(panels.raw_data()), matrices};
-    cpu::run_tiles(product);
+    cpu::TileGemm gemm{1, m, n, k, dtype_, cpu::matrix_of(x), {}, cpu::matrix_of(out), dtype_, {}, {}};
+    gemm.epilogue.loop = loop;
+    if (input != nullptr) gemm.epilogue.inputs.push_back({cpu::matrix_of(*input), dtype_});
+    gemm.packed = {static_cast<const char*>(panels.raw_data()), matrices};
+    cpu::run_tiles(gemm);
     return out;
   }
 

@@ -1,4 +1,4 @@
-// Pages of docs/ that tests write: what they say is measured, or read from the registry.
+// Pages of docs/ that tests generate from measurements or from the registry.
 #pragma once
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ inline std::string read_file(const std::string& path) {
   return text.str();
 }
 
-// With PELLUCID_WRITE_DOCS=1 docs/NAME is written; else it must say what `page` says. `filter` is the test's.
+// With PELLUCID_WRITE_DOCS=1 writes docs/NAME; else checks that it equals `page`. `filter` selects the test.
 inline void expect_page(const std::string& name, const std::string& page, const std::string& filter) {
   const std::string path = PELLUCID_SOURCE_DIR "/docs/" + name;
   if (std::getenv("PELLUCID_WRITE_DOCS")) {
@@ -31,7 +31,7 @@ inline void expect_page(const std::string& name, const std::string& page, const 
     line.clear();
     std::getline(had, line);
   } while (std::getline(has, wanted) && line == wanted);
-  ADD_FAILURE() << "docs/" << name << " says\n  " << line << "\nwhere it should say\n  " << wanted
+  ADD_FAILURE() << "docs/" << name << " contains\n  " << line << "\nbut should contain\n  " << wanted
                 << "\n  rewrite it: PELLUCID_WRITE_DOCS=1 ./dev test " << filter;
 }
 

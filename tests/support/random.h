@@ -1,5 +1,5 @@
-// Random tests that can be repeated: PELLUCID_SEED=N chooses the numbers, PELLUCID_TEST_SHARE=N runs 1/N of
-// them. Where a test has cases with numbers of their own, PELLUCID_CASE=N runs that one alone.
+// Reproducible random tests: PELLUCID_SEED=N chooses the seed, PELLUCID_TEST_SHARE=N runs 1/N of them. In a
+// test with numbered cases, PELLUCID_CASE=N runs only that case.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Random {
   Random() : seed_(number_from("PELLUCID_SEED", 20240229)), engine_(seed_) {
     std::cout << repro() << std::endl;
   }
-  // Numbers of case `n` alone: the same whichever cases ran before.
+  // Returns the generator of case `n`: the same regardless of the cases before.
   Random of_case(std::uint64_t n) const { return Random(seed_, n); }
 
   std::string repro() const {
@@ -30,8 +30,8 @@ class Random {
            (case_ ? " PELLUCID_CASE=" + std::to_string(*case_) : "") + " " + program() +
            " --gtest_filter=" + test->test_suite_name() + "." + test->name();
   }
-  std::int64_t between(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
   }
   bool one_in(int n) { return between(1, n) == 1; }
   std::uint32_t bits32() { return static_cast<std::uint32_t>(between(0, UINT32_MAX)); }

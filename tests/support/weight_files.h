@@ -1,4 +1,4 @@
-// Files of weights in memory, byte by byte, right or wrong.
+// Builds weight files in memory, byte by byte, valid or invalid.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pel::test {
 
-// The bytes of a number as they lie in memory.
+// Returns the bytes of a number as stored in memory.
 template <class T>
 std::string raw(T value) {
   std::string bytes(sizeof(T), '\0');
@@ -21,7 +21,7 @@ inline std::string safetensors(std::string_view header, std::string_view data = 
   return raw(std::uint64_t{header.size()}).append(header).append(data);
 }
 
-// What GGUF calls the types of values.
+// The types of values in GGUF.
 struct GgufKind {
   enum : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, List, U64, I64, F64 };
 };
@@ -33,7 +33,7 @@ inline std::string gguf_key(std::string_view key, std::uint32_t kind, std::strin
 inline std::string gguf_list(std::uint32_t kind, std::uint64_t count, std::string_view values) {
   return raw(kind).append(raw(count)).append(values);
 }
-// Sizes innermost first, as the file has them.
+// Sizes, innermost first, as in the file.
 inline std::string gguf_tensor(std::string_view name, std::initializer_list<std::uint64_t> sizes,
                                std::uint32_t type, std::uint64_t offset) {
   std::string bytes = gguf_string(name) + raw(static_cast<std::uint32_t>(sizes.size()));
@@ -41,7 +41,7 @@ inline std::string gguf_tensor(std::string_view name, std::initializer_list<std:
   return bytes + raw(type) + raw(offset);
 }
 
-// Keys, tensors and data in the places where the header says they are.
+// Keys, tensors and data at the offsets in the header.
 struct GgufBytes {
   std::string keys{}, tensors{}, data{};
   std::uint64_t key_count = 0, tensor_count = 0;
@@ -59,7 +59,7 @@ struct GgufBytes {
     ++tensor_count;
     return *this;
   }
-  // Puts the tensor's bytes behind those of the one before, too.
+  // Also appends the tensor's bytes to those of the previous tensor.
   GgufBytes& tensor_with(std::string_view name, std::initializer_list<std::uint64_t> sizes,
                          std::uint32_t type, std::string_view bytes) {
     data.resize((data.size() + alignment - 1) / alignment * alignment);

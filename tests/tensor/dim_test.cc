@@ -138,9 +138,9 @@ TEST(SymbolicDim, UsedOutsideItsCaptureGivesACaptureError) {
   EXPECT_THROW(static_cast<void>(s == 3), CaptureError);
   EXPECT_THROW(static_cast<void>(s < 3), CaptureError);
   EXPECT_THROW(static_cast<void>(s.value()), CaptureError);
-  EXPECT_EQ(
-      thrown_by<CaptureError>([&] { s.value(); }).message(),
-      "a symbolic size is used outside the capture that made it; keep sizes inside the compiled function");
+  EXPECT_EQ(thrown_by<CaptureError>([&] { s.value(); }).message(),
+            "a symbolic size is used outside of the capture that created it; use sizes only inside the "
+            "compiled function");
 }
 
 TEST(SymbolicDim, ComparesWithItselfAndPrintsWithoutACapture) {

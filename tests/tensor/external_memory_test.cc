@@ -28,7 +28,7 @@ TEST(ExternalMemory, IsReadAndWrittenInPlace) {
 
 TEST(ExternalMemory, ItsDeleterRunsOnceWhenTheLastViewIsGone) {
   int calls = 0;
-  void* given = nullptr;
+  void* deleted = nullptr;
   float values[4] = {};
   const std::int64_t blocks = memory_stats().small_blocks;
   {
@@ -36,7 +36,7 @@ TEST(ExternalMemory, ItsDeleterRunsOnceWhenTheLastViewIsGone) {
     {
       const Tensor t = from_external({.data = values, .dtype = kF32, .sizes = {4}, .deleter = [&](void* p) {
                                         ++calls;
-                                        given = p;
+                                        deleted = p;
                                       }});
       const Tensor copy = t, other = t.view({2, 2});
       last = other[1];
@@ -45,7 +45,7 @@ TEST(ExternalMemory, ItsDeleterRunsOnceWhenTheLastViewIsGone) {
     last.fill_(1);
   }
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(given, values);
+  EXPECT_EQ(deleted, values);
   EXPECT_EQ(memory_stats().small_blocks, blocks);
 }
 
@@ -142,8 +142,9 @@ TEST(ExternalMemory, StridesMayLeaveGapsRepeatAndTurn) {
   const Tensor column = from_external({.data = values + 1, .dtype = kI32, .sizes = {3}, .strides = {4}});
   EXPECT_EQ(column[2].item().to_int(), 9);
   EXPECT_FALSE(column.is_contiguous());
-  const Tensor turned = from_external({.data = values, .dtype = kI32, .sizes = {4, 3}, .strides = {1, 4}});
-  EXPECT_EQ(turned.contiguous().data<const std::int32_t>()[1], 4);
+  const Tensor transposed =
+      from_external({.data = values, .dtype = kI32, .sizes = {4, 3}, .strides = {1, 4}});
+  EXPECT_EQ(transposed.contiguous().data<const std::int32_t>()[1], 4);
   const Tensor repeated = from_external({.data = values, .dtype = kI32, .sizes = {5}, .strides = {0}});
   EXPECT_EQ(repeated[4].item().to_int(), 0);
   EXPECT_THROW(repeated.copy_(arange(5, kI32)), AliasError);

@@ -102,7 +102,7 @@ void expect_nearest_even(const Format& format, float value) {
   ASSERT_EQ(Half(-value).bits, format.nearest_even(-value)) << std::hexfloat << -value;
 }
 
-// Each value, the middle to the next one, and the floats just beside both.
+// Each value, the middle to the next one, and the floats next to both.
 template <class Half>
 void expect_ties_to_even(const Format& format) {
   for (std::uint32_t bits = 0; bits < format.infinity(); ++bits) {
@@ -145,7 +145,7 @@ TEST(Float16, RoundsToInfinityFromHalfAStepAboveTheGreatestValue) {
 }
 
 TEST(Float16, TinyNumbersKeepTheirSign) {
-  EXPECT_EQ(Float16(0x1p-25f).bits, 0u);  // half of the least denormal: a tie, to even
+  EXPECT_EQ(Float16(0x1p-25f).bits, 0u);  // half of the smallest denormal: a tie, to even
   EXPECT_EQ(Float16(std::nextafter(0x1p-25f, 1.0f)).bits, 1u);
   EXPECT_EQ(Float16(-0.0f).bits, 0x8000u);
   EXPECT_EQ(Float16(-1e-30f).bits, 0x8000u);

@@ -65,7 +65,7 @@ TEST(Meta, WritesCheckSizesLaunchNothingAndCount) {
 
 TEST(Meta, MixedWithTheCpuIsADeviceError) {
   EXPECT_EQ(thrown_by<DeviceError>([] { empty({2}, kMeta).copy_(ones({2})); }).message(),
-            "operands are on meta and cpu; move them to one device first");
+            "operands are on different devices: meta and cpu; move them to one device first");
   EXPECT_THROW(ones({2}).copy_(empty({2}, kMeta)), DeviceError);
 }
 

@@ -125,8 +125,8 @@ TEST(Overlap, InterleavedColumnsDoNotOverlap) {
 }
 
 TEST(Overlap, ATransposedSquareIsPartial) {
-  const Layout square{{3, 3}, {3, 1}, 0, kF32}, turned{{3, 3}, {1, 3}, 0, kF32};
-  EXPECT_EQ(overlap(square.operand(), turned.operand()), Overlap::Partial);
+  const Layout square{{3, 3}, {3, 1}, 0, kF32}, transposed{{3, 3}, {1, 3}, 0, kF32};
+  EXPECT_EQ(overlap(square.operand(), transposed.operand()), Overlap::Partial);
 }
 
 TEST(Overlap, StridesOfSizeOneAxesDoNotMatter) {

@@ -59,8 +59,7 @@ TEST(Storage, FromTwoMebibytesUpDataIsAlignedToHugePages) {
   }
 }
 
-// Of the mapping that holds `address`, the flags that /proc/self/smaps gives it; nothing where the system
-// gives none.
+// Returns the flags in /proc/self/smaps of the mapping that contains `address`; empty if the system has none.
 std::string mapping_flags(std::uintptr_t address) {
   std::ifstream maps("/proc/self/smaps");
   bool is_it = false;
@@ -196,13 +195,13 @@ TEST(Creation, FromDataTakesAsManyValuesAsTheSizesHold) {
 
 TEST(Version, CountsWritesAndIsSharedByViews) {
   const Tensor x = zeros({2, 3});
-  const Tensor row = x[0], turned = x.t();
+  const Tensor row = x[0], transposed = x.t();
   const std::uint32_t start = x.version();
   row.fill_(1);
   EXPECT_EQ(x.version(), start + 1);
   x.copy_(ones({3}));
-  EXPECT_EQ(turned.version(), start + 2);
-  turned.zero_();
+  EXPECT_EQ(transposed.version(), start + 2);
+  transposed.zero_();
   EXPECT_EQ(row.version(), start + 3);
 }
 

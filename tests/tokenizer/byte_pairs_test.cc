@@ -29,7 +29,7 @@ TEST(SplitWords, FollowsThePatternsOfTheModels) {
       {"gpt-2", "x  ", {"x", "  "}},
       {"gpt-2", " 12ab!?", {" 12", "ab", "!?"}},
       {"gpt-2", "\xc2\xa0x \xc2\xa0", {"\xc2\xa0", "x", " \xc2\xa0"}},
-      {"gpt-2", "e\u0301", {"e", "\u0301"}},  // a mark is no letter
+      {"gpt-2", "e\u0301", {"e", "\u0301"}},  // a mark is not a letter
       {"gpt-2", "'''s", {"'''", "s"}},
       {"smollm", "a 12b", {"a", " ", "1", "2", "b"}},
       {"smollm", "\n\n1", {"\n\n", "1"}},
@@ -46,14 +46,15 @@ TEST(SplitWords, FollowsThePatternsOfTheModels) {
   }
 }
 
-TEST(SplitWords, NamesTheKnownPatterns) {
+TEST(SplitWords, NamesTheSupportedPatterns) {
   try {
     word_pattern("tekken", "model.gguf");
     FAIL();
   } catch (const FileError& error) {
-    EXPECT_EQ(error.message(),
-              "model.gguf: words are split in the way \"tekken\"; known are \"gpt-2\" \"smollm\" "
-              "\"llama-bpe\" \"qwen2\"");
+    EXPECT_EQ(
+        error.message(),
+        "model.gguf: words are split by the unknown pattern \"tekken\"; supported are \"gpt-2\" \"smollm\" "
+        "\"llama-bpe\" \"qwen2\"");
   }
 }
 
@@ -63,7 +64,7 @@ TEST(BytePairs, MergesByRankAndFromTheLeft) {
   const Tokenizer tokenizer(make_byte_pairs(tiny_bytes({"b c", "a b", "a bc", "a a", "Ġ a"})));
   const std::pair<std::string, Ids> cases[] = {
       {"", {}},
-      {"abc", {kAbc}},  // bc first, then a + bc: ab is never there
+      {"abc", {kAbc}},  // bc first, then a + bc: ab never forms
       {"ab", {kAb}},
       {"aaa", {kAa, 'a'}},
       {"aaaa", {kAa, kAa}},
@@ -85,7 +86,7 @@ TEST(BytePairs, ReturnsTheBytesOfTheText) {
   EXPECT_EQ(tokenizer.bytes_of(ids[0]), "\xf0");
 }
 
-TEST(BytePairs, MergesWordsOfAMillionBytesInTime) {
+TEST(BytePairs, MergesAWordOfAMillionBytesInLinearithmicTime) {
   const Tokenizer tokenizer(make_byte_pairs(tiny_bytes({"a a", "aa aa", "aaaa aaaa", "Ġ Ġ"})));
   EXPECT_EQ(tokenizer.encode(std::string(1'000'000, 'a')).size(), 125'000u);
   EXPECT_EQ(tokenizer.encode(std::string(1'000'000, ' ')).size(), 500'000u);
@@ -94,7 +95,7 @@ TEST(BytePairs, MergesWordsOfAMillionBytesInTime) {
   EXPECT_EQ(tokenizer.encode(spaces).size(), 500'002u);
 }
 
-TEST(BytePairs, PassesOverBytesThatAreNoTokens) {
+TEST(BytePairs, SkipsBytesThatAreNotTokens) {
   Vocabulary vocabulary;
   vocabulary.origin = "tiny";
   vocabulary.tokens = {"a", "b", "ab"};

@@ -1,4 +1,4 @@
-// Tokenizers from files, right and wrong.
+// Tokenizers from valid and invalid files.
 #include <filesystem>
 #include <fstream>
 
@@ -80,7 +80,7 @@ TEST_F(TokenizerFiles, ReadsGpt2) {
   EXPECT_EQ(tokenizer.end_of_text(), 4);
 }
 
-TEST_F(TokenizerFiles, RefusesBrokenFiles) {
+TEST_F(TokenizerFiles, RefusesInvalidFiles) {
   const auto wordpiece = [&](std::string_view content) {
     return thrown_by<FileError>([&] { Tokenizer::wordpiece(write("vocab.txt", content)); }).message();
   };
@@ -92,14 +92,14 @@ TEST_F(TokenizerFiles, RefusesBrokenFiles) {
     const std::string path = write("encoder.json", vocabulary);
     return thrown_by<FileError>([&] { Tokenizer::byte_pairs(path, write("vocab.bpe", merges)); }).message();
   };
-  EXPECT_NE(byte_pairs("{", "").find("is not JSON"), std::string::npos);
-  EXPECT_NE(byte_pairs("[]", "").find("no object"), std::string::npos);
+  EXPECT_NE(byte_pairs("{", "").find("is not valid JSON"), std::string::npos);
+  EXPECT_NE(byte_pairs("[]", "").find("must be a JSON object"), std::string::npos);
   EXPECT_NE(byte_pairs("{}", "").find("no tokens"), std::string::npos);
-  EXPECT_NE(byte_pairs(R"({"a": 1})", "").find("\"a\" has another"), std::string::npos);
-  EXPECT_NE(byte_pairs(R"({"a": -1})", "").find("\"a\" has another"), std::string::npos);
-  EXPECT_NE(byte_pairs(R"({"a": 0, "b": 0})", "").find("\"b\" has another"), std::string::npos);
+  EXPECT_NE(byte_pairs(R"({"a": 1})", "").find("the id of \"a\""), std::string::npos);
+  EXPECT_NE(byte_pairs(R"({"a": -1})", "").find("the id of \"a\""), std::string::npos);
+  EXPECT_NE(byte_pairs(R"({"a": 0, "b": 0})", "").find("the id of \"b\""), std::string::npos);
   EXPECT_NE(byte_pairs(R"({"a": 0, "a": 1})", "").find("are both \"a\""), std::string::npos);
-  EXPECT_NE(byte_pairs(R"({"a": 0, "b": 1})", "a b\n").find("\"ab\" is no token"), std::string::npos);
+  EXPECT_NE(byte_pairs(R"({"a": 0, "b": 1})", "a b\n").find("\"ab\" is not a token"), std::string::npos);
   EXPECT_NE(byte_pairs(R"({"a": 0, "aa": 1})", "a a\na a\n").find("merges 0 and 1"), std::string::npos);
   for (const std::string_view merge : {"aa\n", "a a a\n", "\n"}) {
     EXPECT_NE(byte_pairs(R"({"a": 0, "aa": 1})", merge).find("not two tokens"), std::string::npos) << merge;
@@ -145,17 +145,17 @@ TEST_F(TokenizerFiles, ReadsGgufOfBert) {
   EXPECT_EQ(tokenizer.decode({2, 4, 5, 3}), "unable");
 }
 
-TEST_F(TokenizerFiles, RefusesBrokenGguf) {
+TEST_F(TokenizerFiles, RefusesInvalidGguf) {
   const auto with_merges = [](GgufBytes bytes, const std::vector<std::string>& merges = {}) {
     return bytes.key("tokenizer.ggml.merges", GgufKind::List, gguf_texts(merges));
   };
   const auto has = [](const std::string& text, std::string_view part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  has(error_of(gguf("llama", {"a"}, {1})), "known are \"gpt2\" and \"bert\"");
+  has(error_of(gguf("llama", {"a"}, {1})), "supported are \"gpt2\" and \"bert\"");
   has(error_of(gguf("gpt2", {"a"}, {1})), "tokenizer.ggml.merges");
-  has(error_of(with_merges(gguf("gpt2", {"a", "b"}, {1}))), "2 tokens, but types of 1");
-  has(error_of(with_merges(gguf("gpt2", {"a"}, {1}), {"a b"})), "\"b\" is no token");
+  has(error_of(with_merges(gguf("gpt2", {"a", "b"}, {1}))), "2 tokens, but 1 token types");
+  has(error_of(with_merges(gguf("gpt2", {"a"}, {1}), {"a b"})), "\"b\" is not a token");
   has(error_of(with_merges(gguf("gpt2", {std::string(2000, 'x')}, {3}))), "at most 128 bytes");
   has(error_of(with_merges(gguf("gpt2", {"a"}, {1}))
                    .key("tokenizer.ggml.pre", GgufKind::String, test::gguf_string("tekken"))),
@@ -165,21 +165,21 @@ TEST_F(TokenizerFiles, RefusesBrokenGguf) {
       "is 1, but there are 1 tokens");
   has(error_of(with_merges(gguf("gpt2", {"a"}, {1}))
                    .key("tokenizer.ggml.eos_token_id", GgufKind::String, test::gguf_string("a"))),
-      "eos_token_id is of another kind");
+      "eos_token_id has a type that is not allowed");
   has(error_of(with_merges(gguf("gpt2", {"a"}, {1}))
                    .key("tokenizer.ggml.add_bos_token", GgufKind::Bool, test::raw(std::uint8_t{1}))),
       "add_bos_token is set");
   EXPECT_THROW(read(with_merges(gguf("gpt2", {}, {}))), FileError);
 }
 
-TEST_F(TokenizerFiles, KnowsOnlyChatMl) {
+TEST_F(TokenizerFiles, SupportsOnlyChatMl) {
   Vocabulary vocabulary = tiny_bytes({});
   const Tokenizer without(make_byte_pairs(vocabulary));
   EXPECT_THROW(without.chat_prompt({{"user", "hi"}}), ValueError);
   vocabulary.chat_template = "[INST] {{ message }} [/INST]";
   const Tokenizer other(make_byte_pairs(vocabulary));
   const auto error = thrown_by<ValueError>([&] { other.chat_prompt({{"user", "hi"}}); });
-  EXPECT_NE(error.message().find("only ChatML templates are known"), std::string::npos);
+  EXPECT_NE(error.message().find("expected a ChatML template"), std::string::npos);
 }
 
 }  // namespace

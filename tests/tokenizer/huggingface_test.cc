@@ -1,5 +1,5 @@
-// Equal to Hugging Face's tokenizers, id for id, on thousands of strings that write_answers.py made: ./dev
-// test runs it where they are installed. Its comment says which characters are left out, and why.
+// Compares with Hugging Face's tokenizers, id by id, on thousands of strings that write_answers.py generates:
+// ./dev test runs it if they are installed. Its comment says which characters are excluded, and why.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -43,7 +43,7 @@ std::string listed(const std::vector<std::int64_t>& ids) {
   return text.str();
 }
 
-// The lines of NAME.txt; none if it is absent.
+// Returns the lines of NAME.txt; none if it does not exist.
 std::vector<Fields> read_lines(const std::string& name) {
   std::vector<Fields> lines;
   std::ifstream file(test::answer_file(name + ".txt"));
@@ -93,9 +93,9 @@ void compare(const Tokenizer& tokenizer, const std::vector<Fields>& lines) {
 
 #define PEL_READ_OR_SKIP(lines, name)                 \
   const std::vector<Fields> lines = read_lines(name); \
-  if (lines.empty()) GTEST_SKIP() << "no cases of " << name << ": ./dev setup --peers, then ./dev test"
+  if (lines.empty()) GTEST_SKIP() << "no cases of " << name << ": run ./dev setup --peers, then ./dev test"
 
-// The vocabulary of the file with words split in another way.
+// Returns the vocabulary of the file with another word pattern.
 Tokenizer gpt2_by(const std::vector<Fields>& lines, std::string_view words) {
   const Fields paths = line_of(lines, "vocabulary");
   const Tokenizer plain = Tokenizer::byte_pairs(from_hex(paths[1]), from_hex(paths[2]));

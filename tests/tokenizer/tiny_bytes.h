@@ -1,4 +1,4 @@
-// A vocabulary of all bytes, whose ids are their values, and of what merges make.
+// A vocabulary of all bytes, whose ids are their values, and of the merged tokens.
 #pragma once
 
 #include "io/tokenizer_model.h"

@@ -5,15 +5,15 @@
 namespace pel::io {
 namespace {
 
-std::string mended(std::string_view text) {
+std::string replaced(std::string_view text) {
   std::string into;
-  return std::string(replace_broken(text, into));
+  return std::string(replace_invalid(text, into));
 }
 
 #define FFFD "\xef\xbf\xbd"
 
-TEST(Unicode, ReadsEachMaximalBrokenPartAsOneReplacement) {
-  // As bytes.decode("utf-8", "replace") in Python.
+TEST(Unicode, DecodesEachMaximalInvalidPartAsOneReplacement) {
+  // Like bytes.decode("utf-8", "replace") in Python.
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"", ""},
       {"plain", "plain"},
@@ -33,10 +33,10 @@ TEST(Unicode, ReadsEachMaximalBrokenPartAsOneReplacement) {
       {"\xff\xfe", FFFD FFFD},
       {"a\xf1\x80\x80\xe1\x80\xc2z", "a" FFFD FFFD FFFD "z"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(mended(text), expected);
+  for (const auto& [text, expected] : cases) EXPECT_EQ(replaced(text), expected);
 }
 
-TEST(Unicode, WritesWhatItReads) {
+TEST(Unicode, EncodesWhatItDecodes) {
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xd800 && c < 0xe000) continue;
     std::string text;
@@ -47,7 +47,7 @@ TEST(Unicode, WritesWhatItReads) {
   }
 }
 
-TEST(Unicode, TellsLettersNumbersAndSpacesApart) {
+TEST(Unicode, DistinguishesLettersNumbersAndSpaces) {
   for (const char32_t c : U"azéßжשعक中あ한ªⅷ") {
     if (c == 0 || c == U'ⅷ') continue;
     EXPECT_EQ(class_of(c), CharClass::Letter) << static_cast<int>(c);

@@ -38,8 +38,8 @@ TEST(WordPiece, TakesTheLongestPieceEachTime) {
        {4, 5, 4, 5}},
       {"t\u200dh\ue000"
        "e\x01 \x7f\ufffd",
-       {4}},             // no text: joiners, private use, controls
-      {"t\xffhe", {4}},  // a broken byte is U+FFFD, which is cleaned away
+       {4}},             // removed: joiners, private use, controls
+      {"t\xffhe", {4}},  // an invalid byte becomes U+FFFD, which is removed
       {"\u0130", {16}},
       {"$", {17}},
       {"the[SEP]cat", {4, 3, 5}},
@@ -52,24 +52,24 @@ TEST(WordPiece, TakesTheLongestPieceEachTime) {
   EXPECT_EQ(tokenizer.encode("the cat"), (Ids{2, 4, 5, 3}));
 }
 
-TEST(WordPiece, GivesUpOnWordsOfMoreThanAHundredCharacters) {
+TEST(WordPiece, WordsOfMoreThanAHundredCharactersAreUnknown) {
   const Tokenizer tokenizer = tiny();
   EXPECT_EQ(tokenizer.encode("i" + std::string(99, 'a'), SpecialTokens::No).size(), 100u);
   EXPECT_EQ(tokenizer.encode("i" + std::string(100, 'a'), SpecialTokens::No), Ids{1});
   EXPECT_EQ(tokenizer.encode(std::string(1'000'000, 'a'), SpecialTokens::No), Ids{1});
 }
 
-TEST(WordPiece, DecodesAsAReaderWouldWrite) {
+TEST(WordPiece, DecodesWithUsualSpacing) {
   const Tokenizer tokenizer = tiny();
   EXPECT_EQ(tokenizer.decode({2, 4, 5, 6, 10, 7, 8, 9, 11, 3}), "the cats, unaffable!");
   EXPECT_EQ(tokenizer.decode({2, 4, 3}, SpecialTokens::Yes), "[CLS] the [SEP]");
-  EXPECT_EQ(tokenizer.decode({6, 5}), "##s cat");  // at the beginning it belongs to nothing
+  EXPECT_EQ(tokenizer.decode({6, 5}), "##s cat");  // at the beginning there is no word to continue
   EXPECT_EQ(tokenizer.decode({}), "");
   EXPECT_EQ(tokenizer.bytes_of(6), "s");
   EXPECT_EQ(tokenizer.bytes_of(5), " cat");
 }
 
-TEST(WordPiece, KnowsItsTokens) {
+TEST(WordPiece, FindsTokensAndIds) {
   const Tokenizer tokenizer = tiny();
   EXPECT_EQ(tokenizer.size(), static_cast<std::int64_t>(kTokens.size()));
   EXPECT_EQ(tokenizer.id_of("##aff"), 8);
@@ -82,7 +82,7 @@ TEST(WordPiece, KnowsItsTokens) {
   EXPECT_THROW(tokenizer.decode({4, 1'000'000'000'000}), IndexError);
 }
 
-TEST(WordPiece, NeedsATokenForTheUnknown) {
+TEST(WordPiece, NeedsAnUnknownToken) {
   Vocabulary vocabulary;
   vocabulary.origin = "vocab.txt";
   vocabulary.tokens = {"a", "b"};

@@ -1,14 +1,14 @@
-"""Writes what Hugging Face's tokenizers make of thousands of strings, for the tests in this folder.
+"""Writes the results of Hugging Face's tokenizers for thousands of strings, for the tests in this folder.
 
 Usage: write_answers.py FOLDER [--seed N] [--count N]
 
-NAME.txt holds a case a line: the bytes in hexadecimal, the ids, and the decoded text without and with special tokens.
-Broken UTF-8 is handed to the peers as Python reads it with errors="replace".
+NAME.txt holds one case per line: the bytes in hexadecimal, the ids, and the decoded text without and with special tokens.
+Invalid UTF-8 is passed to the peers as Python decodes it with errors="replace".
 
-The peers are not of one Unicode version: BERT's normalizer asks tables of version 8, the patterns of words those of 16,
-Python 14, and we 15. So the characters of the cases are those that are assigned in 14 (or never will be) and of which the
-peer says what Python says; how many are left out is printed. A character that is assigned or moved to another category
-after version 8 may be split otherwise by BERT's peer, and nothing else may differ.
+The peers use different Unicode versions: BERT's normalizer has tables of version 8, the word patterns have 16, Python has
+14 and this library 15. So the cases use only characters that are assigned in 14 (or never will be) and for which the peer
+agrees with Python; the number of excluded characters is printed. BERT's peer may split a character differently that was
+assigned or moved to another category after version 8; nothing else may differ.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def removes(pre_tokenizer):
 
 
 def normalizes(c, peer=normalizers.NFD()):
-    """Decomposes and takes its place among other marks (U+0345 comes after all others) as in Python."""
+    """Whether it decomposes and is ordered among other marks (U+0345 comes after all others) as in Python."""
     text = "a\u0345" + chr(c)
     return peer.normalize_str(text) == unicodedata.normalize("NFD", text)
 
@@ -108,8 +108,8 @@ class Strings:
         self.allowed = set(points)
         self.by_script = [s for s in ([c for c in range(*bounds) if c in self.allowed] for bounds in SCRIPTS) if s]
 
-    def characters(self, points, most=12):
-        return "".join(chr(self.random.choice(points)) for _ in range(self.random.randint(1, most)))
+    def characters(self, points, max_count=12):
+        return "".join(chr(self.random.choice(points)) for _ in range(self.random.randint(1, max_count)))
 
     def digits(self):
         zero = self.random.choice(DIGITS)
@@ -145,7 +145,7 @@ class Strings:
         return data[: self.random.randint(0, len(data))] if self.random.random() < 0.1 else data
 
     def long_words(self):
-        """Around the length where WordPiece gives up, and far beyond it."""
+        """Words around the maximum length of WordPiece, and far longer ones."""
         for length in (99, 100, 101, 1000, 20000):
             yield ("a" * length).encode()
             yield "".join(self.random.choice("etaoinshr") for _ in range(length)).encode()
@@ -194,7 +194,7 @@ def gpt2():
 
 
 def gpt2_split_by(digits, ignore_merges, normalizer=None):
-    """GPT-2's tokens with another model's pattern of words."""
+    """GPT-2's tokens with another model's word pattern."""
     peer = Tokenizer(models.BPE.from_file(str(GPT2 / "encoder.json"), str(GPT2 / "vocab.bpe"), ignore_merges=ignore_merges))
     pattern = Regex(LLAMA_PATTERN.replace("{DIGITS}", digits))
     peer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -217,8 +217,8 @@ def chats(transformers_peer, rng):
 
 def write_smollm(folder, strings, count, seed):
     """transformers reads tokenizer.ggml.pre "smollm" as if it were "gpt-2": it does not split digits. The model's own
-    tokenizer does, and so do we. The two differ where two spaces stand before a digit ("\\n\\n1" is two tokens by the
-    model's, three by transformers') and where one stands before a digit beyond ASCII (" ½"); the script fails if they
+    tokenizer does, and so does this library. They differ if two spaces precede a digit ("\\n\\n1" is two tokens by the
+    model's tokenizer and three by transformers) and if one precedes a digit beyond ASCII (" ½"); the script fails if they
     differ elsewhere."""
     reader = AutoTokenizer.from_pretrained(str(SMOLLM.parent), gguf_file=SMOLLM.name)
     plain = reader.backend_tokenizer
@@ -248,7 +248,7 @@ def main():
     fixed = [c for c in range(0x110000) if is_fixed(c)]
     common = [c for c in fixed if not (0x4E00 <= c < 0x9FFF or 0xAC00 <= c < 0xD7A3 or c >= 0x20000) or c % 53 == 0]
     for_patterns, for_bert = ([c for c in common if agrees(c)] for agrees in (known_to_patterns(), known_to_bert()))
-    print(f"tokenizer cases: of {len(common)} characters, {len(common) - len(for_patterns)} are left out for patterns and "
+    print(f"tokenizer cases: of {len(common)} characters, {len(common) - len(for_patterns)} are excluded for patterns and "
           f"{len(common) - len(for_bert)} for BERT")
 
     write_cases(folder, "wordpiece", bert(), Strings(seed, for_bert, ["[CLS]", "[SEP]", "[UNK]", "[MASK]", "[PAD]"]), count,

@@ -1,4 +1,4 @@
-// A GPT trained beside its twin in torch: the same weights, the same batches, the same losses. What torch
+// A GPT trained alongside its twin in torch: the same weights, the same batches, the same losses. What torch
 // found is in files that ./dev test writes where torch is installed.
 #include <cmath>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Writes docs/gemm.md: for some shapes the candidates, what the model predicts, and what was measured here.
+// Writes docs/gemm.md: for some shapes the candidates, the predicted time, and the time measured here.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -14,55 +14,55 @@ struct Shape {
   bool transposed, bias;
 };
 
-constexpr const char* kIntroduction = R"(# Products of matrices
+constexpr const char* kIntroduction = R"(# Matrix multiplication
 
 <!-- Written by build/release/bin/pellucid-gemm-page > docs/gemm.md, on one thread. -->
 
 `mm`, `bmm`, `addmm`, `baddbmm` and `mv` share one list of kernels. `linear` is `t`, which launches nothing, and `addmm`:
-bias, alpha and beta belong to the kernel. Transposed and sliced operands are multiplied as they lie, where a kernel takes
-them so; a refusal has its reason. `explain_matmul(a, b, bias)` returns what this page shows for your operands, and
+bias, alpha and beta belong to the kernel. Transposed and sliced operands are multiplied without a copy if a kernel supports
+their layout; each refusal has a reason. `explain_matmul(a, b, bias)` returns what this page shows for your operands, and
 `PELLUCID_LOG=kernels` prints it for every call.
 
 ## Kernels
 
-| kernel | takes | how |
+| kernel | supports | implementation |
 |---|---|---|
 | `pellucid_…_tiny` | every dtype and layout, up to 4,096 operations | element by element |
-| `pellucid_…_8x48`, `…_32x32`, … | every dtype and layout | generated tiles over packed panels; rows by columns of a tile stand in the name |
-| `onednn_…` | f32, bf16, f16 with a unit stride | oneDNN 3.2, under `Determinism::Relaxed` alone. Primitives are kept by sizes, strides and epilogue, 256 a thread |
+| `pellucid_…_8x48`, `…_32x32`, … | every dtype and layout | generated register tiles over packed panels; the name contains rows and columns of a tile |
+| `onednn_…` | f32, bf16, f16 with a unit stride | oneDNN 3.2, only under `Determinism::Relaxed`. Primitives are cached by sizes, strides and epilogue, 256 per thread |
 
-A name says origin, instruction set, dtype, layout, tile or implementation, and epilogue:
-`pellucid_amx_bf16_tn_32x32_bias`. The layout is that of the second operand, then of the first, as libraries that count
-columns first say it: `tn` is x Wᵀ, `nn` is x W with row-major operands, `pn` has W packed.
+A name consists of origin, instruction set, dtype, layout, tile or implementation, and epilogue:
+`pellucid_amx_bf16_tn_32x32_bias`. The layout is that of the second operand, then of the first, as in column-major BLAS:
+`tn` is x Wᵀ, `nn` is x W with row-major operands, `pn` has W packed.
 
-## One order
+## Order of addition
 
-An element is its row times its column, added in an order that depends on k alone: not on how many rows or columns stand
-in the call, on layouts, packing, threads, or whether AMX, AVX-512 or AVX2 runs it. So a row has the same bits alone and
-in a batch of 8192, and a fused kernel has the bits of the ops it replaces. [numerics.md](numerics.md) says what the order
-is and what it costs. oneDNN does not keep one, which is why it must be asked for.
+An element is the dot product of its row and its column, added in an order that depends only on k: not on the number of rows
+or columns in the call, on layouts, packing, threads, or whether AMX, AVX-512 or AVX2 runs it. So a row has the same bits
+alone and in a batch of 8192, and a fused kernel has the bits of the ops it replaces. [numerics.md](numerics.md) describes
+the order and its cost. oneDNN has no fixed order, so a program must request it.
 
 ## Packed weights
 
-`pack(w)` returns an object; while it lives and `w` is unchanged, every product by that view of `w` reads its panels. For
-`linear` that is `pack(weight.t())`. It pays for few rows, where reading the weights is all there is to do.
-`set_packing_cache(bytes)`, or `PELLUCID_PACK_CACHE=512M`, packs on its own what products meet unchanged for the second
-time.
+`pack(w)` returns an object. While it lives and `w` is unchanged, every matmul by that view of `w` reads its panels. For
+`linear` that is `pack(weight.t())`. It pays off for few rows, where reading the weights dominates.
+`set_packing_cache(bytes)`, or `PELLUCID_PACK_CACHE=512M`, packs weights automatically when a matmul reads them unchanged
+for the second time.
 
-## The model
+## Cost model
 
-A kernel predicts nanoseconds from sizes; the least wins. Tiles: 0.4 µs for the call, and the greater of operations over a
-rate (f32 160 a nanosecond on AVX-512, 80 on AVX2; bf16 on AMX 1000) and bytes over 20 a nanosecond. Tiny: 0.7 ns an
-operation. oneDNN: 1 µs, 150 and 900, 24 bytes a nanosecond; weights that lie the other way cost 1.7 times for fewer than 32
-rows. The rates are those of a server core of 2023; on another machine `PELLUCID_TUNE=FILE` measures each class of sizes
-once (dtype, layout, epilogue, sizes to the next power of two) and remembers the fastest kernel in the file.
+A kernel predicts nanoseconds from sizes; the smallest prediction wins. Tiles: 0.4 µs for the call, plus the larger of
+operations over a rate (f32 160 per nanosecond on AVX-512, 80 on AVX2; bf16 on AMX 1000) and bytes over 20 per nanosecond.
+Tiny: 0.7 ns per operation. oneDNN: 1 µs, 150 and 900, 24 bytes per nanosecond; transposed weights cost 1.7 times as much for
+fewer than 32 rows. The rates are those of a server core of 2023. On another machine `PELLUCID_TUNE=FILE` measures each class
+of sizes once (dtype, layout, epilogue, sizes rounded up to a power of two) and records the fastest kernel in the file.
 
-## Measured
+## Measurements
 
-Times are the fastest of five runs on one thread of a shared machine; `*` marks the choice, `–` what needs
+Times are the fastest of five runs on one thread of a shared machine; `*` marks the choice, `–` kernels that need
 `Determinism::Relaxed`.
 
-| product | candidate | predicted | measured |
+| matmul | candidate | predicted | measured |
 |---|---|---|---|
 )";
 
@@ -97,12 +97,12 @@ int main() {
     std::optional<pel::Tensor> bias;
     if (s.bias) bias = pel::zeros({s.n}, s.dtype);
     const pel::KernelChoice choice = pel::explain_matmul(a, b, bias, pel::Measure::Yes);
-    const std::string product = std::to_string(s.m) + "×" + std::to_string(s.n) + "×" + std::to_string(s.k);
+    const std::string sizes = std::to_string(s.m) + "×" + std::to_string(s.n) + "×" + std::to_string(s.k);
     double fastest = 0, engine = 0;
     for (std::size_t i = 0; i < choice.candidates.size(); ++i) {
       const pel::KernelCandidate& c = choice.candidates[i];
       if (c.predicted_ns == 0) {
-        std::printf("| %s | `%s` | refused: %s | |\n", i == 0 ? product.c_str() : "", c.name.c_str(),
+        std::printf("| %s | `%s` | refused: %s | |\n", i == 0 ? sizes.c_str() : "", c.name.c_str(),
                     c.refusal.c_str());
         continue;
       }
@@ -110,7 +110,7 @@ int main() {
         fastest = *c.measured_ns;
       if (!c.refusal.empty() && c.measured_ns && (engine == 0 || *c.measured_ns < engine))
         engine = *c.measured_ns;
-      std::printf("| %s | `%s`%s | %s | %s |\n", i == 0 ? product.c_str() : "", c.name.c_str(),
+      std::printf("| %s | `%s`%s | %s | %s |\n", i == 0 ? sizes.c_str() : "", c.name.c_str(),
                   choice.winner == i  ? " *"
                   : c.refusal.empty() ? ""
                                       : " –",
@@ -130,13 +130,13 @@ int main() {
     }
   }
   std::printf(
-      "\nOf the kernels that are allowed, the model's choice was the fastest, within 2 %%, for %d of %d "
-      "products",
+      "\nOf the permitted kernels, the model's choice was the fastest, within 2 %%, for %d of %d "
+      "matmuls",
       right, judged);
   if (right < judged)
-    std::printf("; where it was not, it took %.0f %% longer in the mean", 100 * loss / (judged - right));
+    std::printf("; otherwise it took %.0f %% longer on average", 100 * loss / (judged - right));
   std::printf(".\n");
   if (compared > 0)
-    std::printf("It took %.2f of the time of oneDNN's fastest implementation, in the geometric mean of %d.\n",
+    std::printf("It took %.2f times as long as oneDNN's fastest implementation, in the geometric mean of %d.\n",
                 std::exp(ratios / compared), compared);
 }

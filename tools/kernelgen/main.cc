@@ -1,4 +1,4 @@
-// pellucid-kernelgen OUT_DIR: writes the kernels that eager execution runs, as object files, and the table
+// pellucid-kernelgen OUT_DIR: writes the kernels of eager execution as object files, and the table
 // that names them. Runs while the library is built.
 #include <cstdio>
 #include <exception>
@@ -22,7 +22,7 @@
 
 namespace pel {
 
-// The ops are wired without any backend: their kernels are what is being made.
+// Registers the ops without any backend: this program generates the kernels.
 void register_everything() { Registry::register_builtins(); }
 
 namespace cpu {

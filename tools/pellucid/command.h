@@ -9,7 +9,7 @@
 
 namespace pel::tool {
 
-// The roofs of this machine, measured where nobody has.
+// Returns the roofs of this machine; measures them the first time.
 Machine known_or_measured();
 
 void add_ops(CLI::App& app, Context& context);

@@ -37,7 +37,8 @@ inspect::CommandOption option_of(const CLI::Option& option) {
 inspect::CommandTree command_tree(const CLI::App& app) {
   inspect::CommandTree tree{app.get_name(), app.get_description(), {}, {}};
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) tree.options.push_back(option_of(*option));  // no group: hidden
+    if (!option->get_group().empty())
+      tree.options.push_back(option_of(*option));  // an option without a group is hidden
   }
   for (const CLI::App* command : app.get_subcommands({})) {
     if (!command->get_group().empty()) tree.commands.push_back(command_tree(*command));

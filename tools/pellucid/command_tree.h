@@ -1,4 +1,4 @@
-// The commands and options that CLI11 was told, as data.
+// Converts the commands and options of a CLI11 app to data.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -5,7 +5,7 @@ const kGlue = '\u00a0';  // a space at which no line breaks
 // Numbers of a sentence stay with their units.
 const glued = (text) => text.replace(/(\d) (%|[nµmk]?s|[kMGT]?B)(?!\w)/g, `$1${kGlue}$2`);
 
-// What stands between two is rounded to the even one, as C++ does it; toFixed rounds it up.
+// A value halfway between two is rounded to the even one, as C++ does it; toFixed rounds it up.
 function fixed(value, digits) {
   const halves = Math.round(value * 2 * 10 ** digits);  // only multiples of 5^digits are exact in binary
   const isBetween = halves % 2 !== 0 && halves % 5 ** digits === 0 && halves / (2 * 10 ** digits) === value;

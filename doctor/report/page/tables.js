@@ -177,7 +177,7 @@ class DataTable {
         const share = this.table.rows.length > 1 && typeof value === 'number' && value > 0 &&
                 column === this.barColumn(most) ?
             el('i',
-               {class: 'share', style: `width:${(40 * Math.min(1, value / this.barMost)).toFixed(1)}px`}) :
+               {class: 'share', style: `width:${(40 * Math.min(1, value / this.barMax)).toFixed(1)}px`}) :
             null;
         const isChange = column.key === 'difference_ns' && value !== 0;
         return el(
@@ -222,7 +222,7 @@ class DataTable {
   barColumn(most) {
     if (this.bar === undefined) {
       this.bar = this.shown.find((column) => column.unit === 'percent') || null;
-      if (this.bar !== null) this.barMost = most(this.bar);
+      if (this.bar !== null) this.barMax = most(this.bar);
     }
     return this.bar;
   }

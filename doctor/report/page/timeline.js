@@ -99,7 +99,7 @@ class Timeline extends TimelinePicture {
       if (row === undefined) return null;
       const begin = block.isGaps ? (i) => trace.gaps[i].begin : (i) => trace.begins[i];
       const end = block.isGaps ? (i) => trace.gaps[i].begin + trace.gaps[i].duration : (i) => trace.end(i);
-      const at = this.firstBehind(row, time, end);
+      const at = this.firstAfter(row, time, end);
       let best = null, distance = near;
       for (const i of [at - 1, at]) {
         if (i < 0 || i >= row.length) continue;
@@ -349,7 +349,7 @@ class Timeline extends TimelinePicture {
   nearest(block, row, time) {
     const {trace} = this;
     const end = block.isGaps ? (i) => trace.gaps[i].begin + trace.gaps[i].duration : (i) => trace.end(i);
-    return row[Math.min(row.length - 1, this.firstBehind(row, time, end))];
+    return row[Math.min(row.length - 1, this.firstAfter(row, time, end))];
   }
   get timeOfSelection() {
     const {isGap, index} = this.selection;

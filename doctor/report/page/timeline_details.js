@@ -1,4 +1,4 @@
-// What is known of a span or gap: in the tip under the mouse, and in the panel beside the timeline.
+// What is known of a span or gap: in the tip under the mouse, and in the panel next to the timeline.
 
 const kMaxListed = 10;
 

@@ -60,17 +60,17 @@ function colourOf(kind) {
 
 // The picture of what a Timeline shows: from and to, scroll, selection, matches.
 class TimelinePicture {
-  // Rows grow where there is room.
+  // Rows grow if there is space.
   layOut() {
     const options = {showsPython: this.showsPython, folded: this.folded, rowHeight: kRowHeight};
     this.layout = new Layout(this.trace, options);
     if (this.height !== undefined) {
       const rows =
           this.layout.blocks.reduce((sum, block) => sum + (block.isFolded ? 0 : block.rows.length), 0);
-      const room =
+      const available =
           this.height - this.top - 10 - this.heads() * kHeadHeight - (this.layout.height - rows * kRowHeight);
       options.rowHeight =
-          Math.max(kRowHeight, Math.min(kTallRowHeight, Math.floor(room / Math.max(1, rows))));
+          Math.max(kRowHeight, Math.min(kTallRowHeight, Math.floor(available / Math.max(1, rows))));
       this.layout = new Layout(this.trace, options);
     }
     this.isOverviewOld = true;
@@ -191,11 +191,11 @@ class TimelinePicture {
     this.paintMs = performance.now() - start;
   }
 
-  text(text, x, y, room) {
+  text(text, x, y, available) {
     const {context: c} = this;
-    if (text.length * 4 > room || c.measureText(text).width > room) {
-      let most = Math.min(text.length, Math.floor(room / 4));
-      while (most >= kFewestLetters && c.measureText(text.slice(0, most) + '…').width > room)
+    if (text.length * 4 > available || c.measureText(text).width > available) {
+      let most = Math.min(text.length, Math.floor(available / 4));
+      while (most >= kFewestLetters && c.measureText(text.slice(0, most) + '…').width > available)
         most -= Math.ceil(most / 12);
       if (most < kFewestLetters) return;
       text = text.slice(0, most) + '…';
@@ -203,8 +203,8 @@ class TimelinePicture {
     c.fillText(text, x, y);
   }
 
-  // The first of a row that ends behind a time. Spans of a row do not overlap.
-  firstBehind(row, time, endOf) {
+  // The first of a row that ends after a time. Spans of a row do not overlap.
+  firstAfter(row, time, endOf) {
     let low = 0, high = row.length;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -229,7 +229,7 @@ class TimelinePicture {
       if (runColour !== null) narrow(runColour, (runShade + 1) / (kShades + 1), runX, runEnd - runX);
       runColour = null;
     };
-    for (let i = this.firstBehind(row, from, endOf); i < row.length; ++i) {
+    for (let i = this.firstAfter(row, from, endOf); i < row.length; ++i) {
       const item = row[i], begin = beginOf(item);
       if (begin >= to) break;
       const x = (begin - from) * scale, width = (endOf(item) - begin) * scale;
@@ -315,11 +315,11 @@ class TimelinePicture {
           if (width > 40) {
             c.fillStyle = this.inkOnGap(trace.causes[gap(i).cause]);
             const left = Math.max(x, this.gutter) + 4;
-            const room = Math.min(x + width, this.width) - left - 4;
+            const available = Math.min(x + width, this.width) - left - 4;
             this.text(
-                room < 110 ? trace.causes[gap(i).cause] :
+                available < 110 ? trace.causes[gap(i).cause] :
                              `${trace.causes[gap(i).cause]} ${readableNs(gap(i).duration)}`,
-                left, y + height / 2 + 0.5, room);
+                left, y + height / 2 + 0.5, available);
           }
         },
         (cause, shade, x, width) => {

@@ -25,8 +25,8 @@ SOURCE = Path(__file__).resolve().parents[3]
 BLOCK = re.compile(r"^```sql\n-- (.*?)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CLICKHOUSE = re.compile(r"^```sql clickhouse\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TABLES = {"collectives", "dict_names", "events", "facts", "gaps", "launches", "meta", "syncs"}
-MOST_BYTES_PER_EVENT = 6
-MOST_MEMORY = 2_000_000_000
+MAX_BYTES_PER_EVENT = 6
+MAX_MEMORY = 2_000_000_000
 KEPT = {"cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_driver", "kernel", "gpu_memcpy", "gpu_memset",
         "cuda_sync", "gpu_user_annotation", "overhead", "Trace"}
 LATE = [("input", 400_000), ("sync", 300_000), ("kernels", 200_000)]  # as write_made_ranks makes them
@@ -256,8 +256,8 @@ def check_many(make, folder, ranks, events):
     expect_equal([(row["rank"], row["cause"]) for row in told["stragglers"][:3]],
                  list(zip([ranks - 1, 1, 2], [cause for cause, _ in LATE])), "who was made late")
     expect(told["events"] >= ranks * events, "too few events")
-    expect(size <= MOST_BYTES_PER_EVENT, f"{size:.2f} bytes an event")
-    expect(told["peak_bytes"] <= MOST_MEMORY, told["peak_bytes"], "bytes of memory")
+    expect(size <= MAX_BYTES_PER_EVENT, f"{size:.2f} bytes an event")
+    expect(told["peak_bytes"] <= MAX_MEMORY, told["peak_bytes"], "bytes of memory")
     print(f"{ranks} ranks, {told['events'] / 1e6:.2f} M events: {told['seconds']:.1f} s on {cores:.2f} of {told['cores']} cores, "
           f"at most {told['peak_bytes'] / 1e6:.0f} MB, {size:.2f} bytes an event")
     return cores / told["cores"]

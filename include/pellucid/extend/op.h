@@ -246,7 +246,7 @@ class PEL_API Recording {
   void* node_;  // null: nothing is recorded
 };
 
-// A call that a Profile records, from here to the end of the scope. Defined in src/dispatch/op_span.cc.
+// A call that a Profile records, from here to the end of the scope. Defined in src/profile/op_span.cc.
 class PEL_API OpSpan {
  public:
   OpSpan(const Op& op, const Site& site, ArrayView<ArgRef> args, KeySet keys);  // those still to visit
@@ -254,7 +254,7 @@ class PEL_API OpSpan {
   OpSpan(const OpSpan&) = delete;
   OpSpan& operator=(const OpSpan&) = delete;
   ArrayView<ArgRef> args() const { return args_; }
-  // Nothing comes behind its kernel but the return: the last stamp is for both.
+  // Only the return follows its kernel: one time stamp ends both.
   bool ends_with_kernel() const { return ends_with_kernel_; }
   bool is_outermost() const { return outer_ == nullptr; }
   std::uint64_t begin() const { return begin_; }
@@ -266,7 +266,7 @@ class PEL_API OpSpan {
   const Op& op_;
   ArrayView<ArgRef> args_;
   std::uint32_t session_;  // 0: nothing is recorded
-  bool gives_site_ = false, ends_with_kernel_ = false;
+  bool sets_site_ = false, ends_with_kernel_ = false;
   OpSpan* outer_ = nullptr;
   std::uint64_t begin_ = 0, id_ = 0, sequence_ = 0;
 };

@@ -12,15 +12,15 @@
 
 namespace pel::nn {
 
-// How a token is drawn from logits. The random number is a function of the seed and of the token's place in
-// its sequence alone, so a text can be drawn again, and does not depend on what else is in the batch.
+// How a token is drawn from logits. The random number is a function of the seed and of the token's position
+// in its sequence alone, so a text can be drawn again, and does not depend on what else is in the batch.
 struct Sampling {
   double temperature = 0;  // 0: the likeliest token
   double top_p = 1;  // of the likeliest tokens, as many as it takes to have this share of the probability
   std::uint64_t seed = 0;
 };
-// Of logits [vocabulary], for the token at `place`.
-PEL_API std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::int64_t place,
+// Of logits [vocabulary], for the token at `position`.
+PEL_API std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::int64_t position,
                                   Site site = Site::current());
 
 // A Llama compiled, as two graphs: one reads texts from their beginning, one goes on behind what the caches
@@ -50,7 +50,7 @@ class PEL_API CompiledLlama {
 };
 
 struct GenerateOptions {
-  std::int64_t most_tokens = 64;
+  std::int64_t max_tokens = 64;
   std::vector<std::int64_t> stops{};  // tokens that end a text; they are not part of it
   Sampling sampling{};
   // Called with the logits [vocabulary] of each next token; what it writes to them counts.

@@ -216,20 +216,20 @@ class PEL_API KvCache {
 
 // Where the tokens of one call stand in their sequences. The same for all layers, so a model asks for it
 // once.
-struct Places {
+struct Positions {
   Tensor cos, sin;             // of the rotary embedding; undefined without one
   std::optional<Tensor> seen;  // bool [batch, 1, tokens, keys]: where sequences of the batch differ in length
-  Tensor place;                // i64 [batch, 1, tokens]; undefined where all are known to the host
+  Tensor index;                // i64 [batch, 1, tokens]; undefined where all are known to the host
 };
 
 // What attention may be given beside its input.
 struct AttentionContext {
   std::optional<Tensor> mask{};  // broadcasts to [batch, heads, tokens, keys]: false hides a key
   KvCache* cache = nullptr;
-  ArrayView<std::int64_t> counts{};  // of the tokens that count, by sequence; empty: all do
-  const Places* places = nullptr;    // null: asked for here
+  ArrayView<std::int64_t> counts{};      // of the tokens that count, by sequence; empty: all do
+  const Positions* positions = nullptr;  // null: asked for here
   // In the place of a cache, for a compiled function: new keys and values are written to the slots that
-  // places->place names, or to the first ones, and those that places->seen is for are read.
+  // positions->index names, or to the first ones, and those that positions->seen is for are read.
   const KvSlots* slots = nullptr;
 };
 
@@ -248,13 +248,13 @@ class PEL_API MultiheadAttention : public Module {
   // [batch, tokens, width].
   Tensor operator()(const Tensor& x, const AttentionContext& context = {}, Site site = Site::current()) const;
   // For tokens as many as those of `x`, behind those in the cache.
-  Places places_of(const Tensor& x, const KvCache* cache) const;
-  // The same where the places are data: i64 [batch, 1, tokens], among so many keys.
-  Places places_at(const Tensor& place, const Tensor& x, const Tensor& keys) const;
+  Positions positions_of(const Tensor& x, const KvCache* cache) const;
+  // The same where the positions are data: i64 [batch, 1, tokens], among so many keys.
+  Positions positions_at(const Tensor& position, const Tensor& x, const Tensor& keys) const;
   Linear qkv, out;
 
  private:
-  void turn(Places& places, const Tensor& place, DType dtype) const;
+  void rotate(Positions& positions, const Tensor& position, DType dtype) const;
   AttentionConfig config_;
   std::int64_t head_width_;
   Dropout dropout_;

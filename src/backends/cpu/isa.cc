@@ -23,14 +23,15 @@ std::optional<Isa> best_isa() {
 
 static std::optional<Isa> decide_isa() {
   const std::optional<Isa> best = best_isa();
-  const char* asked = std::getenv("PELLUCID_ISA");
-  if (asked == nullptr || *asked == '\0' || !best) return best;
+  const char* requested = std::getenv("PELLUCID_ISA");
+  if (requested == nullptr || *requested == '\0' || !best) return best;
   for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
-    if (name(isa) == asked && isa <= *best) return isa;
+    if (name(isa) == requested && isa <= *best) return isa;
   }
-  if (std::string_view(asked) == "amx" && *best == Isa::Avx512) return best;
-  log_line("isa", fmt::format("PELLUCID_ISA={} is not one of this processor's (avx2{}); using {}", asked,
-                              *best == Isa::Avx512 ? ", avx512, amx" : "", name(*best)));
+  if (std::string_view(requested) == "amx" && *best == Isa::Avx512) return best;
+  log_line("isa",
+           fmt::format("PELLUCID_ISA={} is not supported on this processor (supported: avx2{}); using {}",
+                       requested, *best == Isa::Avx512 ? ", avx512, amx" : "", name(*best)));
   return best;
 }
 

@@ -1,4 +1,4 @@
-// The instruction set that kernels run with: the best of the processor, or what PELLUCID_ISA asks for.
+// The instruction set that kernels use: the best of the processor, or the one that PELLUCID_ISA selects.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace pel::cpu {
 
-// None where the processor lacks even AVX2 with FMA, F16C and BMI2.
+// Returns none if the processor lacks AVX2 with FMA, F16C and BMI2.
 std::optional<codegen::Isa> best_isa();
 
-// best_isa(), or a lesser one that PELLUCID_ISA (avx2, avx512, amx) names. Decided once. AMX stands beside
-// AVX-512 (amx.h).
+// Returns best_isa(), or an older one that PELLUCID_ISA (avx2, avx512, amx) names. Decided once. AMX
+// complements AVX-512 (amx.h).
 std::optional<codegen::Isa> active_isa();
 
 }  // namespace pel::cpu

@@ -1,4 +1,4 @@
-// The CPU's kernels that are written by hand: each file gives the lists of the ops it serves.
+// The hand-written CPU kernels: each file returns the lists of the ops it serves.
 #pragma once
 
 #include "pellucid/extend/op.h"
@@ -7,7 +7,7 @@
 
 namespace pel::cpu {
 
-// In kernel lists the first kernel that supports the call wins. They are static.
+// The first kernel of a list that supports the call wins. The lists are static.
 using KernelLists = ArrayView<BackendKernels>;
 KernelLists attention_kernels();
 KernelLists convolution_kernels();
@@ -29,14 +29,14 @@ KernelLists upsample_kernels();
 
 inline Support supports_any(const KernelArgs&) { return Support::yes(); }
 
-// Elements of one width, whatever they mean. A stride of 0 repeats an element of src.
+// Copies elements of one width, whatever their type. A stride of 0 repeats an element of src.
 void copy_elements(const Operand& dst, const Operand& src);
-inline constexpr std::int64_t kCopyGrainBytes = 128 << 10;  // of a piece that a thread takes
-// `copy` on all threads, along an axis that is long enough. The steps of src may be negative.
+inline constexpr std::int64_t kCopyGrainBytes = 128 << 10;  // per thread task
+// Runs `copy` on all threads, split along an axis that is long enough. The steps of src may be negative.
 using CopyFn = void (*)(const Operand& dst, const Operand& src);
 void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy = copy_elements);
 
-// How products find their matrices packed (gemm_tiles.h).
+// Registers the packing of GEMM weights (gemm_tiles.h).
 void register_packing();
 
 void register_kernels();

@@ -1,4 +1,4 @@
-// What this processor can do at most: additions and products without memory, memory without arithmetic.
+// Measures the peaks of this processor: arithmetic without memory, memory without arithmetic.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,10 +20,10 @@
 namespace pel {
 namespace {
 
-constexpr int kChains = 12;  // independent: an addition takes 4 cycles, and two begin in each
+constexpr int kChains = 12;  // independent: an addition has a latency of 4 cycles, and two start in each
 constexpr std::int64_t kRounds = 20000;
 
-// Each gives the operations of its run. What is computed is stored, so that it is computed.
+// A peak and the operations per run. The result is stored, so that the compiler does not remove it.
 struct Peak {
   DType dtype;
   const char* by;
@@ -93,7 +93,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void chains_amx(float* sink) {
   sink[0] = sums[0];
 }
 
-std::vector<Peak> peaks_here() {
+std::vector<Peak> supported_peaks() {
   const double rounds = static_cast<double>(kRounds) * kChains * 2;
   std::vector<Peak> peaks;
   if (cpu::active_isa() == codegen::Isa::Avx512) {
@@ -109,9 +109,9 @@ std::vector<Peak> peaks_here() {
   return peaks;
 }
 
-// What moves numbers, with registers of one width. A plain sum of what is read would wait for its own
-// additions.
-struct Mover {
+// Reads and adds with registers of one width. A plain sum of the values read would be bound by the latency of
+// its additions.
+struct MemoryKernels {
   void (*read)(const float* from, std::int64_t count, float* sink);
   void (*add)(float* to, const float* a, const float* b, std::int64_t count);
 };
@@ -144,8 +144,9 @@ __attribute__((target("avx512f"))) void add_512(float* to, const float* a, const
     _mm512_storeu_ps(to + i, _mm512_add_ps(_mm512_loadu_ps(a + i), _mm512_loadu_ps(b + i)));
 }
 
-Mover mover_here() {
-  return cpu::active_isa() == codegen::Isa::Avx512 ? Mover{read_512, add_512} : Mover{read_256, add_256};
+MemoryKernels memory_kernels() {
+  return cpu::active_isa() == codegen::Isa::Avx512 ? MemoryKernels{read_512, add_512}
+                                                   : MemoryKernels{read_256, add_256};
 }
 
 double seconds_of(const std::function<void()>& f) {
@@ -154,7 +155,7 @@ double seconds_of(const std::function<void()>& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The least of many: what disturbs a run makes it longer, never shorter.
+// Returns the minimum of many runs: interference only makes a run longer.
 double best_seconds(double budget, const std::function<void()>& f) {
   double best = seconds_of(f), spent = best;
   for (int i = 0; i < 5 || spent < budget; ++i) {
@@ -165,7 +166,7 @@ double best_seconds(double budget, const std::function<void()>& f) {
   return best;
 }
 
-// One piece for each thread. Pieces repeat their work long enough for all of them to overlap.
+// Runs one piece per thread. Pieces repeat long enough for all of them to overlap.
 void on_all_threads(int threads, const std::function<void(int)>& piece) {
   parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) piece(static_cast<int>(i));
@@ -174,7 +175,7 @@ void on_all_threads(int threads, const std::function<void(int)>& piece) {
 
 struct Level {
   const char* name;
-  int size_name;   // of sysconf
+  int size_name;   // sysconf name
   bool is_shared;  // by all threads
 };
 constexpr Level kLevels[] = {{"L1", _SC_LEVEL1_DCACHE_SIZE, false},
@@ -182,7 +183,7 @@ constexpr Level kLevels[] = {{"L1", _SC_LEVEL1_DCACHE_SIZE, false},
                              {"L3", _SC_LEVEL3_CACHE_SIZE, true}};
 
 double level_gb_per_s(float* data, std::int64_t floats_each, int threads) {
-  const Mover mover = mover_here();
+  const MemoryKernels kernels = memory_kernels();
   const std::int64_t bytes = floats_each * 4;
   const std::int64_t repeats = std::max<std::int64_t>(1, (std::int64_t{8} << 20) / bytes);
   const double moved = static_cast<double>(bytes * repeats) * threads;
@@ -190,14 +191,14 @@ double level_gb_per_s(float* data, std::int64_t floats_each, int threads) {
   const double reading = best_seconds(0.08, [&] {
     on_all_threads(threads, [&](int t) {
       for (std::int64_t r = 0; r < repeats; ++r)
-        mover.read(data + t * floats_each, floats_each, sinks[static_cast<std::size_t>(t)].data());
+        kernels.read(data + t * floats_each, floats_each, sinks[static_cast<std::size_t>(t)].data());
     });
   });
   const std::int64_t third = floats_each / 3 / 64 * 64;
   const double adding = best_seconds(0.08, [&] {
     on_all_threads(threads, [&](int t) {
       float* const own = data + t * floats_each;
-      for (std::int64_t r = 0; r < repeats; ++r) mover.add(own, own + third, own + 2 * third, third);
+      for (std::int64_t r = 0; r < repeats; ++r) kernels.add(own, own + third, own + 2 * third, third);
     });
   });
   const double added = static_cast<double>(third * 12 * repeats) * threads;
@@ -207,16 +208,15 @@ double level_gb_per_s(float* data, std::int64_t floats_each, int threads) {
 }  // namespace
 
 Machine Machine::measure(const std::function<void(const char* what, double done)>& progress) {
-  const auto tell = [&](const char* what, double done) {
+  const auto report = [&](const char* what, double done) {
     if (progress) progress(what, done);
   };
-  PEL_CHECK(cpu::active_isa(), ValueError,
-            "the roofs of a machine are measured with AVX2, which this processor lacks");
+  PEL_CHECK(cpu::active_isa(), ValueError, "measuring the machine needs AVX2, which this processor lacks");
   Machine machine = profile::empty_machine();
   const int threads = machine.threads;
   double step = 0;
-  for (const Peak& peak : peaks_here()) {
-    tell("products", step++ / 8);
+  for (const Peak& peak : supported_peaks()) {
+    report("arithmetic", step++ / 8);
     std::vector<std::array<float, 256>> sinks(static_cast<std::size_t>(threads));
     const double seconds = best_seconds(0.15, [&] {
       on_all_threads(threads, [&](int t) { peak.run(sinks[static_cast<std::size_t>(t)].data()); });
@@ -228,27 +228,27 @@ Machine Machine::measure(const std::function<void(const char* what, double done)
     const std::int64_t each = sysconf(level.size_name);
     if (each > 0) last = std::max(last, each * (level.is_shared ? 1 : threads));
   }
-  // More than all caches hold, in whole pages.
+  // More than all caches hold, in full pages.
   const auto bytes =
       static_cast<std::size_t>(std::min(4 * last, std::int64_t{1} << 30)) / kHugePageBytes * kHugePageBytes;
   auto* const data = reinterpret_cast<float*>(map_huge_pages(bytes));
-  PEL_CHECK(data != nullptr, MemoryError, "no {} bytes to measure memory with", bytes);
+  PEL_CHECK(data != nullptr, MemoryError, "could not allocate {} bytes to measure memory", bytes);
   std::fill_n(data, bytes / 4, 1.0F);
   for (const Level& level : kLevels) {
-    tell(level.name, step++ / 8);
+    report(level.name, step++ / 8);
     const std::int64_t each = sysconf(level.size_name);
-    if (each <= 0) continue;  // the system does not say
+    if (each <= 0) continue;  // the system does not report it
     const std::int64_t all = level.is_shared ? each : each * threads;
-    // Half of it: the rest is for what else a thread touches.
+    // Half of the cache: the rest is for other data of the thread.
     machine.levels.push_back(
         {level.name, all, level_gb_per_s(data, all / threads / 2 / 4 / 64 * 64, threads)});
   }
-  tell("memory", step++ / 8);
+  report("memory", step++ / 8);
   machine.levels.push_back(
       {"memory", 0, level_gb_per_s(data, static_cast<std::int64_t>(bytes) / threads / 4 / 64 * 64, threads)});
   munmap(data, bytes);
   profile::keep_machine(machine);
-  tell("", 1);
+  report("", 1);
   return machine;
 }
 

@@ -1,4 +1,4 @@
-// Memory for kernels' working space.
+// Scratch memory of kernels.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace pel::cpu {
 
-// Memory that a thread keeps for the next call. 64-byte aligned.
+// Scratch memory that a thread reuses in its next call. 64-byte aligned.
 class Scratch {
  public:
   char* take(std::int64_t bytes) {
     if (bytes > size_) {
       memory_.reset(
           static_cast<char*>(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64))));
-      PEL_CHECK(memory_ != nullptr, MemoryError, "no memory for {} bytes of working space", bytes);
+      PEL_CHECK(memory_ != nullptr, MemoryError, "could not allocate {} bytes of scratch memory", bytes);
       size_ = bytes;
     }
     return memory_.get();

@@ -1,3 +1,6 @@
+// Emits loop kernels. KernelEmitter::emit writes the entry block, opens the operands, emits the loop body
+// with ExprEmitter (emit_expr.h), handles the tail, and stores results; reductions combine their lanes after
+// the loop. emit_module emits all kernels into one module.
 #include "codegen/llvm/emit.h"
 
 #include <algorithm>
@@ -21,13 +24,13 @@ using scalar::ScalarExpr;
 using scalar::ScalarNode;
 using scalar::ScalarOp;
 
-// One kernel:
+// Emits one kernel as these blocks:
 //   entry   pointers, steps, params
-//   loop    the body for `lanes` elements; the last, partial round by a mask (AVX-512), or through copies of
-//           the operands' ends that are padded to whole vectors (AVX2, which has no masks for narrow
+//   loop    the body for `lanes` elements. The last, partial iteration uses a mask (AVX-512), or copies of
+//           the operands' tails that are padded to full vectors (AVX2, which has no masks for narrow
 //           elements)
 //   exit
-// Over runs, all but the first two lines of this is inside another loop, `run`.
+// The variant over runs wraps everything after `entry` in an outer loop, `run`.
 class KernelEmitter {
  public:
   enum class Form : std::uint8_t { Loop, Runs };
@@ -55,17 +58,18 @@ class KernelEmitter {
   void emit() {
     b_.SetInsertPoint(block("entry"));
     count_ = function_->getArg(0);
-    // Room is taken in the first block: elsewhere it would move the stack at run time.
+    // Allocas belong in the entry block: elsewhere they would adjust the stack at run time.
     if (form_ == Form::Loop) {
       for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i)
-        copies_.push_back(
-            is_read(i) && !always_repeats(i) && !is_always_dense(i) ? room(kernel_.body.inputs[i]) : nullptr);
+        copies_.push_back(is_read(i) && !always_repeats(i) && !is_always_dense(i)
+                              ? stack_slot(kernel_.body.inputs[i])
+                              : nullptr);
     }
     if (isa_ == Isa::Avx2) {
       for (std::size_t i = 0; i < operand_count(); ++i) {
         padded_.push_back(nullptr);
         if (!steps(i)) continue;
-        padded_.back() = room(dtype(i));
+        padded_.back() = stack_slot(dtype(i));
         b_.CreateStore(llvm::Constant::getNullValue(expr_.vector_in_memory(dtype(i))), padded_.back());
       }
     }
@@ -100,12 +104,12 @@ class KernelEmitter {
     if (isa_ == Isa::Avx512) {
       mask_ = bit_mask();
     } else {
-      divert_tail();
+      branch_to_tail();
     }
 
     std::vector<Value*> inputs;
     for (std::size_t i = 0; i < kernel_.body.inputs.size(); ++i) inputs.push_back(load(i + outputs_.size()));
-    if (kernel_.fold && outputs_.size() == 1) fetch_ahead();
+    if (kernel_.fold && outputs_.size() == 1) prefetch_ahead();
     const std::vector<Value*> values = expr_.values(kernel_.body, inputs, params_);
     Value* next_folded = nullptr;
     if (kernel_.fold) {
@@ -138,12 +142,12 @@ class KernelEmitter {
  private:
   struct Operand {
     DType dtype{};
-    bool steps = true;              // the folded output does not, nor what always repeats
+    bool steps = true;              // false for the reduced output and for inputs that always repeat
     Value* start = nullptr;         // first element
-    Value* step = nullptr;          // bytes an iteration
-    llvm::PHINode* here = nullptr;  // of this iteration
-    Value* place = nullptr;         // where this iteration loads or stores: here, or the padded copy
-    Value* padded = nullptr;        // AVX2: room for one iteration
+    Value* step = nullptr;          // bytes per iteration
+    llvm::PHINode* here = nullptr;  // pointer in this iteration
+    Value* address = nullptr;       // address this iteration loads or stores: here, or the padded copy
+    Value* padded = nullptr;        // AVX2: scratch for one iteration
     Value* copies = nullptr;        // of an input that always repeats
   };
 
@@ -162,7 +166,7 @@ class KernelEmitter {
   bool is_always_dense(std::size_t input) const {
     return form_ == Form::Runs ? input == 0 : (kernel_.dense >> input & 1) != 0;
   }
-  // Whether the loop moves on in an operand; the folded output stays.
+  // Returns whether the loop advances the operand's pointer; that of the reduced output stays.
   bool steps(std::size_t i) const {
     if (i < outputs_.size()) return !kernel_.fold || i > 0;
     return is_read(i - outputs_.size()) && !always_repeats(i - outputs_.size());
@@ -170,10 +174,10 @@ class KernelEmitter {
   llvm::BasicBlock* block(const char* label) {
     return llvm::BasicBlock::Create(b_.getContext(), label, function_);
   }
-  Value* room(DType type) {
-    auto* place = b_.CreateAlloca(expr_.vector_in_memory(type));
-    place->setAlignment(llvm::Align(64));
-    return place;
+  Value* stack_slot(DType type) {
+    auto* address = b_.CreateAlloca(expr_.vector_in_memory(type));
+    address->setAlignment(llvm::Align(64));
+    return address;
   }
   Value* element_of(Value* array, std::size_t i, llvm::Type* type) {
     return b_.CreateLoad(type, b_.CreateConstGEP1_64(type, array, i));
@@ -205,8 +209,8 @@ class KernelEmitter {
     b_.CreateRetVoid();
   }
 
-  // A repeated input becomes a vector of copies that the loop reads without moving on: the same loop serves
-  // tensors and numbers.
+  // A repeated input becomes a vector of copies that the loop reads without advancing: the same loop serves
+  // tensors and scalars.
   void open_operand(std::size_t i) {
     Operand operand;
     operand.dtype = dtype(i);
@@ -262,33 +266,33 @@ class KernelEmitter {
     return b_.CreateVectorSplat(static_cast<unsigned>(kernel_.lanes), value);
   }
 
-  Value* in_this_round() {
+  Value* in_this_iteration() {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining_,
                                     b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes)));
   }
-  // The low `remaining` bits, as a mask register wants them.
+  // Returns a mask with the low `remaining` bits set.
   Value* bit_mask() {
     Value* bits =
-        b_.CreateLShr(b_.getInt64(~std::uint64_t{0}), b_.CreateSub(b_.getInt64(64), in_this_round()));
+        b_.CreateLShr(b_.getInt64(~std::uint64_t{0}), b_.CreateSub(b_.getInt64(64), in_this_iteration()));
     const auto lanes = static_cast<unsigned>(kernel_.lanes);
     return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(lanes)),
                             FixedVectorType::get(b_.getInt1Ty(), lanes));
   }
   Value* lane_mask() {
     if (mask_) return mask_;
-    llvm::SmallVector<llvm::Constant*> numbers;
+    llvm::SmallVector<llvm::Constant*> lane_indices;
     for (int lane = 0; lane < kernel_.lanes; ++lane)
-      numbers.push_back(b_.getInt32(static_cast<std::uint32_t>(lane)));
+      lane_indices.push_back(b_.getInt32(static_cast<std::uint32_t>(lane)));
     Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(kernel_.lanes),
-                                        b_.CreateTrunc(in_this_round(), b_.getInt32Ty()));
-    return b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), limit);
+                                        b_.CreateTrunc(in_this_iteration(), b_.getInt32Ty()));
+    return b_.CreateICmpSLT(llvm::ConstantVector::get(lane_indices), limit);
   }
 
   void copy(Value* to, Value* from, DType type) {
     Value* bytes = b_.CreateMul(remaining_, b_.getInt64(static_cast<std::uint64_t>(size_bytes(type))));
     b_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1), bytes);
   }
-  void divert_tail() {
+  void branch_to_tail() {
     llvm::BasicBlock* whole = b_.GetInsertBlock();
     llvm::BasicBlock* tail = block("tail");
     llvm::BasicBlock* body = block("body");
@@ -302,10 +306,10 @@ class KernelEmitter {
     b_.SetInsertPoint(body);
     for (Operand& operand : operands_) {
       if (!operand.steps) continue;
-      llvm::PHINode* place = b_.CreatePHI(b_.getPtrTy(), 2);
-      place->addIncoming(operand.here, whole);
-      place->addIncoming(operand.padded, tail);
-      operand.place = place;
+      llvm::PHINode* address = b_.CreatePHI(b_.getPtrTy(), 2);
+      address->addIncoming(operand.here, whole);
+      address->addIncoming(operand.padded, tail);
+      operand.address = address;
     }
   }
   void write_back_tail() {
@@ -326,11 +330,11 @@ class KernelEmitter {
     llvm::Type* type = expr_.vector_in_memory(operand.dtype);
     Value* raw = mask_ ? static_cast<Value*>(b_.CreateMaskedLoad(type, operand.here, llvm::Align(1), mask_,
                                                                  llvm::Constant::getNullValue(type)))
-                       : b_.CreateAlignedLoad(type, operand.place, llvm::Align(1));
+                       : b_.CreateAlignedLoad(type, operand.address, llvm::Align(1));
     return expr_.from_memory(operand.dtype, raw);
   }
-  // A fold is as fast as memory, and the processor's own fetching stops at pages.
-  void fetch_ahead() {
+  // A reduction is memory-bound, and the hardware prefetcher stops at page boundaries.
+  void prefetch_ahead() {
     constexpr std::int64_t kPage = 4096, kLine = 64;
     const Operand& operand = operands_[outputs_.size()];
     if (!operand.steps) return;
@@ -347,7 +351,7 @@ class KernelEmitter {
     if (mask_) {
       b_.CreateMaskedStore(raw, operand.here, llvm::Align(1), mask_);
     } else {
-      b_.CreateAlignedStore(raw, operand.place, llvm::Align(1));
+      b_.CreateAlignedStore(raw, operand.address, llvm::Align(1));
     }
   }
 
@@ -393,12 +397,12 @@ class KernelEmitter {
   std::vector<DType> outputs_;
   llvm::Function* function_ = nullptr;
   Value* count_ = nullptr;
-  std::vector<Value*> data_;       // first elements: of this run
+  std::vector<Value*> data_;       // pointers to the first elements of this run
   std::vector<Value*> run_steps_;  // bytes
   llvm::PHINode* run_ = nullptr;
   std::vector<Operand> operands_;
   std::vector<Value*> copies_;  // of inputs that repeat
-  std::vector<Value*> padded_;  // AVX2: room for the last round
+  std::vector<Value*> padded_;  // AVX2: scratch for the last iteration
   std::vector<Value*> params_;
   llvm::PHINode* at_ = nullptr;
   Value* remaining_ = nullptr;

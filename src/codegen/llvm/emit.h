@@ -1,5 +1,5 @@
-// Loop IR to LLVM IR: explicit vectors, one loop body. The only emitter for the CPU: kernels built ahead of
-// time and compiled in process come from here, so they have the same bits.
+// Loop IR to LLVM IR: explicit vectors, one loop body. The only emitter for the CPU: it emits both the
+// prebuilt kernels and those compiled in process, so they produce the same bits.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ class Module;
 
 namespace pel::codegen {
 
-// What the names of functions in an object file are for.
+// How functions of an object file are linked.
 enum class Linkage : std::uint8_t { IntoLibrary, IntoProcess };
 
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const std::vector<LoopKernel>& kernels,
                                           Isa isa, Linkage linkage);
 
-// Throws InternalError where a module breaks a rule of LLVM's. For kernelgen and tests, which see all
+// Throws InternalError if a module is not valid LLVM IR. For kernelgen and tests, which see all
 // kernels.
 void verify(const llvm::Module& module);
 

@@ -71,7 +71,7 @@ std::vector<Value*> ExprEmitter::values(const ScalarExpr& expr, const std::vecto
                                                     : constant(node.type, node.bits));
       continue;
     }
-    Value* a[3];  // what an operation does not take repeats the first
+    Value* a[3];  // unused arguments repeat the first
     for (int i = 0; i < 3; ++i) a[i] = values[static_cast<std::size_t>(node.args[i < count ? i : 0])];
     const DType from = expr.nodes[static_cast<std::size_t>(node.args[0])].type;
     values.push_back(node.op == ScalarOp::Lookup ? lookup(expr.tables[node.bits], a[0])
@@ -97,7 +97,7 @@ Value* ExprEmitter::operation(const ScalarNode& node, DType from, Value* const* 
     case ScalarOp::Div:
       return floating ? b_.CreateFDiv(a[0], a[1]) : divide(node.type, a[0], a[1]);
     case ScalarOp::Rem:
-      // The remainder of IEEE division towards zero is exact, so any implementation gives these bits.
+      // The remainder of IEEE division towards zero is exact, so every implementation produces these bits.
       return floating ? b_.CreateFRem(a[0], a[1])
                       : b_.CreateSub(a[0], b_.CreateMul(divide(node.type, a[0], a[1]), a[1]));
     case ScalarOp::Neg:
@@ -105,7 +105,7 @@ Value* ExprEmitter::operation(const ScalarNode& node, DType from, Value* const* 
     case ScalarOp::Abs:
       if (floating) return intrinsic(llvm::Intrinsic::fabs, {a[0]});
       return sign ? intrinsic(llvm::Intrinsic::abs, {a[0], b_.getFalse()}) : a[0];
-    // Compare and select has just the meaning of the instruction it becomes.
+    // Compare and select has exactly the semantics of the resulting instruction.
     case ScalarOp::Min:
       return b_.CreateSelect(less(from, a[0], a[1]), a[0], a[1]);
     case ScalarOp::Max:
@@ -154,7 +154,7 @@ Value* ExprEmitter::operation(const ScalarNode& node, DType from, Value* const* 
     case ScalarOp::Bitcast:
       return b_.CreateBitCast(a[0], vector(node.type));
     default:
-      throw InternalError(fmt::format("no code for {}", name(node.op)));
+      throw InternalError(fmt::format("the emitter does not implement {}", name(node.op)));
   }
 }
 
@@ -213,7 +213,7 @@ Value* ExprEmitter::cast(Value* v, DType from, DType to) {
     return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, vector(kI32)), constant(kI32, 16)), vector(kF32));
   if (to == kBF16) return round_to_bfloat(v);
   if (from == kBool && is_floating(to)) {
-    // By their bits: of 0 / select(b, 1.0, 0.0) LLVM 19 makes 0 for AVX-512, also where b is false.
+    // Converts through the bits: for AVX-512, LLVM 19 folds 0 / select(b, 1.0, 0.0) to 0 even if b is false.
     llvm::Type* bits = vector(to == kF64 ? kI64 : kI32);
     Value* chosen = b_.CreateSelect(v, b_.CreateBitCast(one(to), bits), llvm::Constant::getNullValue(bits));
     return b_.CreateBitCast(chosen, vector(to));
@@ -263,9 +263,9 @@ Value* ExprEmitter::lookup(const scalar::ScalarTable& table, Value* index) {
                                           llvm::ConstantArray::get(type, elements), "table");
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   index = b_.CreateAnd(index, llvm::ConstantInt::get(index->getType(), elements.size() - 1));
-  Value* places = b_.CreateGEP(element(table.type), global, index);
+  Value* addresses = b_.CreateGEP(element(table.type), global, index);
   const auto align = llvm::Align(static_cast<std::uint64_t>(size_bytes(table.type)));
-  return b_.CreateMaskedGather(vector(table.type), places, align,
+  return b_.CreateMaskedGather(vector(table.type), addresses, align,
                                llvm::Constant::getAllOnesValue(FixedVectorType::get(b_.getInt1Ty(), lanes_)));
 }
 

@@ -1,4 +1,4 @@
-// The vector operations behind scalar expressions.
+// Emits the vector operations of scalar expressions.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ExprEmitter {
   ExprEmitter(llvm::IRBuilderBase& builder, llvm::Module& module, int lanes)
       : b_(builder), module_(module), lanes_(static_cast<unsigned>(lanes)) {}
 
-  // In registers: bool is i1, f16 half, bf16 i16, so that no instruction rounds it on its own.
+  // Types in registers: bool is i1, f16 half, bf16 i16, so that no instruction rounds it implicitly.
   llvm::Type* element(DType type);
   llvm::Type* in_memory(DType type);
   llvm::Type* vector(DType type);
@@ -31,10 +31,10 @@ class ExprEmitter {
 
   llvm::Value* constant(DType type, std::uint64_t bits);
 
-  // Lanes where a divisor was zero, so far; null if nothing divides.
+  // Mask of the lanes whose divisor was zero so far; null if nothing divides.
   llvm::Value* zero_divisors() const { return zero_divisors_; }
 
-  // Values of all nodes, given those of inputs and params.
+  // Emits all nodes and returns their values, from those of inputs and params.
   std::vector<llvm::Value*> values(const scalar::ScalarExpr& expr, const std::vector<llvm::Value*>& inputs,
                                    const std::vector<llvm::Value*>& params);
 
@@ -47,23 +47,24 @@ class ExprEmitter {
 
   llvm::Value* inside_width(DType type, llvm::Value* amount);
 
-  // Towards zero. A zero divisor is noted and counts as 1; -1 negates, so that the least integer wraps.
+  // Truncates towards zero. A zero divisor is recorded and replaced by 1; -1 negates, so the smallest integer
+  // wraps.
   llvm::Value* divide(DType type, llvm::Value* a, llvm::Value* b);
 
   llvm::Value* divide_by_lanes(llvm::Value* a, llvm::Value* b);
 
   // There is no vector division of integers. A quotient of integers below 2^31 differs from every other
-  // integer by at least 2^-31 of itself, so the rounding of f64 (of f32, for 2^15) does not reach it.
+  // integer by at least a relative 2^-31, so rounding in f64 (in f32, for 2^15) cannot change the result.
   llvm::Value* divide_as_float(DType type, llvm::Value* a, llvm::Value* b);
   llvm::Value* widened(llvm::Value* v, DType type);
 
   llvm::Value* cast(llvm::Value* v, DType from, DType to);
   llvm::Value* one(DType type);
 
-  // Saturates; NaN gives 0. Narrow integers are clamped as floats, which hold their bounds exactly.
+  // Saturates; NaN becomes 0. Narrow integers are clamped as floats, which hold their bounds exactly.
   llvm::Value* to_integer(llvm::Value* v, DType from, DType to);
 
-  // To nearest even by integer arithmetic: VCVTNEPS2BF16 would flush denormals.
+  // Rounds to nearest even with integer arithmetic: VCVTNEPS2BF16 would flush denormals.
   llvm::Value* round_to_bfloat(llvm::Value* v);
 
   llvm::Value* lookup(const scalar::ScalarTable& table, llvm::Value* index);

@@ -1,3 +1,11 @@
+// Emits GEMM micro-kernels. TileEmitter::emit selects by order of addition:
+//   emit_chain              one chain of fused multiply-adds, b packed in panels
+//   emit_transposing        the same, b dense along k and transposed in registers
+//   emit_pairs              the order of AMX with f32 fused multiply-adds
+//   emit_transposing_pairs  the same, b transposed in registers
+//   emit_amx                TDPBF16PS
+// Shared parts: initial_sums and end_chain load and store the accumulators, loop emits the K loop,
+// multiply_add its body, transpose the register shuffles.
 #include "codegen/llvm/emit_tile.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -33,9 +41,9 @@ class TileEmitter {
     b_.SetInsertPoint(block("entry"));
     switch (tile_.order) {
       case TileOrder::Chain:
-        return tile_.turns ? emit_turning() : emit_chain();
+        return tile_.transposes ? emit_transposing() : emit_chain();
       case TileOrder::Pairs:
-        return tile_.turns ? emit_turning_pairs() : emit_pairs();
+        return tile_.transposes ? emit_transposing_pairs() : emit_pairs();
       case TileOrder::Amx:
         return emit_amx();
     }
@@ -51,9 +59,9 @@ class TileEmitter {
     return b_.CreateLoad(type, b_.CreateConstGEP1_64(b_.getInt8Ty(), function_->getArg(0), offset));
   }
   Value* pointer(std::size_t offset) { return field(offset, b_.getPtrTy()); }
-  Value* number(std::size_t offset) { return field(offset, b_.getInt64Ty()); }
-  Value* moved(Value* base, Value* bytes) { return b_.CreateGEP(b_.getInt8Ty(), base, bytes); }
-  Value* moved(Value* base, std::int64_t bytes) {
+  Value* integer(std::size_t offset) { return field(offset, b_.getInt64Ty()); }
+  Value* advanced(Value* base, Value* bytes) { return b_.CreateGEP(b_.getInt8Ty(), base, bytes); }
+  Value* advanced(Value* base, std::int64_t bytes) {
     return b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<std::uint64_t>(bytes));
   }
   Value* constant(std::int64_t value) { return b_.getInt64(static_cast<std::uint64_t>(value)); }
@@ -62,9 +70,9 @@ class TileEmitter {
     return static_cast<std::size_t>(tile_.rows) * static_cast<std::size_t>(tile_.columns);
   }
 
-  // Vector v of row r of a matrix of sums.
-  Value* place(Value* base, Value* row, int r, int v) {
-    return moved(moved(base, b_.CreateMul(row, constant(r))), v * vector_size());
+  // Returns the address of vector v of row r of a matrix of sums.
+  Value* address(Value* base, Value* row, int r, int v) {
+    return advanced(advanced(base, b_.CreateMul(row, constant(r))), v * vector_size());
   }
   template <class F>
   void each(F&& f) {
@@ -72,8 +80,8 @@ class TileEmitter {
       for (int v = 0; v < tile_.columns; ++v) f(r, v, static_cast<std::size_t>(r * tile_.columns + v));
     }
   }
-  Value* load(Value* place) { return b_.CreateAlignedLoad(vector_, place, llvm::Align(1)); }
-  void store(Value* value, Value* place) { b_.CreateAlignedStore(value, place, llvm::Align(1)); }
+  Value* load(Value* address) { return b_.CreateAlignedLoad(vector_, address, llvm::Align(1)); }
+  void store(Value* value, Value* address) { b_.CreateAlignedStore(value, address, llvm::Align(1)); }
   Value* zero() { return llvm::Constant::getNullValue(vector_); }
   Value* plus(Value* x, Value* y) {
     return element_->isFloatingPointTy() ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y);
@@ -82,31 +90,31 @@ class TileEmitter {
     if (!element_->isFloatingPointTy()) return b_.CreateAdd(sum, b_.CreateMul(x, y));
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum});
   }
-  void fetch(Value* place) {
+  void prefetch(Value* address) {
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                       {place, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+                       {address, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
   }
 
-  // `then` makes vectors where the pointer is not null; they join those of `otherwise`.
+  // Emits `then` if the pointer is not null; phi nodes merge its vectors with those of `otherwise`.
   template <class F>
-  Vectors where_given(Value* given, const Vectors& otherwise, F&& then) {
-    llvm::BasicBlock *from = b_.GetInsertBlock(), *yes = block("given"), *next = block("next");
-    b_.CreateCondBr(b_.CreateIsNotNull(given), yes, next);
+  Vectors if_not_null(Value* pointer_value, const Vectors& otherwise, F&& then) {
+    llvm::BasicBlock *from = b_.GetInsertBlock(), *yes = block("not_null"), *next = block("next");
+    b_.CreateCondBr(b_.CreateIsNotNull(pointer_value), yes, next);
     b_.SetInsertPoint(yes);
-    const Vectors made = then();
+    const Vectors computed = then();
     b_.CreateBr(next);
     b_.SetInsertPoint(next);
     Vectors joined;
-    for (std::size_t i = 0; i < made.size(); ++i) {
+    for (std::size_t i = 0; i < computed.size(); ++i) {
       auto* phi = b_.CreatePHI(vector_, 2);
       phi->addIncoming(otherwise[i], from);
-      phi->addIncoming(made[i], yes);
+      phi->addIncoming(computed[i], yes);
       joined.push_back(phi);
     }
     return joined;
   }
 
-  // While at + step <= end: at, b and the sums go through `body(at, b, sums)`.
+  // Emits a loop: while at + step <= end, `body(at, b, sums)` updates at, b and the sums.
   struct Looped {
     Value *at, *b;
     Vectors values;
@@ -134,24 +142,24 @@ class TileEmitter {
     const Vectors results = body(at, b, values);
     llvm::BasicBlock* last = b_.GetInsertBlock();
     at->addIncoming(next, last);
-    b->addIncoming(moved(b, b_step), last);
+    b->addIncoming(advanced(b, b_step), last);
     for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(results[i], last);
     b_.CreateBr(head);
     b_.SetInsertPoint(after);
     return {at, b, values};
   }
 
-  // Element `at` + `ahead` of a row, in all lanes.
+  // Broadcasts element `at` + `ahead` of a row to all lanes.
   Value* element(Value* row, Value* at, std::int64_t ahead) {
-    Value* place = moved(b_.CreateGEP(element_, row, at), ahead * size_bytes(tile_.type));
+    Value* address = advanced(b_.CreateGEP(element_, row, at), ahead * size_bytes(tile_.type));
     return b_.CreateVectorSplat(static_cast<unsigned>(lanes_),
-                                b_.CreateAlignedLoad(element_, place, llvm::Align(1)));
+                                b_.CreateAlignedLoad(element_, address, llvm::Align(1)));
   }
-  // The products of one k, added to `sums` from `first` on.
+  // Adds the products of one k to `sums` from `first` on.
   void multiply_add(const std::vector<Value*>& rows, Value* at, std::int64_t ahead, Value* b, Vectors& sums,
                     std::size_t first = 0) {
     Vectors columns;
-    for (int v = 0; v < tile_.columns; ++v) columns.push_back(load(moved(b, v * vector_size())));
+    for (int v = 0; v < tile_.columns; ++v) columns.push_back(load(advanced(b, v * vector_size())));
     for (int r = 0; r < tile_.rows; ++r) {
       Value* x = element(rows[static_cast<std::size_t>(r)], at, ahead);
       for (int v = 0; v < tile_.columns; ++v) {
@@ -160,32 +168,32 @@ class TileEmitter {
       }
     }
   }
-  void fetch_ahead(Value* b, Value* distance) {
-    Value* ahead = moved(b, distance);
+  void prefetch_ahead(Value* b, Value* distance) {
+    Value* ahead = advanced(b, distance);
     constexpr std::int64_t kLine = 64;
     for (std::int64_t line = 0; line < tile_.columns * vector_size(); line += kLine)
-      fetch(moved(ahead, line));
+      prefetch(advanced(ahead, line));
   }
 
-  std::vector<Value*> row_places() {
-    Value *a = pointer(offsetof(PelTileCall, a)), *row = number(offsetof(PelTileCall, a_row));
+  std::vector<Value*> row_pointers() {
+    Value *a = pointer(offsetof(PelTileCall, a)), *row = integer(offsetof(PelTileCall, a_row));
     std::vector<Value*> rows;
-    for (int r = 0; r < tile_.rows; ++r) rows.push_back(moved(a, b_.CreateMul(row, constant(r))));
+    for (int r = 0; r < tile_.rows; ++r) rows.push_back(advanced(a, b_.CreateMul(row, constant(r))));
     return rows;
   }
 
   void emit_chain() {
-    constexpr std::int64_t kUnroll = 4, kAhead = 20;  // of k
-    const std::vector<Value*> rows = row_places();
-    Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
-          *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row));
+    constexpr std::int64_t kUnroll = 4, kAhead = 20;  // in elements of k
+    const std::vector<Value*> rows = row_pointers();
+    Value *b = pointer(offsetof(PelTileCall, b)), *b_step = integer(offsetof(PelTileCall, b_step)),
+          *depth = integer(offsetof(PelTileCall, depth)), *row = integer(offsetof(PelTileCall, row));
     Value *steps = b_.CreateMul(b_step, constant(kUnroll)), *ahead = b_.CreateMul(b_step, constant(kAhead));
-    const Looped many = loop({constant(0), b, sums_so_far(row)}, depth, kUnroll, steps,
+    const Looped many = loop({constant(0), b, initial_sums(row)}, depth, kUnroll, steps,
                              [&](Value* at, Value* here, Vectors values) {
                                for (std::int64_t u = 0; u < kUnroll; ++u) {
-                                 fetch_ahead(here, ahead);
+                                 prefetch_ahead(here, ahead);
                                  multiply_add(rows, at, u, here, values);
-                                 here = moved(here, b_step);
+                                 here = advanced(here, b_step);
                                }
                                return values;
                              });
@@ -196,65 +204,65 @@ class TileEmitter {
     end_chain(all.values, row);
   }
 
-  // Where the chains begin: at zero, or where they were left.
-  Vectors sums_so_far(Value* row) {
+  // Returns the initial accumulators: zeros, or those of the previous call.
+  Vectors initial_sums(Value* row) {
     Value* chain = pointer(offsetof(PelTileCall, chain));
-    return where_given(chain, Vectors(sums(), zero()), [&] {
+    return if_not_null(chain, Vectors(sums(), zero()), [&] {
       Vectors loaded;
-      each([&](int r, int v, std::size_t) { loaded.push_back(load(place(chain, row, r, v))); });
+      each([&](int r, int v, std::size_t) { loaded.push_back(load(address(chain, row, r, v))); });
       return loaded;
     });
   }
   void end_chain(const Vectors& values, Value* row) {
     Value* added = pointer(offsetof(PelTileCall, added));
-    const Vectors results = where_given(added, values, [&] {
+    const Vectors results = if_not_null(added, values, [&] {
       Vectors totals;
       each([&](int r, int v, std::size_t i) {
-        totals.push_back(plus(load(place(added, row, r, v)), values[i]));
+        totals.push_back(plus(load(address(added, row, r, v)), values[i]));
       });
       return totals;
     });
     Value* out = pointer(offsetof(PelTileCall, out));
-    each([&](int r, int v, std::size_t i) { store(results[i], place(out, row, r, v)); });
+    each([&](int r, int v, std::size_t i) { store(results[i], address(out, row, r, v)); });
     b_.CreateRetVoid();
   }
 
-  void emit_turning() {
-    const std::vector<Value*> rows = row_places();
-    const Turning t(*this, 4);
-    Value* row = number(offsetof(PelTileCall, row));
-    const Looped all = loop({constant(0), pointer(offsetof(PelTileCall, b)), sums_so_far(row)}, t.depth,
+  void emit_transposing() {
+    const std::vector<Value*> rows = row_pointers();
+    const TransposingArgs t(*this, 4);
+    Value* row = integer(offsetof(PelTileCall, row));
+    const Looped all = loop({constant(0), pointer(offsetof(PelTileCall, b)), initial_sums(row)}, t.depth,
                             lanes_, constant(lanes_ * t.size), [&](Value* at, Value* here, Vectors values) {
-                              const std::vector<Value*> columns = fetched_columns(t, at, here);
+                              const std::vector<Value*> columns = prefetch_columns(t, at, here);
                               for (std::int64_t first = 0; first < lanes_; first += lanes_ / 2) {
-                                const Vectors turned = turn(columns, first);
-                                leave_copy(t, turned, at, first);
-                                multiply_turned(rows, turned, at, first, 1, values.data());
+                                const Vectors transposed = transpose(columns, first);
+                                store_panel(t, transposed, at, first);
+                                multiply_transposed(rows, transposed, at, first, 1, values.data());
                               }
                               return values;
                             });
     end_chain(all.values, row);
   }
-  // Pairs of bf16 are turned like elements of four bytes, and taken apart then. A block of k is a line.
-  void emit_turning_pairs() {
-    const std::vector<Value*> rows = row_places();
-    const Turning t(*this, 2);
-    Value* row = number(offsetof(PelTileCall, row));
+  // Pairs of bf16 are transposed like 4-byte elements, then separated. A block of k is one cache line.
+  void emit_transposing_pairs() {
+    const std::vector<Value*> rows = row_pointers();
+    const TransposingArgs t(*this, 2);
+    Value* row = integer(offsetof(PelTileCall, row));
     const Looped all =
-        loop({constant(0), pointer(offsetof(PelTileCall, b)), sums_so_far(row)}, t.depth, kPairDepth,
+        loop({constant(0), pointer(offsetof(PelTileCall, b)), initial_sums(row)}, t.depth, kPairDepth,
              constant(kPairDepth * t.size), [&](Value* at, Value* here, Vectors values) {
-               const std::vector<Value*> columns = fetched_columns(t, at, here);
+               const std::vector<Value*> columns = prefetch_columns(t, at, here);
                Vectors even(sums(), zero()), odd(sums(), zero());
                for (std::int64_t first = 0; first < kPairDepth / 2; first += lanes_ / 2) {
                  Vectors low, high;
-                 for (Value* pairs : turn(columns, first)) {
+                 for (Value* pairs : transpose(columns, first)) {
                    low.push_back(half_of_pairs(pairs, 0));
                    high.push_back(half_of_pairs(pairs, 1));
                  }
-                 leave_copy(t, low, at, 2 * first, 2);
-                 leave_copy(t, high, at, 2 * first + 1, 2);
-                 multiply_turned(rows, low, at, 2 * first, 2, even.data());
-                 multiply_turned(rows, high, at, 2 * first + 1, 2, odd.data());
+                 store_panel(t, low, at, 2 * first, 2);
+                 store_panel(t, high, at, 2 * first + 1, 2);
+                 multiply_transposed(rows, low, at, 2 * first, 2, even.data());
+                 multiply_transposed(rows, high, at, 2 * first + 1, 2, odd.data());
                }
                for (std::size_t i = 0; i < values.size(); ++i)
                  values[i] = plus(values[i], plus(even[i], odd[i]));
@@ -262,7 +270,7 @@ class TileEmitter {
              });
     end_chain(all.values, row);
   }
-  // The bf16 at even or at odd k of each pair, as f32.
+  // Extracts the bf16 at even or at odd k of each pair, as f32.
   Value* half_of_pairs(Value* pairs, int which) {
     auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes_));
     Value* bits = b_.CreateBitCast(pairs, words);
@@ -270,109 +278,110 @@ class TileEmitter {
     return b_.CreateBitCast(bits, vector_);
   }
 
-  // What turning tiles read of their call; `size` is the bytes of an element of b.
-  struct Turning {
-    Turning(TileEmitter& e, std::int64_t element_size)
+  // The arguments that transposing tiles read; `size` is the size of an element of b in bytes.
+  struct TransposingArgs {
+    TransposingArgs(TileEmitter& e, std::int64_t element_size)
         : size(element_size),
-          b_step(e.number(offsetof(PelTileCall, b_step))),
+          b_step(e.integer(offsetof(PelTileCall, b_step))),
           group_step(e.b_.CreateMul(b_step, e.constant(4))),
-          depth(e.number(offsetof(PelTileCall, depth))),
+          depth(e.integer(offsetof(PelTileCall, depth))),
           next(e.pointer(offsetof(PelTileCall, next))),
           panel(e.pointer(offsetof(PelTileCall, panel))),
-          panel_step(e.number(offsetof(PelTileCall, panel_step))) {}
+          panel_step(e.integer(offsetof(PelTileCall, panel_step))) {}
     std::int64_t size;
     Value *b_step, *group_step, *depth, *next, *panel, *panel_step;
   };
-  // The places of all columns at one k; what lies some lines behind is fetched, be it in the next call.
-  std::vector<Value*> fetched_columns(const Turning& t, Value* at, Value* here) {
+  // Returns the addresses of all columns at one k. Prefetches some lines ahead, also into the next call's
+  // operand.
+  std::vector<Value*> prefetch_columns(const TransposingArgs& t, Value* at, Value* here) {
     const std::int64_t distance = 256 / t.size;
     Value *far = b_.CreateAdd(at, constant(distance)), *over = b_.CreateSub(far, t.depth);
-    Value* ahead = b_.CreateSelect(b_.CreateICmpSLT(far, t.depth), moved(here, distance * t.size),
-                                   moved(t.next, b_.CreateMul(over, constant(t.size))));
-    for (Value* column : columns_from(ahead, t.b_step, t.group_step)) fetch(column);
+    Value* ahead = b_.CreateSelect(b_.CreateICmpSLT(far, t.depth), advanced(here, distance * t.size),
+                                   advanced(t.next, b_.CreateMul(over, constant(t.size))));
+    for (Value* column : columns_from(ahead, t.b_step, t.group_step)) prefetch(column);
     return columns_from(here, t.b_step, t.group_step);
   }
-  // Vector i is of k `at` + `first` + i `step`.
-  void leave_copy(const Turning& t, const Vectors& turned, Value* at, std::int64_t first,
-                  std::int64_t step = 1) {
-    where_given(t.panel, {}, [&] {
-      for (std::size_t i = 0; i < turned.size(); ++i) {
+  // Stores the transposed vectors to `panel`. Vector i belongs to k = `at` + `first` + i * `step`.
+  void store_panel(const TransposingArgs& t, const Vectors& transposed, Value* at, std::int64_t first,
+                   std::int64_t step = 1) {
+    if_not_null(t.panel, {}, [&] {
+      for (std::size_t i = 0; i < transposed.size(); ++i) {
         Value* k = b_.CreateAdd(at, constant(first + static_cast<std::int64_t>(i) * step));
-        store(turned[i], moved(t.panel, b_.CreateMul(k, t.panel_step)));
+        store(transposed[i], advanced(t.panel, b_.CreateMul(k, t.panel_step)));
       }
       return Vectors{};
     });
   }
-  void multiply_turned(const std::vector<Value*>& rows, const Vectors& turned, Value* at, std::int64_t first,
-                       std::int64_t step, Value** sums) {
-    for (std::size_t i = 0; i < turned.size(); ++i) {
+  void multiply_transposed(const std::vector<Value*>& rows, const Vectors& transposed, Value* at,
+                           std::int64_t first, std::int64_t step, Value** sums) {
+    for (std::size_t i = 0; i < transposed.size(); ++i) {
       for (std::size_t r = 0; r < rows.size(); ++r)
-        sums[r] =
-            multiplied(element(rows[r], at, first + static_cast<std::int64_t>(i) * step), turned[i], sums[r]);
+        sums[r] = multiplied(element(rows[r], at, first + static_cast<std::int64_t>(i) * step), transposed[i],
+                             sums[r]);
     }
   }
-  // In groups of four, which one address with a scaled index reaches.
+  // Groups of four columns share one base register: scaled-index addressing reaches all of them.
   std::vector<Value*> columns_from(Value* first, Value* step, Value* group_step) {
     std::vector<Value*> columns;
     for (std::int64_t c = 0; c < lanes_; ++c) {
-      if (c > 0 && c % 4 == 0) first = moved(first, group_step);
-      columns.push_back(c % 4 == 0 ? first : moved(first, b_.CreateMul(step, constant(c % 4))));
+      if (c > 0 && c % 4 == 0) first = advanced(first, group_step);
+      columns.push_back(c % 4 == 0 ? first : advanced(first, b_.CreateMul(step, constant(c % 4))));
     }
     return columns;
   }
-  // For half a vector's elements of k from `first` on, that k of all columns. Columns come in with loads of
-  // half a vector; the shuffles of 4 by 4 stay within 128 bits.
-  Vectors turn(const std::vector<Value*>& columns, std::int64_t first) {
+  // Transposes half a vector's elements of k, starting at `first`: result i holds that k of all columns.
+  // Columns are loaded half a vector at a time; the 4x4 shuffles stay within 128-bit lanes.
+  Vectors transpose(const std::vector<Value*>& columns, std::int64_t first) {
     const std::int64_t half = lanes_ / 2;
     auto* half_vector = llvm::FixedVectorType::get(element_, static_cast<unsigned>(half));
     const auto part = [&](std::int64_t c) {
-      return b_.CreateAlignedLoad(half_vector, moved(columns[static_cast<std::size_t>(c)], first * 4),
+      return b_.CreateAlignedLoad(half_vector, advanced(columns[static_cast<std::size_t>(c)], first * 4),
                                   llvm::Align(1));
     };
     std::vector<int> both;
     for (int i = 0; i < lanes_; ++i) both.push_back(i);
-    // Within each 128 bits: the elements of x and y that `picked` names, 0 to 3 of x and 4 to 7 of y.
-    const auto mixed = [&](Value* x, Value* y, std::initializer_list<int> picked) {
+    // Within each 128-bit lane: the elements of x and y that `selected` names, 0 to 3 of x and 4 to 7 of y.
+    const auto mixed = [&](Value* x, Value* y, std::initializer_list<int> selected) {
       std::vector<int> mask;
       for (int quad = 0; quad < lanes_; quad += 4) {
-        for (const int p : picked) mask.push_back(quad + p % 4 + (p < 4 ? 0 : static_cast<int>(lanes_)));
+        for (const int p : selected) mask.push_back(quad + p % 4 + (p < 4 ? 0 : static_cast<int>(lanes_)));
       }
       return b_.CreateShuffleVector(x, y, mask);
     };
-    const auto turn_quads = [&](std::int64_t column, std::int64_t beside) {
+    const auto transpose_quads = [&](std::int64_t column, std::int64_t distance) {
       Value* x[4];
       for (std::int64_t i = 0; i < 4; ++i)
-        x[i] = b_.CreateShuffleVector(part(column + i), part(column + i + beside), both);
+        x[i] = b_.CreateShuffleVector(part(column + i), part(column + i + distance), both);
       Value *a = mixed(x[0], x[1], {0, 4, 1, 5}), *b = mixed(x[0], x[1], {2, 6, 3, 7}),
             *c = mixed(x[2], x[3], {0, 4, 1, 5}), *d = mixed(x[2], x[3], {2, 6, 3, 7});
       return Vectors{mixed(a, c, {0, 1, 4, 5}), mixed(a, c, {2, 3, 6, 7}), mixed(b, d, {0, 1, 4, 5}),
                      mixed(b, d, {2, 3, 6, 7})};
     };
-    if (lanes_ == 8) return turn_quads(0, 4);
-    // Quads of columns 0 and 4, and of 8 and 12; in each, k 0 to 3 beside k 4 to 7.
-    const Vectors low = turn_quads(0, 4), high = turn_quads(8, 4);
-    Vectors turned;
+    if (lanes_ == 8) return transpose_quads(0, 4);
+    // Quads of columns 0 and 4, and of 8 and 12; in each, k 0 to 3 next to k 4 to 7.
+    const Vectors low = transpose_quads(0, 4), high = transpose_quads(8, 4);
+    Vectors transposed;
     for (const int odd : {0, 1}) {
       for (std::size_t i = 0; i < 4; ++i) {
         std::vector<int> mask;
         for (const int quad : {0, 2, 4, 6}) {
           for (int e = 0; e < 4; ++e) mask.push_back((quad + odd) * 4 + e);
         }
-        turned.push_back(b_.CreateShuffleVector(low[i], high[i], mask));
+        transposed.push_back(b_.CreateShuffleVector(low[i], high[i], mask));
       }
     }
-    return turned;
+    return transposed;
   }
 
   void emit_pairs() {
     constexpr std::int64_t kUnroll = 4;
-    const std::vector<Value*> rows = row_places();
-    Value *b = pointer(offsetof(PelTileCall, b)), *b_step = number(offsetof(PelTileCall, b_step)),
-          *depth = number(offsetof(PelTileCall, depth)), *row = number(offsetof(PelTileCall, row)),
+    const std::vector<Value*> rows = row_pointers();
+    Value *b = pointer(offsetof(PelTileCall, b)), *b_step = integer(offsetof(PelTileCall, b_step)),
+          *depth = integer(offsetof(PelTileCall, depth)), *row = integer(offsetof(PelTileCall, row)),
           *out = pointer(offsetof(PelTileCall, out));
-    // The elements stay in memory, since twice their number of chains fills the registers.
-    const Vectors begun = sums_so_far(row);
-    each([&](int r, int v, std::size_t i) { store(begun[i], place(out, row, r, v)); });
+    // The accumulators stay in memory, because the two chains per element fill the registers.
+    const Vectors initial = initial_sums(row);
+    each([&](int r, int v, std::size_t i) { store(initial[i], address(out, row, r, v)); });
     Value *steps = b_.CreateMul(b_step, constant(kUnroll)),
           *block_step = b_.CreateMul(b_step, constant(kPairDepth));
     loop({constant(0), b, {}}, depth, kPairDepth, block_step,
@@ -382,12 +391,12 @@ class TileEmitter {
                     kUnroll, steps, [&](Value* at, Value* here, Vectors values) {
                       for (std::int64_t u = 0; u < kUnroll; ++u) {
                         multiply_add(rows, at, u, here, values, u % 2 == 0 ? 0 : sums());
-                        here = moved(here, b_step);
+                        here = advanced(here, b_step);
                       }
                       return values;
                     });
            each([&](int r, int v, std::size_t i) {
-             Value* element = place(out, row, r, v);
+             Value* element = address(out, row, r, v);
              store(plus(load(element), plus(block.values[i], block.values[sums() + i])), element);
            });
            return Vectors{};
@@ -398,14 +407,14 @@ class TileEmitter {
   // Registers 0 to 3 hold the sums, 4 and 5 rows, 6 and 7 columns.
   void emit_amx() {
     constexpr std::int64_t kSumRow = kAmxSide * 4;
-    Value *a_row = number(offsetof(PelTileCall, a_row)), *a_step = number(offsetof(PelTileCall, a_step)),
-          *a_tile = number(offsetof(PelTileCall, a_tile)), *b_step = number(offsetof(PelTileCall, b_step)),
-          *b_tile = number(offsetof(PelTileCall, b_tile)), *depth = number(offsetof(PelTileCall, depth)),
-          *row = number(offsetof(PelTileCall, row)), *out = pointer(offsetof(PelTileCall, out));
+    Value *a_row = integer(offsetof(PelTileCall, a_row)), *a_step = integer(offsetof(PelTileCall, a_step)),
+          *a_tile = integer(offsetof(PelTileCall, a_tile)), *b_step = integer(offsetof(PelTileCall, b_step)),
+          *b_tile = integer(offsetof(PelTileCall, b_tile)), *depth = integer(offsetof(PelTileCall, depth)),
+          *row = integer(offsetof(PelTileCall, row)), *out = pointer(offsetof(PelTileCall, out));
     const auto reg = [&](int index) { return b_.getInt8(static_cast<std::uint8_t>(index)); };
     const auto sum = [&](int r, int c) { return reg(2 * r + c); };
-    const auto sum_place = [&](Value* base, int r, int c) {
-      return moved(moved(base, b_.CreateMul(row, constant(r * kAmxSide))), c * kSumRow);
+    const auto sum_address = [&](Value* base, int r, int c) {
+      return advanced(advanced(base, b_.CreateMul(row, constant(r * kAmxSide))), c * kSumRow);
     };
     const auto amx = [&](llvm::Intrinsic::ID id, std::initializer_list<Value*> args) {
       b_.CreateIntrinsic(id, {}, llvm::ArrayRef<Value*>(args));
@@ -417,28 +426,29 @@ class TileEmitter {
     };
     Value* chain = pointer(offsetof(PelTileCall, chain));
     each_sum([&](int r, int c) { amx(llvm::Intrinsic::x86_tilezero, {sum(r, c)}); });
-    where_given(chain, {}, [&] {
+    if_not_null(chain, {}, [&] {
       each_sum([&](int r, int c) {
-        amx(llvm::Intrinsic::x86_tileloadd64, {sum(r, c), sum_place(chain, r, c), row});
+        amx(llvm::Intrinsic::x86_tileloadd64, {sum(r, c), sum_address(chain, r, c), row});
       });
       return Vectors{};
     });
     Value* a = pointer(offsetof(PelTileCall, a));
     loop({constant(0), pointer(offsetof(PelTileCall, b)), {}}, depth, kPairDepth, b_step,
          [&](Value* at, Value* b, const Vectors&) {
-           Value* here = moved(a, b_.CreateMul(b_.CreateLShr(at, constant(5)), a_step));
+           Value* here = advanced(a, b_.CreateMul(b_.CreateLShr(at, constant(5)), a_step));
            for (int c = 0; c < tile_.columns; ++c)
              amx(llvm::Intrinsic::x86_tileloadd64,
-                 {reg(6 + c), c == 0 ? b : moved(b, b_tile), constant(kSumRow)});
+                 {reg(6 + c), c == 0 ? b : advanced(b, b_tile), constant(kSumRow)});
            for (int r = 0; r < tile_.rows; ++r) {
-             amx(llvm::Intrinsic::x86_tileloadd64, {reg(4 + r), r == 0 ? here : moved(here, a_tile), a_row});
+             amx(llvm::Intrinsic::x86_tileloadd64,
+                 {reg(4 + r), r == 0 ? here : advanced(here, a_tile), a_row});
              for (int c = 0; c < tile_.columns; ++c)
                amx(llvm::Intrinsic::x86_tdpbf16ps, {sum(r, c), reg(4 + r), reg(6 + c)});
            }
            return Vectors{};
          });
     each_sum([&](int r, int c) {
-      amx(llvm::Intrinsic::x86_tilestored64, {sum(r, c), sum_place(out, r, c), row});
+      amx(llvm::Intrinsic::x86_tilestored64, {sum(r, c), sum_address(out, r, c), row});
     });
     b_.CreateRetVoid();
   }

@@ -12,7 +12,7 @@ class Module;
 
 namespace pel::codegen {
 
-// Adds the functions of the tiles to a module.
+// Emits the functions of the tiles into a module.
 void emit_tiles(llvm::Module& module, const std::vector<TileKernel>& tiles, Isa isa);
 
 }  // namespace pel::codegen

@@ -22,11 +22,11 @@ using llvm::orc::LLJIT;
 
 template <class T>
 T take(llvm::Expected<T> result) {
-  if (!result) throw InternalError("compiling in process: " + llvm::toString(result.takeError()));
+  if (!result) throw InternalError("in-process compilation failed: " + llvm::toString(result.takeError()));
   return std::forward<T>(*result);
 }
 void check(llvm::Error error) {
-  if (error) throw InternalError("compiling in process: " + llvm::toString(std::move(error)));
+  if (error) throw InternalError("in-process compilation failed: " + llvm::toString(std::move(error)));
 }
 
 // JITLink's memory manager maps a segment writable, fills it, and only then makes it executable.
@@ -44,7 +44,7 @@ std::unique_ptr<LLJIT> make_jit() {
   return take(builder.create());
 }
 
-// Never destroyed: kernels may run until the process ends.
+// Never destroyed, because kernels may run until the process ends.
 LLJIT& jit() {
   static LLJIT* const instance = [] {
     for (const Isa isa : {Isa::Avx2, Isa::Avx512}) make_target_machine(isa);  // registers the target first
@@ -53,7 +53,7 @@ LLJIT& jit() {
   return *instance;
 }
 
-// A target machine is not for two threads at once; making one costs less than compiling a kernel.
+// A target machine is not thread-safe; creating one costs less than compiling a kernel.
 class Machines {
  public:
   std::unique_ptr<llvm::TargetMachine> take(Isa isa) {
@@ -68,7 +68,7 @@ class Machines {
     }
     return make_target_machine(isa);
   }
-  void give(Isa isa, std::unique_ptr<llvm::TargetMachine> machine) {
+  void put_back(Isa isa, std::unique_ptr<llvm::TargetMachine> machine) {
     std::lock_guard lock(mutex_);
     free_[static_cast<int>(isa)].push_back(std::move(machine));
   }
@@ -90,15 +90,15 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
   llvm::LLVMContext context;
   const auto module = emit_module(context, kernels, isa, Linkage::IntoProcess);
   auto object = compile_object(*machine, *module);
-  machines().give(isa, std::move(machine));
+  machines().put_back(isa, std::move(machine));
 
-  // A dynamic library of its own for each module, so that names are free to repeat. It finds memcpy and fmod
+  // Each module has a JITDylib of its own, so names may repeat. It resolves memcpy and fmod
   // in the process.
   static std::atomic<std::uint64_t> next{0};
   LLJIT& linker = jit();
   auto& library = take(linker.createJITDylib("pellucid" + std::to_string(next.fetch_add(1))));
-  std::shared_ptr<void> code(&library, [](void* held) {
-    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(held);
+  std::shared_ptr<void> code(&library, [](void* library_pointer) {
+    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(library_pointer);
     llvm::consumeError(jit().getExecutionSession().removeJITDylib(*unloaded));
   });
   check(linker.addObjectFile(library, std::move(object)));

@@ -8,7 +8,7 @@
 
 namespace pel::codegen {
 
-// Functions in the order of the kernels asked for. Their code lives as long as this object.
+// Functions in the order of the requested kernels. Their code lives as long as this object.
 class CompiledKernels {
  public:
   CompiledKernels(std::vector<PelLoopFn*> functions, std::shared_ptr<void> code)
@@ -21,8 +21,8 @@ class CompiledKernels {
   std::shared_ptr<void> code_;
 };
 
-// All kernels in one module: compiling fifty together costs less than fifty times one. Pages are written
-// first and executable afterwards, never both. Any thread may call it. Throws InternalError where LLVM fails.
+// Compiles all kernels in one module: compiling fifty together costs less than fifty times one. Pages are
+// written first and made executable afterwards, never both. Thread-safe. Throws InternalError if LLVM fails.
 CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa);
 
 }  // namespace pel::codegen

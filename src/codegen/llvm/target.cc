@@ -24,12 +24,12 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-// The oldest processors with the instructions the emitter counts on: AVX2, FMA, F16C, BMI2; and AVX-512 F,
-// CD, BW, DQ, VL.
+// The oldest processors with the instructions that the emitter requires: AVX2, FMA, F16C, BMI2; and AVX-512
+// F, CD, BW, DQ, VL.
 const char* processor(Isa isa) { return isa == Isa::Avx2 ? "haswell" : "skylake-avx512"; }
 
-// As addPassesToEmitFile, without what gains nothing on code that the emitter has written as straight
-// vectors, for processors that reorder it themselves: a quarter of the time to compile.
+// Like addPassesToEmitFile, without the passes that gain nothing here: the emitter writes straight-line
+// vectors, and the processors reorder them. Saves a quarter of the compile time.
 void add_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes,
                 llvm::raw_pwrite_stream& stream) {
   auto* module_info = new llvm::MachineModuleInfoWrapperPass(&machine);
@@ -47,13 +47,13 @@ void add_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& pas
   config->addCodeGenPrepare();
   config->addISelPrepare();
   const bool refused = config->addInstSelector();
-  PEL_ASSERT(!refused, "the target selects instructions");
+  PEL_ASSERT(!refused, "the target must support instruction selection");
   passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
   config->addMachinePasses();
   config->setInitialized();
-  const bool mute = machine.addAsmPrinter(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                          module_info->getMMI().getContext());
-  PEL_ASSERT(!mute, "the target writes object files");
+  const bool has_no_object_writer = machine.addAsmPrinter(
+      passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, module_info->getMMI().getContext());
+  PEL_ASSERT(!has_no_object_writer, "the target must support object files");
   passes.add(llvm::createFreeMachineFunctionPass());
 }
 

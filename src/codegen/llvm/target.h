@@ -1,4 +1,4 @@
-// LLVM's view of the machine, and from a module to an object file.
+// LLVM's description of the target machine, and compilation of a module to an object file.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ class TargetMachine;
 
 namespace pel::codegen {
 
-// Marks a function as code for this ISA.
+// Sets the target attributes of a function to this ISA.
 void set_target(llvm::Function& function, Isa isa);
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(Isa isa);
 
-// An ELF object. The emitter writes vectors itself, so no IR passes run: they would cost two thirds of the
-// time and gain nothing.
+// Compiles to an ELF object. The emitter writes vectors itself, so no IR passes run: they would take two
+// thirds of the time without a gain.
 std::unique_ptr<llvm::MemoryBuffer> compile_object(llvm::TargetMachine& machine, llvm::Module& module);
 
 }  // namespace pel::codegen

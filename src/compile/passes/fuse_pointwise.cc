@@ -146,9 +146,9 @@ class Fusion {
         return fmt::format("%{} has fewer elements than the loop, and others read it too", id.number);
     }
     const std::size_t operands = groups_.inputs_of(joined).size() + outputs.size();
-    if (operands > static_cast<std::size_t>(kMostLoopOperands))
+    if (operands > static_cast<std::size_t>(kMaxLoopOperands))
       return fmt::format("together they have {} operands, and a loop has at most {}", operands,
-                         kMostLoopOperands);
+                         kMaxLoopOperands);
     return groups_.join(a, b);
   }
 

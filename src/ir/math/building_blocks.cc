@@ -8,7 +8,7 @@
 namespace pel::scalar {
 
 Term polynomial(Term x, ArrayView<double> coefficients) {
-  PEL_ASSERT(!coefficients.empty(), "a polynomial has a constant");
+  PEL_ASSERT(!coefficients.empty(), "a polynomial must have a constant term");
   Term sum = x.constant(coefficients[coefficients.size() - 1]);
   for (std::size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, x, coefficients[i]);
   return sum;
@@ -25,9 +25,9 @@ Term copy_sign(Term magnitude, Term sign) {
 Term ldexp(Term x, Term exponent) {
   const DType type = x.type();
   const double top = detail::exponent_bias(type), bottom = 1 - top;
-  // From the largest number down to half of the least denormal, or from there up beyond the largest, takes
-  // three powers. The last takes all it can: a number that the others made denormal, and so rounded, is
-  // below half of the least denormal in the end; upwards all products are exact.
+  // From the largest number down to half of the smallest denormal, or from there up beyond the largest, takes
+  // three powers. The last one takes as much as it can. If the others made a number denormal, and so rounded
+  // it, the result is below half of the smallest denormal. Upwards, all products are exact.
   const double reach = 2 * top + detail::mantissa_width(type) + 2;
   const Term n = max(x.constant(-reach), min(x.constant(reach), exponent));
   const Term last = max(bottom, min(top, n));

@@ -16,7 +16,8 @@ Term erf_f32(Term x) {
   const Term p = polynomial(x * x, {0x1.06eba8p-3, -0x1.81272ep-2, 0x1.ce2984p-4, -0x1.b7bbdcp-6,
                                     0x1.522ec8p-8, -0x1.9726c4p-11, 0x1.2843d4p-14});
   // erfc(|x|) = q(|x|)^4 from there to 3.925, where 1 - erfc rounds to 1; absolute error 2^-26.7. The fourth
-  // root takes degree 7; erfc itself would take 13. About another point than 0 it errs 0.05 ULP less.
+  // root needs degree 7; erfc itself would need 13. Expanded around another point than 0, the error is 0.05
+  // ULP smaller.
   const Term a = abs(x);
   const Term q = polynomial(min(3.925, a), {0x1.01685ep+0, -0x1.3c329ap-2, -0x1.03c92p-4, -0x1.9d8a4p-5,
                                             0x1.0ed6b8p-4, -0x1.6bf2f4p-6, 0x1.a7eb54p-9, -0x1.787058p-13});
@@ -26,12 +27,12 @@ Term erf_f32(Term x) {
   return select(a < 1.125, fma(p, x, x), bitcast(large | sign, kF32));
 }
 
-// erfc(x) = 2^(p(|x|) - x^2 log2(e)) for x > 0, in f64, whose range the result does not leave: only the cast
-// rounds denormals. In 1 / (x + k) degree 10 would do instead of 18, but that division takes longer.
+// erfc(x) = 2^(p(|x|) - x^2 log2(e)) for x > 0. f64 holds the range of the result, so only the cast rounds
+// denormals. In 1 / (x + k) degree 10 would suffice instead of 18, but that division takes longer.
 Term erfc_f32(Term x) {
-  // At 10.0625 erfc is below half of the least denormal.
+  // At 10.0625 erfc is below half of the smallest denormal.
   const Term a = cast(min(10.0625, abs(x)), kF64);
-  // log2(e^(x^2) erfc(x)) about 5; erfc gets a relative error of 2^-26.9.
+  // log2(e^(x^2) erfc(x)) around 5; erfc has a relative error of 2^-26.9.
   const Term p = polynomial(
       a - 5, {-0x1.966d5c8367169p+1, -0x1.1cadf9c7675f3p-2, 0x1.a7e3291fd539ap-6, -0x1.970f23686c225p-9,
               0x1.a9b1f1a0cc706p-12, -0x1.cc0a6bb82ffd4p-15, 0x1.f7b9d2f50bcap-18, -0x1.0fb775c46ad0ep-20,
@@ -49,10 +50,10 @@ Term erfc_f32(Term x) {
   return cast(select(x < 0, 2 - value, value), kF32);
 }
 
-// f64: up to here erf(x) = x + x p(x^2), from here on erfc has its own formula.
+// f64: below this, erf(x) = x + x p(x^2); above it, erfc has its own formula.
 constexpr double kTail = 0.8125;
 
-// erf(x) / x - 1 below kTail; erf gets a relative error of 2^-56.
+// erf(x) / x - 1 below kTail; erf has a relative error of 2^-56.
 Term erf_ratio_less_1(Term x) {
   return polynomial(
       x * x, {0x1.06eba8214db68p-3, -0x1.812746b037999p-2, 0x1.ce2f21a03f134p-4, -0x1.b82ce311620f9p-6,
@@ -60,10 +61,10 @@ Term erf_ratio_less_1(Term x) {
               0x1.b86a6f41c4b07p-20, -0x1.5251503606a54p-23, 0x1.74f62b86412c7p-27});
 }
 
-// erfc(a) = e^(-a^2) u p(u), u = 1 / (a + 3), for a from kTail to 27.3, where it is below half of the least
-// denormal; relative error of p 2^-55.4.
+// erfc(a) = e^(-a^2) u p(u), u = 1 / (a + 3), for a from kTail to 27.3, where it is below half of the
+// smallest denormal; relative error of p 2^-55.4.
 Term erfc_tail(Term a) {
-  // u is sharpened by what its two roundings lost, as p multiplies its error by up to 2.4.
+  // u is corrected by the error of its two roundings, because p multiplies that error by up to 2.4.
   const Term b = a + 3;
   const Term u = 1 / b;
   const Term u_lost = u * fma(b - 3 - a, u, fma(-u, b, 1));
@@ -93,7 +94,7 @@ Term erfc_tail(Term a) {
 
 Term erf_f64(Term x) {
   const Term a = abs(x);
-  // From 6 on 1 - erfc(a) is 1.
+  // For a >= 6, 1 - erfc(a) is 1.
   const Term large = copy_sign(1 - erfc_tail(min(6, a)), x);
   return select(a < kTail, fma(erf_ratio_less_1(x), x, x), large);
 }
@@ -101,7 +102,7 @@ Term erf_f64(Term x) {
 Term erfc_f64(Term x) {
   const Term a = abs(x);
   const Term tail = erfc_tail(min(27.3, a));
-  // 1 - x is exact where the result is below 0.5.
+  // 1 - x is exact if the result is below 0.5.
   const Term central = fma(erf_ratio_less_1(x), -x, 1 - x);
   return select(a < kTail, central, select(x < 0, 2 - tail, tail));
 }
@@ -109,7 +110,7 @@ Term erfc_f64(Term x) {
 // erfinv(x) = x p(w), w = -log(1 - x^2): p is smooth, and all of the growth near 1 is in w.
 Term erfinv_f32(Term x) {
   const Term wide = cast(x, kF64);
-  // w is at most 15.95 inside of the poles; relative error 2^-29.2.
+  // w is at most 15.95 between the poles; relative error 2^-29.2.
   const Term w = -log(fma(-wide, wide, 1));
   const Term p = polynomial(
       w - 8, {0x1.54aa0578ac92ap+1, 0x1.692e02df9ee7dp-3, -0x1.4b501571c33d1p-8, 0x1.017a72e192adfp-12,
@@ -141,7 +142,7 @@ Term erfinv_f64(Term x) {
        0x1.7e82fee574207p-17,  -0x1.a4ab8272a5522p-18, 0x1.e48bac1a6cf8bp-21,  0x1.8f495711e44eep-21,
        -0x1.2a351a1819cf7p-21, 0x1.2ca7de6bb964ep-23,  0x1.c07418a369d98p-25,  -0x1.a531f20ab9bf9p-25,
        0x1.c48fb675de341p-29,  0x1.3a6d15aeff42cp-28});
-  // w from 16 to 36.1, the largest inside of the poles; relative error 2^-55.7.
+  // w from 16 to 36.1, the largest between the poles; relative error 2^-55.7.
   const Term outer = polynomial(
       root - 5, {0x1.3664ddd1ad7fbp+2, 0x1.02a30d1fba10bp+0, -0x1.22ea5df203069p-13, -0x1.c2f36aa172cc1p-13,
                  0x1.3ebf4f030afbep-14, -0x1.4a3490197a5f1p-16, 0x1.2fbcf97f5115fp-18, -0x1.0a90543ca2af1p-20,

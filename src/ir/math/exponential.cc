@@ -47,7 +47,7 @@ constexpr std::array kExp2F64 = {1.0,
                                  0x1.e61da9b910f7p-28,
                                  0x1.e96c003b960d1p-32};
 
-// -2 (e^r - 1 - r) / r^2 for |r| <= 0.3469: the error is 2^-26.1 and 2^-61.5 of e^r - 1.
+// -2 (e^r - 1 - r) / r^2 for |r| <= 0.3469: the error relative to e^r - 1 is 2^-26.1 and 2^-61.5.
 constexpr std::array kExpm1F32 = {-0x1.fffffep-1, -0x1.5554bp-2, -0x1.555718p-4, -0x1.1227b6p-6,
                                   -0x1.6b717ep-9};
 constexpr std::array kExpm1F64 = {-1.0,
@@ -100,7 +100,7 @@ ReducedExponential reduce_exp(Term x, double factor, int offset) {
 
 Term exp(Term x) {
   const DType type = x.type();
-  // At the ends e^x is infinity and 0 already.
+  // At the ends of the range e^x is already infinity and 0.
   const Term y = type == kF64 ? clamp(x, -746, 710) : clamp(x, -104, 89);
   const auto [k, first, second] = split_power(y, detail::kLog2E);
   const detail::SplitConstant ln2 = detail::ln2(type);
@@ -125,12 +125,12 @@ Term exp2(Term x) {
 Term expm1(Term x) {
   const DType type = x.type();
   const int width = detail::mantissa_width(type);
-  // Below, e^x is less than a quarter of the last place of 1; above, it is infinite.
+  // Below, e^x is less than a quarter ULP of 1; above, it is infinite.
   const Term y = type == kF64 ? clamp(x, -39, 710) : clamp(x, -18, 89);
   const detail::SplitConstant ln2 = detail::ln2(type);
   // e^x - 1 = 2^(k - 1) (2 r + (2 - 2^(1 - k)) + tail), where k - 1 is at most 127 or 1023. With r = high -
-  // low the high part is exact, and the low one goes to the tail: two roundings, and none for k = 0 before
-  // the last. Subtracting keeps the sign of a zero: both differences in the result are -0 where x is.
+  // low the high part is exact, and the low one is added to the tail. That makes two roundings, and none
+  // before the last for k = 0. Subtraction preserves the sign of zero: both differences are -0 if x is.
   const Term sum = fma(y, detail::kLog2E, power_offset(type) - 1);
   const Term k = sum - (power_offset(type) - 1);
   const Term high = fma(k, -ln2.high, y), low = k * ln2.low;
@@ -145,8 +145,8 @@ Term expm1(Term x) {
 }
 
 Term sigmoid(Term x) {
-  // With e^-x = p 2^k and m of about k / 2 this is 2^-m / (2^-m + p 2^(k - m)): both powers are in range even
-  // where e^-x is not, and only the division rounds a denormal result.
+  // With e^-x = p 2^k and m near k / 2 this is 2^-m / (2^-m + p 2^(k - m)). Both powers are in range even
+  // if e^-x is not, and only the division rounds a denormal result.
   const DType type = x.type();
   const Term y = type == kF64 ? clamp(x, -746, 746) : clamp(x, -104, 104);
   const Term whole = fma(y, -detail::kLog2E, detail::to_integer(type));

@@ -1,4 +1,4 @@
-// Gates: x times a distribution function, which keep their digits where they are small.
+// Gates: x times a distribution function, accurate in relative terms even where the result is small.
 #include <vector>
 
 #include "ir/math.h"
@@ -15,7 +15,7 @@ using detail::power_offset;
 
 // x / (1 + e^-(y + rest)) for y from -118.53 to 80, or -946.1 to 700. With e^-y = p 2^k and m = k / 4, or 0
 // for y > 0, it is x 2^-m / (2^-m + p 2^(k - m)), where only the division rounds a denormal result. At the
-// lower end 2^(k - m) is infinite, and makes NaN of -infinity.
+// lower end 2^(k - m) is infinite, which turns -infinity into NaN.
 Term gate(Term x, Term y, const Term* rest) {
   const DType type = x.type();
   const Term whole = fma(y, -kLog2E, detail::to_integer(type));
@@ -32,7 +32,8 @@ Term gate(Term x, Term y, const Term* rest) {
 
 // The normal distribution function at -t is e^(-t^2/2) b(t) / (s t b(t) + a(t)) with s = sqrt(2 pi): relative
 // error 2^-29.4 for t < 14.5 and 2^-56 for t < 39. All coefficients are positive, and for large t the
-// rounding errors of b(t) cancel. Of the common scales this one errs least in f32: 3.6 ULP, others up to 4.7.
+// rounding errors of b(t) cancel. Of the common scales this one has the smallest error in f32: 3.6 ULP,
+// others up to 4.7.
 struct TailCoefficients {
   double s;
   std::vector<double> a, b;
@@ -72,8 +73,8 @@ NormalTail normal_tail(Term x) {
   return {t, numerator, fma(t * numerator, s, polynomial(t, a)), exp_less_1, first, second};
 }
 
-// |x|^n ndtr(-|x|) as value * power, for n = 0 or 1. Only the power, taken last, makes denormals; both are 0
-// where |x| was clamped.
+// |x|^n ndtr(-|x|) as value * power, for n = 0 or 1. Only the power, applied last, produces denormals; both
+// are 0 where |x| was clamped.
 struct Scaled {
   Term value, power;
 };
@@ -84,13 +85,13 @@ Scaled scaled_tail(Term x, int n) {
   return {value * tail.first, tail.second};
 }
 
-// 2 sqrt(2/pi) and 0.044715 times it, in two parts each. The first one's ends at 2^-20 or 2^-47, so that it
-// is taken from a sum up to 16 or 64 without rounding.
+// 2 sqrt(2/pi) and 0.044715 times it, in two parts each. The last bit of the first part is 2^-20 or 2^-47,
+// so it is subtracted from a sum up to 16 or 64 without rounding.
 struct TanhConstants {
   double linear, linear_rest, cubic, cubic_rest;
 };
 
-// z = 2 sqrt(2/pi) (y + 0.044715 y^3), what it lost, and y dz/dy.
+// z = 2 sqrt(2/pi) (y + 0.044715 y^3), its rounding error, and y dz/dy.
 struct TanhArgument {
   Term z, rest, y_slope;
 };
@@ -108,14 +109,14 @@ TanhArgument tanh_argument(Term y) {
   return {z, fma(y, slope_lost, fma(y, slope, -z)), y * (fma(cubic, 2, slope) + slope_lost)};
 }
 
-// What flows back through a gate, whose slope at -x is 1 less the slope at x: it is value first second at
-// -|x|. The powers come last, so that only they make denormals.
+// The gradient through a gate. The slope at -x is 1 minus the slope at x; it is value first second at -|x|.
+// The powers are applied last, so only they produce denormals.
 Term gate_backward(Term grad, Term x, Term value, Term first, Term second) {
   const Term scaled = value * first;
   return select(x < 0, grad * scaled * second, grad * fma(scaled, -second, 1));
 }
-// Of x / (1 + e^-z), where t dz/dt is t_slope for t = |x| and z >= 0: with w = e^-z and u = 1 / (1 + w) the
-// slope at -t is w u (1 - u t_slope).
+// Gradient of x / (1 + e^-z), where t dz/dt is t_slope for t = |x| and z >= 0: with w = e^-z and u = 1 / (1 +
+// w) the slope at -t is w u (1 - u t_slope).
 Term gate_backward(Term grad, Term x, Term z, const Term* rest, Term t_slope) {
   const auto [k, first, second] = detail::split_power(z, -kLog2E);
   const detail::SplitConstant ln2 = detail::ln2(x.type());

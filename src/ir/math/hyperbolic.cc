@@ -14,7 +14,7 @@ Term odd_polynomial(Term x, ArrayView<double> coefficients) {
   return fma(polynomial(square, coefficients) * square, x, x);
 }
 
-// e^x / 4, finite where sinh and cosh are.
+// e^x / 4, finite wherever sinh and cosh are.
 Term quarter_exp(Term x) {
   const auto [significand, power] = detail::reduce_exp(min(x.type() == kF64 ? 711 : 90, x), 1, -2);
   return significand * power;
@@ -26,7 +26,7 @@ Term sinh(Term x) {
   const Term a = abs(x);
   const Term quarter = quarter_exp(a);
   const Term half = quarter - 0.0625 / quarter;
-  // To 1, relative error 2^-31.4 and 2^-61.5.
+  // Up to 1, relative error 2^-31.4 and 2^-61.5.
   const Term small =
       x.type() == kF64 ? odd_polynomial(a, {0x1.5555555555556p-3, 0x1.111111111104p-7, 0x1.a01a01a0318dap-13,
                                             0x1.71de3a4056263p-19, 0x1.ae646b4da3e84p-26,
@@ -43,11 +43,11 @@ Term cosh(Term x) {
 
 Term tanh(Term x) {
   const Term a = abs(x);
-  // 1 to the last place at the end of the range.
+  // At the end of the range the result is 1, correctly rounded.
   const auto [significand, power] = detail::reduce_exp(min(x.type() == kF64 ? 19.1 : 9.1, a), 2, 0);
   const Term large = 1 - 2 / fma(significand, power, 1);
-  // To 0.625, relative error 2^-27.7 and 2^-61.2. E / (E + 2) with E from expm1 would do for all arguments,
-  // with 2.5 units of error.
+  // Up to 0.625, relative error 2^-27.7 and 2^-61.2. E / (E + 2) with E from expm1 would serve all arguments,
+  // with 2.5 ULP of error.
   const Term small =
       x.type() == kF64
           ? odd_polynomial(a, {-0x1.5555555555552p-2, 0x1.1111111110c53p-3, -0x1.ba1ba1b9d1a1ap-5,
@@ -60,7 +60,7 @@ Term tanh(Term x) {
 
 namespace {
 
-// Beyond, the square may overflow, and the 1 beside it is nothing.
+// Above this, the square may overflow, and adding 1 to it has no effect.
 double large_square(DType type) { return type == kF64 ? 0x1p60 : 0x1p30; }
 
 // log(1 + w), or log(2 (1 + w)).
@@ -72,7 +72,7 @@ detail::ReducedLogarithm reduce_log1p_or_twice(Term twice, Term w) {
 }  // namespace
 
 Term asinh(Term x) {
-  // log1p(|x| + (sqrt(1 + x^2) - 1)), without the cancellation.
+  // log1p(|x| + (sqrt(1 + x^2) - 1)), without cancellation.
   const Term a = abs(x);
   const Term large = a > large_square(x.type());
   const Term w = fma(a, a / (sqrt(fma(a, a, 1)) + 1), a);
@@ -81,8 +81,8 @@ Term asinh(Term x) {
 }
 
 Term acosh(Term x) {
-  // With t = x - 1, log1p(t + sqrt(t (t + 2))). Near 1, where the logarithm does not dampen its argument's
-  // error, what the sum rounded off is added again.
+  // With t = x - 1, log1p(t + sqrt(t (t + 2))). Near 1 the logarithm does not dampen the error of its
+  // argument, so the rounding error of the sum is added back.
   const Term large = x > large_square(x.type());
   const Term t = x - 1;
   const Term root = sqrt(fma(t, t, t + t));
@@ -93,7 +93,7 @@ Term acosh(Term x) {
 }
 
 Term atanh(Term x) {
-  // log1p(2 a / (1 - a)) / 2, with the quotient so that for small a it is rounded once.
+  // log1p(2 a / (1 - a)) / 2, with the quotient arranged so that it is rounded once for small a.
   const Term a = abs(x), twice = a + a;
   const Term value = detail::log(detail::reduce_log1p(fma(twice, a / (1 - a), twice))) * 0.5;
   return copy_sign(select(a < 1, value, select(a == 1, kInfinity, x.constant(kNaN))), x);

@@ -18,7 +18,7 @@ SplitPi quarter_pi(DType type) {
                       : SplitPi{0x1.921fb6p-1, -0x1.777a5cp-26};
 }
 
-// base pi/4 - (large + small), rounded once but for what is in the last place of `small`. |large| is below
+// base pi/4 - (large + small), rounded once except for the last bit of `small`. |large| is below
 // the first term, or that is 0.
 Term from_quarters(Term base, Term large, Term small) {
   const SplitPi pi = quarter_pi(large.type());
@@ -45,13 +45,13 @@ ArcSine arc_sine(Term x) {
         polynomial(square, {0x1.5555c8p-3, 0x1.330206p-4, 0x1.747b72p-5, 0x1.8c415ap-6, 0x1.5959aap-5});
     return {beyond, s, s * square * p};
   }
-  // As above, 2^-59.8.
+  // As above, with relative error 2^-59.8.
   const Term p = polynomial(
       square, {0x1.5555555555577p-3, 0x1.333333332e138p-4, 0x1.6db6db7211ecbp-5, 0x1.f1c71a9529591p-6,
                0x1.6e8bded9b8424p-6, 0x1.1c49f0d857868p-6, 0x1.ca1f817ac079bp-7, 0x1.7585eddd49f02p-7,
                0x1.613a5057b4042p-7, 0x1.e617d107f14eap-9, 0x1.6391e129bda95p-6, -0x1.57ee5a5cf6af4p-6,
                0x1.0b41f51e4202fp-5});
-  // What the root was rounded by; 0 for the root 0.
+  // The rounding error of the root; 0 if the root is 0.
   const Term lost = select(beyond, fma(-root, root, square) * (0.5 / max(0x1p-100, root)), 0.0);
   return {beyond, s, fma(s * square, p, lost)};
 }
@@ -65,16 +65,16 @@ Term atan_f32(Term x) {
   const Term p =
       polynomial(square, {-0x1.55553ep-2, 0x1.9991e6p-3, -0x1.2420b4p-3, 0x1.c08f2ep-4, -0x1.581456p-4,
                           0x1.da59eap-5, -0x1.fdefc4p-6, 0x1.64b212p-7, -0x1.d4782ap-10});
-  // The product of these two is the nearest to pi/2 of all products of two f32, 2^-45 off.
+  // The product of these two is the closest to pi/2 of all products of two f32; the difference is 2^-45.
   const Term factor = select(beyond, x.constant(0x1.aee9d6p+0), 0.0);
   return copy_sign(fma(factor, 0x1.ddcb02p-1, fma(t * square, p, t)), x);
 }
 
-// f64: the angle of (x, y), x and y >= 0 and not both 0; of (-x, y) where x_bits, as an integer, is negative.
+// f64: the angle of (x, y), x and y >= 0 and not both 0; of (-x, y) if x_bits, as an integer, is negative.
 Term angle_f64(Term y, Term x, Term x_bits) {
   const Term swapped = x < y;
   const Term larger = select(swapped, y, x), smaller = select(swapped, x, y);
-  // The quotient or, beyond tan(pi/8), the one for the angle less pi/4.
+  // The quotient or, beyond tan(pi/8), the one for the angle minus pi/4.
   const Term middle = larger * 0.41421356237309503 < smaller;
   const Term over = select(middle, smaller - larger, smaller);
   const Term under = select(middle, smaller + larger, larger);
@@ -83,7 +83,7 @@ Term angle_f64(Term y, Term x, Term x_bits) {
   const Term inverse = 1 / under;
   const Term t = over * inverse;
   const Term square = t * t;
-  // What t is short of.
+  // The rounding error of t.
   const Term lost = (fma(-t, under, over) + fma(-t, under_lost, over_lost)) * inverse;
   // (atan(t) - t) / t^3, relative error of atan 2^-59.4.
   const Term p = polynomial(
@@ -102,21 +102,21 @@ Term angle_f64(Term y, Term x, Term x_bits) {
 Term atan2_f64(Term y, Term x) {
   const Term a = abs(y), b = abs(x);
   const Term larger = select(b < a, a, b);
-  // Infinities become 1 and numbers beside them 0. Others are scaled to where neither the sum nor the
-  // reciprocal nor the correction of the quotient leaves the range.
+  // Infinities become 1 and finite numbers paired with them 0. Other numbers are scaled so that the sum, the
+  // reciprocal and the correction of the quotient stay in range.
   const Term infinite = larger == kInfinity;
   const Term scale = select(larger > 0x1p1000, 0x1p-100, select(larger < 0x1p-900, x.constant(0x1p120), 1.0));
   const auto scaled = [&](Term v) {
     return select(infinite, select(v == kInfinity, 1.0, v * 0.0), v * scale);
   };
-  // (0, 0) is to be (0, 1).
+  // (0, 0) must become (0, 1).
   const Term other = select(larger == 0, 1.0, scaled(b));
   return copy_sign(angle_f64(scaled(a), other, as_bits(x)), y);
 }
 
 // In f64, where the quotient of two f32 neither overflows nor underflows.
 Term atan2_f32(Term y, Term x) {
-  // Infinities become so large that finite numbers vanish beside them.
+  // Infinities become so large that finite numbers vanish when added to them.
   const auto magnitude = [](Term v) { return min(0x1p400, cast(abs(v), kF64)); };
   const Term a = magnitude(y), b = magnitude(x);
   const Term swapped = b < a;
@@ -163,18 +163,18 @@ Term atan2(Term y, Term x) { return x.type() == kF64 ? atan2_f64(y, x) : atan2_f
 Term hypot(Term x, Term y) {
   const Term infinite = (abs(x) == kInfinity) | (abs(y) == kInfinity);
   if (x.type() == kF32) {
-    const Term a = cast(x, kF64), b = cast(y, kF64);  // no square leaves the range
+    const Term a = cast(x, kF64), b = cast(y, kF64);  // squares stay in range
     return select(infinite, kInfinity, cast(sqrt(fma(a, a, b * b)), kF32));
   }
   const Term a = abs(x), b = abs(y);
   const Term swapped = a < b;
   const Term larger = select(swapped, b, a), smaller = select(swapped, a, b);
-  // Squares are kept inside the range.
+  // Scaling keeps the squares in range.
   const Term huge = larger > 0x1p500, tiny = larger < 0x1p-500;
   const Term scale = select(huge, 0x1p-600, select(tiny, x.constant(0x1p600), 1.0));
   const Term back = select(huge, 0x1p600, select(tiny, x.constant(0x1p-600), 1.0));
   const Term c = larger * scale, d = smaller * scale;
-  // The sum is rounded once, but for less than a thousandth of that, and the root halves its error.
+  // The sum is rounded once, up to a thousandth of that error, and the root halves its error.
   const Term square = c * c;
   const Term sum = square + fma(d, d, fma(c, c, -square));
   return select(infinite, kInfinity, sqrt(sum) * back);

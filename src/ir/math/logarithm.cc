@@ -12,7 +12,8 @@ using detail::ReducedLogarithm;
 using detail::Top;
 
 // log(1 + f) - f + addend for f in [-0.293, 0.5]. With s = f / (2 + f) the logarithm is 2 s + s z R(z), z =
-// s^2; arranged so that f^2 / 2, the largest term, is not rounded. R's error is 2^-60.8 of the logarithm.
+// s^2; arranged so that f^2 / 2, the largest term, is not rounded. The error of R relative to the logarithm
+// is 2^-60.8.
 Term tail_f64(Term f, Term addend) {
   const Term s = f / (f + 2);
   const Term z = s * s;
@@ -23,7 +24,7 @@ Term tail_f64(Term f, Term addend) {
   return fma(minus_half, f, fma(s, fma(r, z, -(minus_half * f)), addend));
 }
 
-// The same for f in [-0.25, 0.5]; the error is 2^-27.6 of the logarithm. A division would spare five
+// The same for f in [-0.25, 0.5]; the error relative to the logarithm is 2^-27.6. A division would save five
 // operations and take longer than they do.
 Term tail_f32(Term f, Term addend) {
   const Term w = polynomial(f, {-0.5, 0x1.5555a4p-2, -0x1.000042p-2, 0x1.99696p-3, -0x1.54efp-3,
@@ -81,8 +82,8 @@ ReducedLogarithm reduce_log(Term x, Top top) {
 ReducedLogarithm reduce_log1p(Term x) {
   const DType type = x.type();
   const Term minus_k = minus_exponent(as_bits(x + 1), Top::OneAndHalf);
-  // x 2^-k - (1 - 2^-k); for k = 0 it is x itself. The power is 0 from 2^-127 or 2^-1023 on, where it does
-  // not matter.
+  // x 2^-k - (1 - 2^-k); for k = 0 it is x itself. The power is 0 for exponents below 2^-127 or 2^-1023,
+  // where it has no effect.
   const Term scaled = bitcast(as_bits(x) + minus_k, type);
   const std::int64_t one = static_cast<std::int64_t>(exponent_bias(type)) << mantissa_width(type);
   const Term power = bitcast(max(0, minus_k + one), type);
@@ -93,9 +94,9 @@ Term log(ReducedLogarithm number, std::optional<Term> correction) {
   const auto [f, minus_k] = number;
   const DType type = f.type();
   const double unit = exponent_unit(type);
-  // As f32, ln 2 is exact to 2^-28.4 of it: no second part.
+  // As f32, ln 2 is accurate to a relative 2^-28.4: no second part is needed.
   const SplitConstant ln_2 = type == kF64 ? ln2(type) : SplitConstant{0x1.62e43p-1, 0};
-  // high + low = k ln 2 + f, exactly. With k = 0 all of these are +0 or -0 as f is.
+  // high + low = k ln 2 + f, exactly. With k = 0 all of these are zeros with the sign of f.
   const Term high = fma(minus_k, -ln_2.high * unit, f);
   Term low = f - fma(minus_k, ln_2.high * unit, high);
   if (correction) low = low + *correction;
@@ -113,7 +114,7 @@ Term log(Term x) { return detail::with_pole(x, 0, detail::log(reduce_log(x, Top:
 
 Term log1p(Term x) { return detail::with_pole(x, -1, detail::log(detail::reduce_log1p(x))); }
 
-// The polynomials' errors are 2^-26.5 and 2^-26.4 of the logarithm.
+// The errors of the polynomials relative to the logarithm are 2^-26.5 and 2^-26.4.
 Term log2(Term x) {
   if (x.type() == kF64) return log_to_base_f64({{0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56}, {1, 0}}, x);
   return log_to_base_f32({{0x1.715476p0, 0x1.4ae0cp-26}, {1, 0}},

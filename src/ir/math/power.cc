@@ -9,7 +9,7 @@ namespace {
 using detail::clamp;
 using detail::kInfinity;
 
-// A sum of two f64, the second at most half of the last place of the first.
+// A sum of two f64, the second at most half an ULP of the first.
 struct Double2 {
   Term high, low;
 };
@@ -23,7 +23,7 @@ Double2 product(Term a, Term b) {
   return {high, fma(a, b, -high)};
 }
 
-// log2(a) with a relative error of about 2^-65: times an exponent it is to be right to 2^-54 at 1024.
+// log2(a) with a relative error of about 2^-65: times an exponent, it must be accurate to 2^-54 at 1024.
 Double2 log2_f64(Term a) {
   const auto [f, minus_k] = detail::reduce_log(a, detail::Top::Sqrt2);
   // s = f / (2 + f), |s| < 0.172. log2(1 + f) = s (C + z C/3 + z^2 q(z)) with C = 2 / ln 2, z = s^2.
@@ -33,8 +33,8 @@ Double2 log2_f64(Term a) {
   const Term s_low = fma(-s, divisor.low, fma(-s, divisor.high, f)) * inverse;
   const Double2 square = product(s, s);
   const Term z = square.high, z_low = fma(s + s, s_low, square.low);
-  // q is 2^-12.5 of the sum at most, so that its own rounding is 2^-65.7 of it; all else is in two parts. The
-  // polynomial's error is 2^-73.4 of the logarithm.
+  // q is at most 2^-12.5 of the sum, so its own rounding error is 2^-65.7 of the sum; all other terms have
+  // two parts. The polynomial's error relative to the logarithm is 2^-73.4.
   const Term q =
       polynomial(z, {0x1.2776c50ef9bfcp-1, 0x1.a61762a7aedd7p-2, 0x1.484b13d6ad74fp-2, 0x1.0c9a853ab0276p-2,
                      0x1.c68ee981ffd26p-3, 0x1.8a09b32d2110dp-3, 0x1.58fd1e4491eabp-3, 0x1.61ee9d163870ep-3});
@@ -52,7 +52,7 @@ Double2 log2_f64(Term a) {
   return {sum.high, sum.low + log_low};
 }
 
-// a^y for a >= 0 but for a = 1 and for y = 0, where the product of a zero and an infinity may stand.
+// a^y for a >= 0 except a = 1 and y = 0, where it may be the product of a zero and an infinity.
 Term power_f64(Term a, Term y) {
   Double2 log = log2_f64(a);
   log.high = select(a == 0, -kInfinity, select(a < kInfinity, log.high, a));
@@ -64,11 +64,11 @@ Term power_f64(Term a, Term y) {
   const Double2 r = fast_sum(high - k, t.low);
   std::vector<double> slope = detail::exp2_coefficients(kF64).vec();
   slope.erase(slope.begin());
-  // The derivative by the low part is ln 2 times 0.7 to 1.4, near enough to a constant.
+  // The derivative with respect to the low part is ln 2 times 0.7 to 1.4; a constant is accurate enough.
   return (fma(polynomial(r.high, slope), r.high, r.low * 0x1.62e43p-1) + 1) * first * second;
 }
 
-// The same in f64, whose range and precision leave nothing to take care of: relative errors 2^-38.5 of the
+// The same, computed in f64, whose range and precision need no special cases: relative errors 2^-38.5 of the
 // logarithm and 2^-34.3 of the power.
 Term power_f32(Term a, Term y) {
   const Term wide = cast(a, kF64);
@@ -96,7 +96,7 @@ Term power_f32(Term a, Term y) {
 Term pow(Term x, Term y) {
   const Term a = abs(x);
   const Term power = x.type() == kF64 ? power_f64(a, y) : power_f32(a, y);
-  // 1^y and x^0 are 1 even for NaN; with x = -1, NaN and other numbers that are not integers come below.
+  // 1^y and x^0 are 1 even for NaN; x = -1 with NaN or another non-integer y is handled below.
   const Term magnitude = select((a == 1) | (y == 0), 1, power);
   const Term half = y * 0.5;
   const Term integer = floor(y) == y;

@@ -1,6 +1,6 @@
-// Arguments are reduced by their product with 2/pi, or 1/pi, of which only the bits are taken that decide the
-// result: those above make multiples of whole turns, those below are too small. A table has them by the
-// argument's exponent, so that one path serves all arguments up to the largest.
+// Range reduction multiplies the argument by 2/pi, or 1/pi, and uses only the bits that decide the result.
+// Higher bits contribute multiples of full periods, lower bits are too small. A table indexed by the
+// argument's exponent holds them, so one path serves all arguments up to the largest.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -22,14 +22,14 @@ constexpr std::uint64_t kTwoOverPi[] = {
     0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
     0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
 
-// The bit of weight 2^weight.
+// Returns the bit of weight 2^weight.
 std::int64_t bit_of_two_over_pi(int weight) {
-  const int place = -1 - weight;
-  return place < 0 ? 0 : static_cast<std::int64_t>(kTwoOverPi[place / 64] >> (63 - place % 64) & 1);
+  const int position = -1 - weight;
+  return position < 0 ? 0 : static_cast<std::int64_t>(kTwoOverPi[position / 64] >> (63 - position % 64) & 1);
 }
 
-// `count` bits of 2/pi from weight 2^top down, rounded to nearest: the piece below is negative where this one
-// was rounded up. It has at most count - 1 bits and is at most 2^top, but for the factor 2^scale.
+// Returns `count` bits of 2/pi from weight 2^top down, rounded to nearest: the piece below is negative if
+// this one was rounded up. It has at most count - 1 bits and is at most 2^top, apart from the factor 2^scale.
 double piece_of_two_over_pi(int top, int count, int scale) {
   std::int64_t units = -bit_of_two_over_pi(top);
   for (int weight = top; weight > top - count; --weight) units = 2 * units + bit_of_two_over_pi(weight);
@@ -38,19 +38,19 @@ double piece_of_two_over_pi(int top, int count, int scale) {
 
 Term sign_bit(Term bits) { return bits & bits.constant(std::int64_t{1} << 63); }
 
-// x / (2^halvings pi/2) = leading + x * rest, less a multiple of 2, in f64. `leading` is exact and at most
+// x / (2^halvings pi/2) = leading + x * rest, modulo 2, in f64. `leading` is exact and at most
 // 2^24, x * rest is at most 2^-6.
-struct Turns {
+struct ReducedF32 {
   Term x, leading, rest;
 };
 
-// f32: x has 24 bits, so its product with a piece of 29 bits is exact. What both pieces leave out is below
-// 2^-60, while the f32 nearest to a multiple of pi/2 is 2^-30 off.
-Turns turns_of_f32(Term x, int halvings) {
+// f32: x has 24 bits, so its product with a piece of 29 bits is exact. Both pieces together omit less than
+// 2^-60, while the f32 closest to a multiple of pi/2 differs from it by 2^-30.
+ReducedF32 reduce_f32(Term x, int halvings) {
   const auto table = [&](int below, int count) {
     std::vector<double> pieces(256);
     for (int field = 0; field < 256; ++field) {
-      // The first row is one whose second piece is positive, so that a zero keeps its sign.
+      // The first row is one whose second piece is positive, so the sign of zero is preserved.
       const int exponent = std::max(field - 127, 1 - halvings);
       pieces[static_cast<std::size_t>(field)] =
           piece_of_two_over_pi(23 + halvings - exponent - below, count, -halvings);
@@ -63,8 +63,9 @@ Turns turns_of_f32(Term x, int halvings) {
   return {wide, leading, x.builder().lookup(kF64, table(30, 54), index)};
 }
 
-// sin(pi r), its sign flipped where the low bit of `odd` is set. |r| is at most 0.5 + 2^-6, as only `leading`
-// was rounded to an integer; relative error 2^-27. Half turns need one polynomial, quarters would need two.
+// Computes sin(pi r) and flips the sign if the low bit of `odd` is set. |r| is at most 0.5 + 2^-6, because
+// only `leading` was rounded to an integer; relative error 2^-27. Half periods need one polynomial, quarter
+// periods two.
 Term sin_pi_f32(Term r, Term odd) {
   const Term p = r * polynomial(r * r, {0x1.921fb512e7494p+1, -0x1.4abbbdaa25e0cp+2, 0x1.46680b983666bp+1,
                                         -0x1.323b0f5283a26p-1, 0x1.3c7faa172ac98p-4});
@@ -72,24 +73,24 @@ Term sin_pi_f32(Term r, Term odd) {
 }
 
 Term sin_f32(Term x) {
-  const Turns turns = turns_of_f32(x, 1);
-  const Term sum = turns.leading + to_integer(kF64);
-  const Term r = turns.leading - (sum - to_integer(kF64));
-  return sin_pi_f32(fma(turns.x, turns.rest, r), as_bits(sum));
+  const ReducedF32 reduced = reduce_f32(x, 1);
+  const Term sum = reduced.leading + to_integer(kF64);
+  const Term r = reduced.leading - (sum - to_integer(kF64));
+  return sin_pi_f32(fma(reduced.x, reduced.rest, r), as_bits(sum));
 }
 
 // cos(pi t) = (-1)^n sin(pi r) with t = n - 1/2 + r.
 Term cos_f32(Term x) {
-  const Turns turns = turns_of_f32(x, 1);
-  const Term sum = turns.leading + 0.5 + to_integer(kF64);
-  const Term r = turns.leading - (sum - to_integer(kF64)) + 0.5;
-  return sin_pi_f32(fma(turns.x, turns.rest, r), as_bits(sum));
+  const ReducedF32 reduced = reduce_f32(x, 1);
+  const Term sum = reduced.leading + 0.5 + to_integer(kF64);
+  const Term r = reduced.leading - (sum - to_integer(kF64)) + 0.5;
+  return sin_pi_f32(fma(reduced.x, reduced.rest, r), as_bits(sum));
 }
 
 Term tan_f32(Term x) {
-  const Turns turns = turns_of_f32(x, 0);
-  const Term sum = turns.leading + to_integer(kF64);
-  const Term r = fma(turns.x, turns.rest, turns.leading - (sum - to_integer(kF64)));
+  const ReducedF32 reduced = reduce_f32(x, 0);
+  const Term sum = reduced.leading + to_integer(kF64);
+  const Term r = fma(reduced.x, reduced.rest, reduced.leading - (sum - to_integer(kF64)));
   const Term square = r * r;
   // tan(pi/2 r) = r p(r^2) / q(r^2) for |r| <= 0.5 + 2^-6, relative error 2^-29: q is the denominator of the
   // continued fraction, p was fitted to it.
@@ -99,7 +100,7 @@ Term tan_f32(Term x) {
   return cast(select(odd, -q, p) / select(odd, p, q), kF32);
 }
 
-// high + low, of which low is the smaller.
+// high + low, where low is the smaller part.
 struct Pair {
   Term high, low;
 };
@@ -114,14 +115,15 @@ Pair fast_two_sum(Term larger, Term smaller) {
 }
 
 struct Quadrant {
-  Pair angle;   // |x| less a multiple of pi/2, within pi/4
+  Pair angle;   // |x| minus a multiple of pi/2, within pi/4
   Term number;  // the multiple in the low bits of an i64
 };
 
-// f64: four pieces, of which the product with x is known to 2^-159; the f64 nearest to a multiple of pi/2 is
-// 2^-61 off.
+// f64: four pieces, whose product with x is known to 2^-159; the f64 closest to a multiple of pi/2 differs
+// from it by 2^-61.
 Quadrant reduce_f64(Term x) {
-  // Rows by exponent. From 2^512 on x is scaled by 2^-512, as the last pieces would be denormal.
+  // Rows by exponent. From 2^512 on, x is scaled by 2^-512, because the last pieces would otherwise be
+  // denormal.
   static const std::vector<std::vector<double>> kPieces = [] {
     std::vector<std::vector<double>> pieces(4, std::vector<double>(1024));
     for (int e = 0; e < 1024; ++e) {
@@ -153,16 +155,16 @@ Quadrant reduce_f64(Term x) {
   const Pair second = two_sum(p1.low, p2.high);
   const Pair both = two_sum(first.high, second.high);
   const Term rest = both.low + (first.low + (second.low + fma(scaled, piece(3), p2.low)));
-  const Pair turns = fast_two_sum(both.high, rest);
+  const Pair reduced = fast_two_sum(both.high, rest);
   // Times pi/2.
   constexpr double kHigh = 0x1.921fb54442d18p+0, kLow = 0x1.1a62633145c07p-54;
-  const Term high = turns.high * kHigh;
-  const Term low = fma(turns.high, kHigh, -high) + fma(turns.high, kLow, turns.low * kHigh);
+  const Term high = reduced.high * kHigh;
+  const Term low = fma(reduced.high, kHigh, -high) + fma(reduced.high, kLow, reduced.low * kHigh);
   const Term small = a < 0.785;
   return {{select(small, a, high), select(small, 0.0, low)}, as_bits(sum)};
 }
 
-// As unevaluated sums, so that callers round once.
+// Return unevaluated sums, so that callers round once.
 Pair sin_f64(Pair angle, Term square) {
   // sin(y) = y + y^3 p(y^2) for |y| <= pi/4, relative error 2^-58.
   const Term p = polynomial(square, {-0x1.5555555555549p-3, 0x1.111111110f8a6p-7, -0x1.a01a019c16113p-13,
@@ -179,7 +181,7 @@ Pair cos_f64(Pair angle, Term square) {
   return {high, (1 - high - half) + lost};
 }
 
-// The sine of the angle in the given quadrant, negated where `sign` is negative.
+// Returns the sine of the angle in the given quadrant, negated if `sign` is negative.
 Term sin_of(const Quadrant& x, Term quadrant, Term sign) {
   const Term square = x.angle.high * x.angle.high;
   const Pair s = sin_f64(x.angle, square), c = cos_f64(x.angle, square);

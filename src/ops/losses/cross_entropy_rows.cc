@@ -34,7 +34,7 @@ RowsDef exponentials(RowsDef def) {
   return std::move(def)
       .computes(kFloating)
       .values_in(value_type)
-      .fold(FoldKind::Greatest, the_element)
+      .fold(FoldKind::MaxNumber, the_element)
       .fold(
           FoldKind::Sum, [](const RowTerms& t) { return exp_term(shifted(t)); },
           [](const RowTerms& t) { return log(t.values[1]); });

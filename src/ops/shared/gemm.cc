@@ -2,9 +2,9 @@
 
 #include "pellucid/explain.h"
 
-#include "dispatch/choice.h"
-#include "dispatch/packing.h"
+#include "dispatch/launch_recording.h"
 #include "ops/shared/operands.h"
+#include "packing/packing.h"
 #include "tensor/make.h"
 
 namespace pel {

@@ -1,4 +1,4 @@
-// pellucid anatomy: the way of one call, layer by layer.
+// pellucid anatomy: one call, layer by layer.
 #include "inspect/anatomy.h"
 
 #include <memory>
@@ -18,7 +18,7 @@ constexpr std::int64_t kLargest = 1 << 20;
 
 void add_anatomy(CLI::App& app, Context& context) {
   CLI::App* command =
-      app.add_subcommand("anatomy", "The way of one call, layer by layer, and what each costs");
+      app.add_subcommand("anatomy", "Show one call, layer by layer, and what each layer costs");
   auto options = std::make_shared<inspect::AnatomyOptions>();
   command->add_option("op", options->op, fmt::format("One of {}", fmt::join(inspect::subject_names(), ", ")))
       ->capture_default_str();
@@ -28,13 +28,13 @@ void add_anatomy(CLI::App& app, Context& context) {
   command->add_option("--in", options->sizes.in, "Width of the input")
       ->check(CLI::Range(std::int64_t{1}, kLargest))
       ->capture_default_str();
-  command->add_option("--out", options->sizes.out, "Width of what a product gives")
+  command->add_option("--out", options->sizes.out, "Width of the result of a matmul")
       ->check(CLI::Range(std::int64_t{1}, kLargest))
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Threads that a kernel may use, here and in libtorch")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--turns", options->turns, "Bursts of each loop; more are steadier")
+  command->add_option("--turns", options->turns, "Bursts of each loop; more reduce the noise")
       ->check(CLI::Range(3, 10'000))
       ->capture_default_str();
   auto is_alone = std::make_shared<bool>(false);

@@ -39,11 +39,11 @@ void write(const std::string& path, const std::string& text) {
   if (!file) throw FileError(path + ": cannot be written");
 }
 
-// Ops, dispatch and kernel as a trace has them.
+// Takes ops, dispatch and kernel times from a trace.
 void take_from_trace(const std::string& path, inspect::BudgetOptions& budget) {
   const doctor::LaunchPace pace = doctor::launch_pace(path);
   if (pace.dispatch_ns <= 0 || pace.kernel_ns <= 0)
-    throw FileError(fmt::format("{}: {} launches are too few to tell their pace", path, pace.launches));
+    throw FileError(fmt::format("{}: {} launches are too few to measure their rate", path, pace.launches));
   budget.ops = static_cast<std::int64_t>(std::max<std::uint64_t>(1, pace.launches / pace.steps));
   budget.dispatch_ns = pace.dispatch_ns;
   budget.kernel_ns = pace.kernel_ns;
@@ -82,15 +82,15 @@ void add_budget(CLI::App& app, Context& context) {
   };
   CLI::Option* ops = command->add_option("--ops", asked->budget.ops, "Ops in a step, one kernel each")
                          ->capture_default_str();
-  CLI::Option* dispatch = add_duration("--dispatch", asked->dispatch, "What the CPU needs to issue one op");
-  CLI::Option* kernel = add_duration("--kernel", asked->kernel, "What the device needs to run one kernel");
-  command->add_option("--fused-to", asked->budget.fused_to, "Kernels that would do the same work");
+  CLI::Option* dispatch = add_duration("--dispatch", asked->dispatch, "Time of the CPU to issue one op");
+  CLI::Option* kernel = add_duration("--kernel", asked->kernel, "Time of the device to run one kernel");
+  command->add_option("--fused-to", asked->budget.fused_to, "Number of kernels after fusion");
   add_duration("--fused-kernel", asked->fused_kernel,
-               "What each of those would take; all the work as before if not given");
-  add_duration("--replay", asked->replay, "To issue one kernel of a recorded graph");
-  add_duration("--latency", asked->latency, "From a kernel's issue to its begin");
+               "Time of each fused kernel; by default the total kernel time does not change");
+  add_duration("--replay", asked->replay, "Time to issue one kernel of a recorded graph");
+  add_duration("--latency", asked->latency, "Time from the issue of a kernel to its start");
   command->add_flag("--synchronous", asked->is_synchronous,
-                    "The CPU waits for each kernel, as where it runs them itself: times add up");
+                    "The CPU waits for each kernel, or runs them itself: times add up");
   command
       ->add_option("--profile", asked->profile,
                    "Take ops, dispatch and kernel from a trace that Pellucid or PyTorch wrote: averages")

@@ -1,4 +1,4 @@
-// pellucid completion: a script for a shell, from the commands themselves.
+// pellucid completion: a shell script, generated from the commands.
 #include "command.h"
 #include "command_tree.h"
 

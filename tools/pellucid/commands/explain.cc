@@ -8,20 +8,20 @@
 namespace pel::tool {
 namespace {
 
-// A size that no machine of today multiplies, so that a slip of the keyboard is an answer and no crash.
-constexpr std::int64_t kMost = std::int64_t{1} << 20;
+// No machine of today multiplies larger matrices: a typing error gets an error message instead of a crash.
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 20;
 
 std::string size_fault(const std::string& text) {
   char* end = nullptr;
   const long long size = std::strtoll(text.c_str(), &end, 10);
-  if (!text.empty() && *end == '\0' && size >= 1 && size <= kMost) return "";
-  return fmt::format("'{}' is no size: give a whole number from 1 to {}", text, kMost);
+  if (!text.empty() && *end == '\0' && size >= 1 && size <= kMaxSize) return "";
+  return fmt::format("'{}' is not a size: pass an integer from 1 to {}", text, kMaxSize);
 }
 
 DType dtype_named(const std::string& text) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
-  return DType::F32;  // IsMember admits no other
+  return DType::F32;  // IsMember accepts no other
 }
 
 std::vector<std::string> dtype_names() {
@@ -33,9 +33,10 @@ std::vector<std::string> dtype_names() {
 }  // namespace
 
 void add_explain(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("explain", "Say why a kernel is chosen, and what the others lack");
+  CLI::App* command =
+      app.add_subcommand("explain", "Explain why a kernel is chosen and why the others are not");
   command->require_subcommand(1);
-  CLI::App* matmul = command->add_subcommand("matmul", "The product of an M×K and a K×N matrix");
+  CLI::App* matmul = command->add_subcommand("matmul", "The matmul of an M×K and a K×N matrix");
   matmul->group("What");
   struct Arguments {
     inspect::MatmulCall call;
@@ -50,13 +51,13 @@ void add_explain(CLI::App& app, Context& context) {
   add_size("M", args->call.m, "Rows of the result")->required();
   add_size("N", args->call.n, "Columns of the result")->required();
   add_size("K", args->call.k, "Columns of the first matrix, rows of the second")->required();
-  matmul->add_option("--dtype", args->dtype, "Of all operands; f32 where none is given")
+  matmul->add_option("--dtype", args->dtype, "The dtype of all operands; f32 by default")
       ->check(CLI::IsMember(dtype_names()))
       ->type_name("DTYPE");
-  add_size("--batch", args->call.batch, "Multiply so many pairs of matrices")->type_name("COUNT");
-  matmul->add_flag("--transposed-a", args->call.is_a_transposed, "The first matrix lies K×M");
+  add_size("--batch", args->call.batch, "Number of matrix pairs to multiply")->type_name("COUNT");
+  matmul->add_flag("--transposed-a", args->call.is_a_transposed, "The first matrix is stored K×M");
   matmul->add_flag("--transposed-b", args->call.is_b_transposed,
-                   "The second lies N×K, as weights of linear do");
+                   "The second matrix is stored N×K, like the weight of linear");
   matmul->add_flag("--bias", args->call.has_bias, "Add a row to the result");
   matmul->add_flag("--measure", args->measure, "Run every candidate, unless it would take seconds");
   matmul->callback([&context, args] {

@@ -1,4 +1,4 @@
-// pellucid man: the manual page, from the commands themselves.
+// pellucid man: the manual page, generated from the commands.
 #include "command.h"
 #include "command_tree.h"
 
@@ -11,12 +11,13 @@ inspect::ManualFacts facts() {
   for (const ExitCode& exit : kExitCodes)
     facts.exit_codes.emplace_back(std::to_string(exit.code), exit.meaning);
   facts.environment = {
-      {"NO_COLOR", "Where it is set and not empty, no colours. A pipe or a file gets none anyway."},
-      {"PELLUCID_MACHINE", "The file that keeps the roofs of this machine."},
-      {"PELLUCID_THREADS", "Threads that kernels use. Else as many as there are processors."},
-      {"PELLUCID_ISA", "avx2 or avx512: use no more than these instructions."},
+      {"NO_COLOR",
+       "If it is set and not empty, the output has no colours. Pipes and files never have colours."},
+      {"PELLUCID_MACHINE", "The file with the measured roofs of this machine."},
+      {"PELLUCID_THREADS", "The number of threads that kernels use; by default the number of processors."},
+      {"PELLUCID_ISA", "avx2 or avx512: the highest instruction set to use."},
   };
-  facts.files = {{"~/.cache/pellucid/machine.txt", "The roofs, where PELLUCID_MACHINE names no other file."}};
+  facts.files = {{"~/.cache/pellucid/machine.txt", "The roofs, unless PELLUCID_MACHINE names another file."}};
   return facts;
 }
 

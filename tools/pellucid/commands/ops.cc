@@ -27,7 +27,7 @@ void show_ops(Context& context, const std::string& pattern) {
 void add_ops(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("ops", "List the ops of the registry, or show the record of one");
   auto pattern = std::make_shared<std::string>();
-  command->add_option("NAME", *pattern, "An op, or a part of the names to list; none lists all")
+  command->add_option("NAME", *pattern, "An op, or a part of the names to list; without it all are listed")
       ->type_name("");
   command->callback([&context, pattern] { show_ops(context, *pattern); });
 }

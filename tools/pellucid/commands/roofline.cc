@@ -1,4 +1,4 @@
-// pellucid roofline: kernels against the machine's roofs.
+// pellucid roofline: kernels compared with the machine's roofs.
 #include "inspect/roofline.h"
 
 #include <algorithm>
@@ -13,26 +13,25 @@
 namespace pel::tool {
 namespace {
 
-// Before anything is measured.
+// Checked before anything is measured.
 std::ofstream opened(const std::string& path) {
   std::ofstream file(path);
-  if (!file)
-    throw FileError(fmt::format("{} cannot be written: give a path in a folder that is there", path));
+  if (!file) throw FileError(fmt::format("{} cannot be written: pass a path in an existing folder", path));
   return file;
 }
 
 }  // namespace
 
 void add_roofline(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("roofline", "Run calls of models, and show how near to the roofs they come");
+  CLI::App* command = app.add_subcommand(
+      "roofline", "Run typical calls of models, and show how close to the roofs they come");
   struct Arguments {
     std::string svg;
     bool quick = false;
   };
   auto args = std::make_shared<Arguments>();
-  command->add_option("--svg", args->svg, "Write a picture of it, too")->type_name("FILE");
-  command->add_flag("--quick", args->quick, "Three runs of each call: a second in all, and rougher");
+  command->add_option("--svg", args->svg, "Also write the plot as SVG")->type_name("FILE");
+  command->add_flag("--quick", args->quick, "Run each call three times: a second in total, and noisier");
   command->callback([&context, args] {
     std::ofstream picture;
     if (!args->svg.empty()) picture = opened(args->svg);
@@ -46,11 +45,11 @@ void add_roofline(CLI::App& app, Context& context) {
     const bool is_above = std::any_of(roofline.points.begin(), roofline.points.end(),
                                       [](const inspect::RooflinePoint& p) { return p.share() > 1.1; });
     context.print(context.wants_json ? roofline.json() : roofline.text(context.terminal));
-    // A busy machine has low roofs when they are measured.
+    // Roofs that were measured on a busy machine are too low.
     if (is_above)
-      fmt::print(
-          stderr,
-          "pellucid roofline: a kernel is above the roof: pellucid machine --again when nothing else runs\n");
+      fmt::print(stderr,
+                 "pellucid roofline: a kernel is above the roof: run pellucid machine --again when nothing "
+                 "else runs\n");
   });
 }
 

@@ -19,12 +19,11 @@ void take(const TourOptions& asked, Context& context) {
   if (asked.wants_list) return context.print(inspect::step_list(context.terminal));
   const inspect::TourStep* only = inspect::find_step(asked.step);
   if (!asked.step.empty() && only == nullptr)
-    throw CLI::ValidationError(
-        fmt::format("there is no lesson '{}'; --list shows those there are", asked.step));
+    throw CLI::ValidationError(fmt::format("there is no lesson '{}'; --list shows all lessons", asked.step));
   std::vector<inspect::TakenStep> taken;
   for (const inspect::TourStep& step : inspect::tour_steps()) {
     if (only != nullptr && only != &step) continue;
-    if (!context.wants_json) context.print(inspect::heading(step, context.terminal));  // before it is tried
+    if (!context.wants_json) context.print(inspect::heading(step, context.terminal));  // before the run
     std::fflush(stdout);
     taken.push_back({&step, step.find(asked.is_quick ? inspect::Pace::Quick : inspect::Pace::Whole)});
     if (!taken.back().finding.holds) context.exit_code = kDoesNotHold;
@@ -40,9 +39,9 @@ void take(const TourOptions& asked, Context& context) {
 }  // namespace
 
 void add_tour(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("tour", "Lessons about where time goes, tried on this machine");
+  CLI::App* command = app.add_subcommand("tour", "Run lessons about where time goes on this machine");
   auto asked = std::make_shared<TourOptions>();
-  command->add_option("step", asked->step, "Name or number of one lesson; all if not given");
+  command->add_option("step", asked->step, "Name or number of one lesson; all by default");
   command->add_flag("--list", asked->wants_list, "List the lessons");
   command->add_flag("--quick", asked->is_quick, "Smaller sizes and fewer repeats");
   command->callback([&context, asked] { take(*asked, context); });

@@ -1,11 +1,14 @@
-// Attention over tiles of keys: scores of some queries and some keys by the tiles of products, weights of
-// them by generated loops, and sums of values weighted so, again by tiles. The scores are never all there.
+// Attention over tiles of keys (as in FlashAttention). GEMM tiles compute the scores of some queries and
+// keys, generated loops turn them into weights, and GEMM tiles sum the weighted values. The full score matrix
+// never exists.
 //
-// Tiles of keys begin at key 0 and have kKeys keys. For each, in order: scores are one chain of products over
-// the columns; the greatest score so far is found; weights are e^(score - greatest); what was summed before
-// is scaled to the new greatest score; and the weighted values are added to it, key after key. So a row of
-// the result depends on its own query and the keys that it sees: neither on the other rows, nor on how many
-// keys follow.
+// Tiles of keys begin at key 0 and have kKeys keys. For each tile, in order: the scores are one chain of
+// products over the columns; the running max is updated; weights are e^(score - max); the previous sums are
+// rescaled to the new max; and the weighted values are added, key after key. So a row of the result depends
+// only on its own query and the keys that it attends to: not on the other rows or on how many keys follow.
+//
+// Parts: Attention packs keys and values and splits the rows into blocks. Attention::Block runs one block:
+// pack_queries, then per tile score, compute_weights and add_values, and finally finish.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,9 +37,9 @@ namespace {
 using codegen::kAmxSide;
 using codegen::PelTileCall;
 
-constexpr std::int64_t kKeys = 1024;    // of a tile
-constexpr std::int64_t kMostRows = 64;  // that go through the tiles of keys together
-constexpr std::int64_t kLine = 64;      // beside rows, so that they do not fall into one set of L1
+constexpr std::int64_t kKeys = 1024;   // per tile
+constexpr std::int64_t kMaxRows = 64;  // rows per block
+constexpr std::int64_t kLine = 64;     // padding between rows, so that they do not map to one set of L1
 
 // [batch, head, row, column]; strides are in elements.
 struct Heads {
@@ -58,15 +61,15 @@ struct Heads {
   PackSource matrix(std::int64_t b, std::int64_t h) const { return {{at(b, h, 0), 0, row, column}, dtype}; }
 };
 
-struct Room {
-  Scratch queries, keys, values, scores, weights, turned, sums, line;
-  static Room& of_thread() {
-    thread_local Room room;
-    return room;
+struct Workspace {
+  Scratch queries, keys, values, scores, weights, transposed, sums, line;
+  static Workspace& of_thread() {
+    thread_local Workspace workspace;
+    return workspace;
   }
 };
 
-PelScalar number(double value) { return {value, 0, PEL_SCALAR_FLOAT, {}}; }
+PelScalar scalar_of(double value) { return {value, 0, PEL_SCALAR_FLOAT, {}}; }
 
 // T is the type of scores and sums.
 template <class T>
@@ -91,7 +94,7 @@ class Attention {
         f_(tiles_for(query_.dtype)),
         code_(attention_code(query_.dtype)) {
     if (args.input_count > 3) mask_ = Heads(input(args, 3));
-    // Heads that share their keys go through them together.
+    // Heads that share their keys are processed together.
     if (key_heads_ == heads_ && heads_ > 1 && key_.head == 0 && value_.head == 0) key_heads_ = 1;
     group_ = heads_ / key_heads_;
     rows_ = group_ * queries_;
@@ -103,24 +106,25 @@ class Attention {
     key_panel_ = f_.panel_bytes(width_);
   }
 
-  // Of keys and values packed once, where several blocks of queries read them.
+  // Returns the size of the packed keys and values; they are packed once if several blocks of queries read
+  // them.
   std::int64_t scratch_bytes() const {
-    if (rows_ <= kMostRows) return 0;
-    return batch_ * key_heads_ * pieces(keys_, kKeys) *
+    if (rows_ <= kMaxRows) return 0;
+    return batch_ * key_heads_ * ceil_div(keys_, kKeys) *
            (panels_bytes(f_, width_, kKeys) + panels_bytes(f_, kKeys, value_width_));
   }
 
   void run(char* scratch) {
-    const std::int64_t blocks = pieces(rows_, kMostRows), tiles = pieces(keys_, kKeys);
+    const std::int64_t blocks = ceil_div(rows_, kMaxRows), tiles = ceil_div(keys_, kKeys);
     const std::int64_t heads = batch_ * key_heads_;
     const std::int64_t key_bytes = panels_bytes(f_, width_, kKeys),
                        value_bytes = panels_bytes(f_, kKeys, value_width_);
-    std::optional<Tensor> taken;
+    std::optional<Tensor> allocated;
     const char* packed = nullptr;
     if (const std::int64_t bytes = scratch_bytes(); bytes != 0) {
       if (scratch == nullptr) {
-        taken = make_dense({bytes}, kU8, kCpu);
-        scratch = static_cast<char*>(taken->raw_data());
+        allocated = make_dense({bytes}, kU8, kCpu);
+        scratch = static_cast<char*>(allocated->raw_data());
       }
       packed = scratch;
       parallel_for(heads * tiles, std::max<std::int64_t>(1, (1 << 17) / (key_bytes + value_bytes)),
@@ -135,46 +139,44 @@ class Attention {
                      }
                    });
     }
-    parallel_for(heads * blocks, grain(std::min(rows_, kMostRows)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   const TileMode mode(f_);
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     const std::int64_t head = i / blocks, first = i % blocks * kMostRows;
-                     const char* const panels =
-                         packed != nullptr ? packed + head * tiles * (key_bytes + value_bytes) : nullptr;
-                     Block block(*this, mode, head / key_heads_, head % key_heads_, first,
-                                 std::min(kMostRows, rows_ - first));
-                     block.run(panels, key_bytes, key_bytes + value_bytes);
-                   }
-                 });
+    parallel_for(heads * blocks, grain(std::min(rows_, kMaxRows)), [&](std::int64_t begin, std::int64_t end) {
+      const TileMode mode(f_);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t head = i / blocks, first = i % blocks * kMaxRows;
+        const char* const panels =
+            packed != nullptr ? packed + head * tiles * (key_bytes + value_bytes) : nullptr;
+        Block block(*this, mode, head / key_heads_, head % key_heads_, first,
+                    std::min(kMaxRows, rows_ - first));
+        block.run(panels, key_bytes, key_bytes + value_bytes);
+      }
+    });
   }
 
  private:
   static constexpr std::int64_t kSize = sizeof(T);
 
-  // Tasks worth some 20 µs.
+  // Returns a grain size of about 20 µs per task.
   std::int64_t grain(std::int64_t rows) const {
-    const auto products = static_cast<double>(keys_ * (width_ + value_width_));
+    const auto multiply_adds = static_cast<double>(keys_ * (width_ + value_width_));
     const double ns =
-        products * std::max(static_cast<double>(rows) / 50, static_cast<double>(f_.element_size) / 20);
+        multiply_adds * std::max(static_cast<double>(rows) / 50, static_cast<double>(f_.element_size) / 20);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(20'000 / std::max(ns, 1.0)));
   }
 
   void pack_keys(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t count, char* to) const {
     const PackSource keys = key_.matrix(b, h);
-    pack_panels(f_, {keys.matrix.turned(), keys.dtype}, {0, width_, first, count}, to, key_panel_);
+    pack_panels(f_, {keys.matrix.transposed(), keys.dtype}, {0, width_, first, count}, to, key_panel_);
   }
   void pack_values(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t count, char* to) const {
     pack_panels(f_, value_.matrix(b, h), {first, count, 0, value_width_}, to, f_.panel_bytes(count));
   }
 
-  // What makes powers of 2 of scores, which were scaled before where there is a mask.
-  // Of scores as they are weighed. A mask that is added needs them scaled before. One that hides keys does
-  // not, so that a row has the same bits as if they were not there; but 0 times its infinity would be NaN.
+  // Whether scores are scaled before the mask. An additive mask requires it. A bool mask does not, so that a
+  // row has the same bits as without the hidden keys; but a scale of 0 times its infinity would be NaN.
   bool scales_first() const { return mask_.data != nullptr && (mask_.dtype != kBool || scale_ == 0); }
   double power_scale() const { return (scales_first() ? 1 : scale_) * std::numbers::log2e; }
 
-  // Keys [first, end) that a query sees.
+  // Keys [first, end) that a query attends to.
   struct Seen {
     std::int64_t first, end;
   };
@@ -182,14 +184,14 @@ class Attention {
     Seen seen{0, keys_};
     if (is_causal_) seen.end = std::min(keys_, query + 1);
     if (window_ > 0) {
-      const std::int64_t place = is_causal_ ? query : query + keys_ - queries_;
-      seen.end = std::clamp(place + 1, std::int64_t{0}, keys_);
-      seen.first = std::clamp(place - window_ + 1, std::int64_t{0}, seen.end);
+      const std::int64_t position = is_causal_ ? query : query + keys_ - queries_;
+      seen.end = std::clamp(position + 1, std::int64_t{0}, keys_);
+      seen.first = std::clamp(position - window_ + 1, std::int64_t{0}, seen.end);
     }
     return seen;
   }
 
-  // Rows of queries that go through the tiles of keys. A row is a query of one of the heads that share keys.
+  // A block of rows that is processed tile by tile. A row is a query of one of the heads that share keys.
   class Block {
    public:
     Block(const Attention& a, const TileMode& mode, std::int64_t b, std::int64_t key_head, std::int64_t first,
@@ -197,7 +199,7 @@ class Attention {
         : a_(a),
           f_(a.f_),
           mode_(mode),
-          room_(Room::of_thread()),
+          workspace_(Workspace::of_thread()),
           batch_(b),
           key_head_(key_head),
           rows_(rows) {
@@ -206,19 +208,19 @@ class Attention {
         head_[r] = is_next ? head_[r - 1] : key_head * a.group_ + (first + r) / a.queries_;
         query_[r] = is_next ? query_[r - 1] + 1 : (first + r) % a.queries_;
         seen_[r] = a.seen_by(query_[r]);
-        greatest_[r] = -std::numeric_limits<T>::infinity();
+        max_[r] = -std::numeric_limits<T>::infinity();
         sum_[r] = 0;
       }
       const std::int64_t all = round_up(rows, f_.rows);
-      queries_ = room_.queries.take(all * a.query_row_);
-      take_queries();
-      scores_ = room_.scores.take(f_.rows * a.score_row_);
-      weights_ = f_.is_amx() ? room_.weights.take(f_.rows * a.weight_row_) : scores_;
-      sums_ = room_.sums.take(all * a.sum_row_);
+      queries_ = workspace_.queries.take(all * a.query_row_);
+      pack_queries();
+      scores_ = workspace_.scores.take(f_.rows * a.score_row_);
+      weights_ = f_.is_amx() ? workspace_.weights.take(f_.rows * a.weight_row_) : scores_;
+      sums_ = workspace_.sums.take(all * a.sum_row_);
       std::memset(sums_, 0, static_cast<std::size_t>(all * a.sum_row_));
     }
 
-    // `panels` are those of all tiles, or null.
+    // `panels` holds the packed panels of all tiles, or is null.
     void run(const char* panels, std::int64_t key_bytes, std::int64_t tile_bytes) {
       const Seen all = seen_by_rows(0, rows_);
       for (std::int64_t r = 0; r < rows_; r += f_.rows)
@@ -239,7 +241,7 @@ class Attention {
           if (seen.first >= first_key_ + count_ || seen.end <= first_key_) continue;
           depth_ = std::min(count_, seen.end - first_key_);
           score(r, height);
-          weigh(r, height);
+          compute_weights(r, height);
           add_values(r, height);
         }
       }
@@ -256,9 +258,9 @@ class Attention {
       return seen;
     }
 
-    void take_queries() {
+    void pack_queries() {
       const Heads& q = a_.query_;
-      // AMX reads whole registers.
+      // AMX reads full registers.
       if (f_.is_amx() && (rows_ % f_.rows != 0 || a_.depth_ != a_.width_))
         std::memset(queries_, 0, static_cast<std::size_t>(round_up(rows_, f_.rows) * a_.query_row_));
       const bool copies = f_.is_amx() || !needs_packing(f_, q.matrix(0, 0));
@@ -273,19 +275,21 @@ class Attention {
       }
     }
 
-    // Keys and values of one tile, which no other block needs: read as they lie where tiles can.
+    // Prepares the keys and values of one tile that no other block needs: unpacked if the tiles can read them
+    // so.
     void prepare_tile(std::int64_t key_bytes, std::int64_t value_bytes) {
       packed_count_ = count_;
       const std::int64_t unit = f_.is_amx() ? f_.rows : f_.unit;
-      turned_ = a_.keys_lie_well() && rows_ <= f_.rows ? count_ / unit * unit : 0;
-      char* const keys = room_.keys.take(key_bytes);
-      if (turned_ < count_) a_.pack_keys(batch_, key_head_, first_key_ + turned_, count_ - turned_, keys);
+      unpacked_ = a_.reads_keys_unpacked() && rows_ <= f_.rows ? count_ / unit * unit : 0;
+      char* const keys = workspace_.keys.take(key_bytes);
+      if (unpacked_ < count_)
+        a_.pack_keys(batch_, key_head_, first_key_ + unpacked_, count_ - unpacked_, keys);
       keys_ = keys;
-      if (a_.values_lie_well() && rows_ <= f_.rows) {
+      if (a_.reads_values_unpacked() && rows_ <= f_.rows) {
         values_ = nullptr;
         return;
       }
-      char* const values = room_.values.take(value_bytes);
+      char* const values = workspace_.values.take(value_bytes);
       a_.pack_values(batch_, key_head_, first_key_, count_, values);
       values_ = values;
     }
@@ -300,41 +304,41 @@ class Attention {
 
     void score(std::int64_t r, std::int64_t height) {
       mode_.multiply([&] {
-        if (turned_ > 0) f_.is_amx() ? score_rows_of_keys() : score_turning(height);
+        if (unpacked_ > 0) f_.is_amx() ? score_rows_of_keys() : score_transposing(height);
         PelTileCall call{};
         point_at(call, queries_ + r * a_.query_row_, a_.query_row_);
         call.depth = a_.depth_;
         call.row = a_.score_row_;
-        const std::int64_t packed = packed_count_ - turned_;
-        for (std::int64_t c = 0; c < depth_ - turned_; c += f_.columns) {
+        const std::int64_t packed = packed_count_ - unpacked_;
+        for (std::int64_t c = 0; c < depth_ - unpacked_; c += f_.columns) {
           const int columns = f_.width_at(c, packed);
           call.b = keys_ + c / f_.columns * a_.key_panel_;
           call.b_step = f_.panel_step(columns);
-          call.out = scores_ + (turned_ + c) * kSize;
+          call.out = scores_ + (unpacked_ + c) * kSize;
           f_.tile(height, columns)(&call);
         }
       });
     }
-    // Keys that are dense along their columns are turned in registers.
-    void score_turning(std::int64_t height) {
+    // Transposes keys that are dense along their columns in registers.
+    void score_transposing(std::int64_t height) {
       const Heads& k = a_.key_;
       PelTileCall call{};
       point_at(call, queries_, a_.query_row_);
       call.depth = a_.depth_;
       call.row = a_.score_row_;
       call.b_step = k.row * size_bytes(k.dtype);
-      for (std::int64_t c = 0; c < std::min(turned_, depth_); c += f_.unit) {
+      for (std::int64_t c = 0; c < std::min(unpacked_, depth_); c += f_.unit) {
         call.b = k.at(batch_, key_head_, first_key_ + c);
         call.next = k.at(batch_, key_head_, std::min(first_key_ + c + f_.unit, a_.keys_ - 1));
         call.out = scores_ + c * kSize;
-        f_.turning[height](&call);
+        f_.transposing[height](&call);
       }
     }
-    // AMX: keys go into the registers of rows as they lie, and the queries stand for columns.
+    // AMX: keys are loaded into the row registers unpacked, and the queries take the role of columns.
     void score_rows_of_keys() {
       const Heads& k = a_.key_;
       const int columns = f_.width_at(0, rows_);
-      char* const panel = room_.turned.take(a_.key_panel_ + kKeys * f_.columns * kSize);
+      char* const panel = workspace_.transposed.take(a_.key_panel_ + kKeys * f_.columns * kSize);
       char* const scores = panel + a_.key_panel_;
       pack_panels(f_, {{queries_, 0, 1, a_.query_row_ / f_.element_size}, kBF16}, {0, a_.depth_, 0, rows_},
                   panel, a_.key_panel_);
@@ -344,30 +348,30 @@ class Attention {
       call.b_tile = kRegister;
       call.depth = a_.depth_;
       call.row = columns * kSize;
-      for (std::int64_t c = 0; c < turned_; c += f_.rows) {
+      for (std::int64_t c = 0; c < unpacked_; c += f_.rows) {
         point_at(call, k.at(batch_, key_head_, first_key_ + c), k.row * f_.element_size);
         call.out = scores + c * call.row;
         f_.tile(f_.rows, columns)(&call);
       }
-      copy_tile({scores_, a_.score_row_, kSize}, {scores, kSize, call.row}, rows_, turned_, kSize);
+      copy_tile({scores_, a_.score_row_, kSize}, {scores, kSize, call.row}, rows_, unpacked_, kSize);
     }
 
-    // Scores become weights. What lies outside of the keys that a row sees is zero. Neighbours that see the
-    // same keys go through the loops together.
-    void weigh(std::int64_t r, std::int64_t height) {
-      T before[kMostTileRows], now[kMostTileRows], decay[kMostTileRows];
-      std::copy_n(greatest_ + r, height, before);
+    // Turns scores into weights. Keys that a row does not attend to have weight zero. Adjacent rows with the
+    // same keys share one call of the loops.
+    void compute_weights(std::int64_t r, std::int64_t height) {
+      T before[kMaxTileRows], now[kMaxTileRows], decay[kMaxTileRows];
+      std::copy_n(max_ + r, height, before);
       for_rows_alike(r, height, [&](std::int64_t i, std::int64_t rows, const Seen& here) {
-        if (here.first < here.end) find_greatest(r + i, i, rows, here);
+        if (here.first < here.end) update_max(r + i, i, rows, here);
       });
-      for (std::int64_t i = 0; i < height; ++i) now[i] = finite(greatest_[r + i]);
+      for (std::int64_t i = 0; i < height; ++i) now[i] = finite(max_[r + i]);
       run_loop(a_.code_.decay, height, {{decay, 1}, {before, 1}, {now, 1}});
       for_rows_alike(r, height, [&](std::int64_t i, std::int64_t rows, const Seen& here) {
         if (here.first < here.end) return make_weights(r + i, i, rows, here, now + i, before + i, decay + i);
         clear_weights(i, rows, 0, f_.padded(depth_));
       });
     }
-    // f(first row, rows, keys).
+    // Calls f(first row, rows, keys) for each group of adjacent rows with the same keys.
     template <class F>
     void for_rows_alike(std::int64_t r, std::int64_t height, F&& f) {
       for (std::int64_t i = 0, end = 0; i < height; i = end) {
@@ -383,21 +387,21 @@ class Attention {
       return {std::max<std::int64_t>(seen_[r].first - first_key_, 0),
               std::min(seen_[r].end - first_key_, depth_)};
     }
-    // A row that sees nothing yet has no greatest score.
-    static T finite(T greatest) { return greatest == -std::numeric_limits<T>::infinity() ? T(0) : greatest; }
+    // A row without keys so far has no max.
+    static T finite(T row_max) { return row_max == -std::numeric_limits<T>::infinity() ? T(0) : row_max; }
 
-    void find_greatest(std::int64_t r, std::int64_t i, std::int64_t rows, const Seen& here) {
+    void update_max(std::int64_t r, std::int64_t i, std::int64_t rows, const Seen& here) {
       char* const scores = scores_ + i * a_.score_row_ + here.first * kSize;
       for (std::int64_t row = 0; a_.mask_.data != nullptr && row < rows; ++row)
         mask_scores(r + row, here, scores + row * a_.score_row_);
       const T scale = static_cast<T>(a_.power_scale());
-      T found[kMostTileRows];
-      run_rows(scale < 0 ? a_.code_.least : a_.code_.greatest, here.end - here.first, rows,
+      T found[kMaxTileRows];
+      run_rows(scale < 0 ? a_.code_.row_min : a_.code_.row_max, here.end - here.first, rows,
                {{found, kSize}, {scores, a_.score_row_}});
       for (std::int64_t row = 0; row < rows; ++row) {
-        const T greatest = found[row] * scale;
-        T& so_far = greatest_[r + row];
-        if (greatest > so_far || greatest != greatest) so_far = greatest;
+        const T row_max = found[row] * scale;
+        T& so_far = max_[r + row];
+        if (row_max > so_far || row_max != row_max) so_far = row_max;
       }
     }
     void mask_scores(std::int64_t r, const Seen& here, char* scores) {
@@ -405,32 +409,33 @@ class Attention {
       const std::int64_t size = size_bytes(m.dtype), count = here.end - here.first;
       char* from = m.at(batch_, head_[r], query_[r], first_key_ + here.first);
       if (m.column != 1 && m.column != 0) {
-        char* const line = room_.line.take(kKeys * 8);
+        char* const line = workspace_.line.take(kKeys * 8);
         copy_tile({line, 0, size}, {from, 0, m.column * size}, 1, count, size);
         from = line;
       }
       const double hidden = std::copysign(std::numeric_limits<double>::infinity(), -a_.power_scale());
-      const PelScalar numbers[2] = {number(a_.scales_first() ? a_.scale_ : 1), number(hidden)};
+      const PelScalar scalars[2] = {scalar_of(a_.scales_first() ? a_.scale_ : 1), scalar_of(hidden)};
       run_loop(m.dtype == kBool ? a_.code_.choose : a_.code_.add_mask, count,
-               {{scores, 1}, {scores, 1}, {from, m.column == 0 ? 0 : 1}}, numbers);
+               {{scores, 1}, {scores, 1}, {from, m.column == 0 ? 0 : 1}}, scalars);
     }
 
-    void make_weights(std::int64_t r, std::int64_t i, std::int64_t rows, const Seen& here, T* greatest,
+    void make_weights(std::int64_t r, std::int64_t i, std::int64_t rows, const Seen& here, T* row_max,
                       const T* before, T* decay) {
       char* const scores = scores_ + i * a_.score_row_ + here.first * kSize;
       char* const weights = weights_ + i * a_.weight_row_;
       const std::int64_t count = here.end - here.first;
-      const PelScalar scale[1] = {number(a_.power_scale())};
-      T sums[kMostTileRows];
+      const PelScalar scale[1] = {scalar_of(a_.power_scale())};
+      T sums[kMaxTileRows];
       // Without AMX, bf16 is multiplied in f32.
       const bool widens = a_.query_.dtype == kBF16 && !f_.is_amx();
       constexpr std::int64_t kNarrowRow = kKeys * 2;
-      char* const to = widens ? room_.line.take(rows * kNarrowRow) : weights + here.first * f_.element_size;
+      char* const to =
+          widens ? workspace_.line.take(rows * kNarrowRow) : weights + here.first * f_.element_size;
       run_rows(a_.code_.weights, count, rows,
                {{sums, kSize},
                 {to, widens ? kNarrowRow : a_.weight_row_},
                 {scores, a_.score_row_},
-                {greatest, kSize}},
+                {row_max, kSize}},
                scale);
       clear_weights(i, rows, 0, here.first);
       clear_weights(i, rows, here.end, f_.padded(depth_));
@@ -438,12 +443,12 @@ class Attention {
         if (widens)
           run_loop(cast_loop(kBF16, kF32)->function, count,
                    {{scores + row * a_.score_row_, 1}, {to + row * kNarrowRow, 1}});
-        // A score that is NaN or infinite makes a row of NaN.
+        // A NaN or infinite score makes the whole row NaN.
         T& sum = sum_[r + row];
         // NOLINTNEXTLINE(clang-analyzer-core.*): the kernel fills `sums`
-        sum = greatest[row] < std::numeric_limits<T>::infinity() ? sum * decay[row] + sums[row]
-                                                                 : std::numeric_limits<T>::quiet_NaN();
-        // What was summed before the first score is zero.
+        sum = row_max[row] < std::numeric_limits<T>::infinity() ? sum * decay[row] + sums[row]
+                                                                : std::numeric_limits<T>::quiet_NaN();
+        // The sums before the first score are zero.
         char* const so_far = sums_ + (r + row) * a_.sum_row_;
         if (decay[row] != T(1) && before[row] != -std::numeric_limits<T>::infinity())
           run_loop(a_.code_.scale, a_.value_width_, {{so_far, 1}, {so_far, 1}, {decay + row, 0}});
@@ -482,15 +487,15 @@ class Attention {
     void finish() {
       const Heads &out = a_.out_, &lse = a_.logsumexp_;
       const std::int64_t size = size_bytes(out.dtype);
-      T logs[kMostRows];
-      run_loop(a_.code_.logsumexp, rows_, {{logs, 1}, {greatest_, 1}, {sum_, 1}});
-      T factors[kMostRows];
+      T logs[kMaxRows];
+      run_loop(a_.code_.logsumexp, rows_, {{logs, 1}, {max_, 1}, {sum_, 1}});
+      T factors[kMaxRows];
       for (std::int64_t r = 0; r < rows_; ++r) factors[r] = sum_[r] == T(0) ? T(0) : T(1) / sum_[r];
       const bool dense = out.column == 1;
       for (std::int64_t r = 0, end = 0; r < rows_; r = end) {
         for (end = r + 1; dense && end < rows_ && head_[end] == head_[r];) ++end;
         char* const to = out.at(batch_, head_[r], query_[r]);
-        char* const row = dense ? to : room_.line.take(a_.value_width_ * size);
+        char* const row = dense ? to : workspace_.line.take(a_.value_width_ * size);
         run_rows(a_.code_.finish, a_.value_width_, end - r,
                  {{row, out.row * size}, {sums_ + r * a_.sum_row_, a_.sum_row_}, {factors + r, kSize}});
         if (!dense) copy_tile({to, 0, out.column * size}, {row, 0, size}, 1, a_.value_width_, size);
@@ -503,7 +508,7 @@ class Attention {
       void* data;
       std::int64_t stride;
     };
-    // As loops take them.
+    // The argument arrays of a loop.
     struct Lists {
       explicit Lists(std::initializer_list<Operand> operands) {
         int n = 0;
@@ -516,43 +521,43 @@ class Attention {
       std::int64_t strides[4];
     };
     static void run_loop(codegen::PelLoopFn* loop, std::int64_t count,
-                         std::initializer_list<Operand> operands, const PelScalar* numbers = nullptr) {
+                         std::initializer_list<Operand> operands, const PelScalar* scalars = nullptr) {
       if (count <= 0) return;
       Lists lists(operands);
-      loop(count, lists.data, lists.strides, numbers);
+      loop(count, lists.data, lists.strides, scalars);
     }
-    // A run for each row: the stride of an operand is from one row to the next, in bytes.
+    // Runs a loop once per row: the stride of an operand is the distance between rows, in bytes.
     static void run_rows(codegen::PelRunsFn* loop, std::int64_t count, std::int64_t rows,
-                         std::initializer_list<Operand> operands, const PelScalar* numbers = nullptr) {
+                         std::initializer_list<Operand> operands, const PelScalar* scalars = nullptr) {
       if (count <= 0) return;
       Lists lists(operands);
-      loop(count, lists.data, numbers, rows, lists.strides);
+      loop(count, lists.data, scalars, rows, lists.strides);
     }
-    static constexpr std::int64_t kMostTileRows = 32;
+    static constexpr std::int64_t kMaxTileRows = 32;
 
     const Attention& a_;
     const TileFamily& f_;
     const TileMode& mode_;
-    Room& room_;
+    Workspace& workspace_;
     std::int64_t batch_, key_head_, rows_;
-    std::int64_t head_[kMostRows], query_[kMostRows];
-    Seen seen_[kMostRows], seen_by_group_[kMostRows];
-    T greatest_[kMostRows], sum_[kMostRows];
+    std::int64_t head_[kMaxRows], query_[kMaxRows];
+    Seen seen_[kMaxRows], seen_by_group_[kMaxRows];
+    T max_[kMaxRows], sum_[kMaxRows];
     char *queries_, *scores_, *weights_, *sums_;
-    // Of the tile of keys.
+    // State of the current tile of keys.
     std::int64_t first_key_ = 0, count_ = 0, packed_count_ = 0;
-    std::int64_t turned_ = 0;  // keys that are read as they lie
-    std::int64_t depth_ = 0;   // keys that the rows at hand need
+    std::int64_t unpacked_ = 0;  // keys that are read unpacked
+    std::int64_t depth_ = 0;     // keys that the current rows need
     const char *keys_ = nullptr, *values_ = nullptr;
   };
 
-  // Whether tiles for few rows read keys and values as they lie.
-  bool keys_lie_well() const {
+  // Return whether tiles for few rows read keys and values unpacked.
+  bool reads_keys_unpacked() const {
     if (f_.is_amx()) return key_.column == 1 && width_ % codegen::kPairDepth == 0;
     const PackSource keys = key_.matrix(0, 0);
-    return may_turn(f_, {keys.matrix.turned(), keys.dtype}) && width_ % f_.turning_unit() == 0;
+    return can_transpose(f_, {keys.matrix.transposed(), keys.dtype}) && width_ % f_.transposing_unit() == 0;
   }
-  bool values_lie_well() const {
+  bool reads_values_unpacked() const {
     return !needs_packing(f_, value_.matrix(0, 0)) && value_width_ % f_.unit == 0;
   }
 
@@ -564,8 +569,8 @@ class Attention {
   const TileFamily& f_;
   const AttentionCode& code_;
   std::int64_t group_;                                                     // heads that share keys
-  std::int64_t rows_;                                                      // of all of them
-  std::int64_t depth_;                                                     // width, filled up
+  std::int64_t rows_;                                                      // of these heads
+  std::int64_t depth_;                                                     // width, padded
   std::int64_t query_row_, score_row_, weight_row_, sum_row_, key_panel_;  // bytes
 };
 
@@ -589,7 +594,7 @@ std::string describe(const KernelArgs& args) {
   return fmt::format("pellucid_{}_{}_attention_{}x{}", isa_name(family), name(dtype), family.rows, kKeys);
 }
 
-// Of both products, as if every query saw every key.
+// Counts both GEMMs, as if every query attended to every key.
 std::uint64_t flops(const KernelArgs& args) {
   const std::int64_t* q = input(args, 0).sizes;
   const std::int64_t keys = input(args, 1).sizes[2], value_width = input(args, 2).sizes[3];

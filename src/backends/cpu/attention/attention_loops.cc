@@ -45,12 +45,12 @@ scalar::ScalarExpr choose(DType type) {
     return std::vector{select(chosen, score * factor, hidden)};
   });
 }
-// 2^x for x <= 0, and 0 for what is too small: a third of the operations of exp2, which knows all numbers.
-// The bound of the polynomial is 2e-9, or 9e-8 for bf16.
+// Computes 2^x for x <= 0, and 0 on underflow: a third of the operations of exp2, which handles all numbers.
+// The error bound of the polynomial is 2e-9, or 9e-8 for bf16.
 Term small_power(Term x, DType dtype) {
   if (dtype == kF64) return exp2(x);
-  constexpr double kLeast = -127,
-                   kShift = 0x1.8p23;  // a number beside kShift has its integer in the last bits
+  constexpr double kMinExponent = -127,
+                   kShift = 0x1.8p23;  // x + kShift has round(x) in its last bits
   constexpr double kFine[] = {1,
                               0.6931472028550816,
                               0.24022647913615655,
@@ -64,20 +64,20 @@ Term small_power(Term x, DType dtype) {
                                 0.05550733743523616,
                                 0.009671512654120138,
                                 0.0013264727112260722};
-  const Term bounded = max(kLeast, x), shifted = bounded + kShift, rest = bounded - (shifted - kShift);
+  const Term bounded = max(kMinExponent, x), shifted = bounded + kShift, rest = bounded - (shifted - kShift);
   const Term power = dtype == kBF16 ? polynomial(rest, ArrayView<double>(kCoarse, std::size(kCoarse)))
                                     : polynomial(rest, ArrayView<double>(kFine, std::size(kFine)));
   return bitcast(bitcast(power, kI32) + (bitcast(shifted, kI32) << 23), kF32);
 }
-// To bf16, for numbers that are neither negative nor NaN. Halves go up: nearest even takes three operations
-// more.
+// Rounds to bf16, for numbers that are neither negative nor NaN. Ties round up: ties to even take three more
+// operations.
 Term rounded_weight(Term x) { return bitcast(cast(shr_logical(bitcast(x, kI32) + 0x8000, 16), kI16), kBF16); }
 
 scalar::ScalarExpr weights(DType dtype) {
   return build([&](ScalarBuilder& b) {
     const DType type = value_type(dtype);
-    const Term score = b.input(type), greatest = b.input(type), scale = b.param(type);
-    const Term weight = small_power(fma(score, scale, -greatest), dtype);
+    const Term score = b.input(type), row_max = b.input(type), scale = b.param(type);
+    const Term weight = small_power(fma(score, scale, -row_max), dtype);
     return std::vector{weight, dtype == kBF16 ? rounded_weight(weight) : weight};
   });
 }
@@ -87,7 +87,7 @@ scalar::ScalarExpr decay(DType type) {
     return std::vector{small_power(before - now, type)};
   });
 }
-// A zero is added, since a chain of products may end in -0 or 0 by how many weights of zero follow.
+// Adds a zero: a chain of products may end in -0 or 0, depending on how many zero weights follow.
 scalar::ScalarExpr finish(DType dtype) {
   return build([&](ScalarBuilder& b) {
     const Term sum = b.input(value_type(dtype)), factor = b.input(value_type(dtype));
@@ -96,8 +96,8 @@ scalar::ScalarExpr finish(DType dtype) {
 }
 scalar::ScalarExpr logsumexp(DType type) {
   return build([&](ScalarBuilder& b) {
-    const Term greatest = b.input(type), sum = b.input(type);
-    return std::vector{greatest * std::numbers::ln2 + log(sum)};
+    const Term row_max = b.input(type), sum = b.input(type);
+    return std::vector{row_max * std::numbers::ln2 + log(sum)};
   });
 }
 
@@ -137,8 +137,8 @@ const AttentionCode& attention_code(DType dtype) {
       all[static_cast<std::size_t>(d)] = {
           .add_mask = find(loop_name("add_mask", d)),
           .choose = find(loop_name("choose", type)),
-          .greatest = find_runs(fold_name(FoldKind::Max, type)),
-          .least = find_runs(fold_name(FoldKind::Min, type)),
+          .row_max = find_runs(fold_name(FoldKind::Max, type)),
+          .row_min = find_runs(fold_name(FoldKind::Min, type)),
           .weights = find_runs(loop_name("weights", d)),
           .decay = find(loop_name("decay", type)),
           .scale = find(kernel_name(op<"mul">(), 0, type)),

@@ -1,4 +1,4 @@
-// The kernels of convolutions: channel by channel, one product, the engine, and products over windows.
+// The convolution kernels: depthwise, one GEMM, oneDNN, and GEMM tiles over windows.
 #include "backends/cpu/convolution/convolution.h"
 
 #include <bit>
@@ -33,16 +33,16 @@ ConvCall::ConvCall(const KernelArgs& args)
     a.in = in.sizes[2 + i];
     a.out = out.sizes[2 + i];
     a.kernel = w.sizes[2 + i];
-    const PelScalar* numbers = args.scalars + 2 + 3 * i;
-    a.given_stride = numbers[0].as_int;
-    a.given_padding = numbers[1].as_int;
-    a.dilation = numbers[2].as_int;
+    const PelScalar* scalars = args.scalars + 2 + 3 * i;
+    a.call_stride = scalars[0].as_int;
+    a.call_padding = scalars[1].as_int;
+    a.dilation = scalars[2].as_int;
     if (transposed) {
-      a.spread = a.given_stride;
-      a.before = (a.kernel - 1) * a.dilation - a.given_padding;
+      a.input_dilation = a.call_stride;
+      a.before = (a.kernel - 1) * a.dilation - a.call_padding;
     } else {
-      a.stride = a.given_stride;
-      a.before = a.given_padding;
+      a.stride = a.call_stride;
+      a.before = a.call_padding;
     }
     src.axis[missing + i] = in.strides[2 + i];
     dst.axis[missing + i] = out.strides[2 + i];
@@ -78,7 +78,7 @@ std::string ConvCall::shape() const {
   for (int i = kSpatialAxes - spatial_rank; i < kSpatialAxes; ++i)
     text += fmt::format("{}{}", text.empty() ? "" : "x", axes[i].kernel);
   const ConvAxis& a = axes[kSpatialAxes - 1];
-  if (a.given_stride != 1) text += fmt::format("_s{}", a.given_stride);
+  if (a.call_stride != 1) text += fmt::format("_s{}", a.call_stride);
   if (a.dilation != 1) text += fmt::format("_d{}", a.dilation);
   if (groups != 1) text += is_depthwise() ? "_depthwise" : fmt::format("_g{}", groups);
   if (transposed) text += "_transposed";
@@ -120,7 +120,7 @@ std::string describe_tiles(const KernelArgs& args) {
   return fmt::format("pellucid_{}_{}_{}_conv_{}_{}x{}", isa_name(family), name(c.dtype), c.layout(),
                      c.shape(), family.rows, family.columns);
 }
-std::string describe_product(const KernelArgs& args) { return describe_tiles(args) + "_product"; }
+std::string describe_gemm(const KernelArgs& args) { return describe_tiles(args) + "_gemm"; }
 
 }  // namespace
 
@@ -131,11 +131,11 @@ KernelLists convolution_kernels() {
     depthwise.predict = predict_convolution_depthwise;
     depthwise.describe = describe_depthwise;
     list.push_back(depthwise);
-    Kernel product{"cpu_convolution_product", supports_convolution_product, run_convolution_product};
-    product.predict = predict_convolution_product;
-    product.describe = describe_product;
-    product.scratch_bytes = scratch_of_convolution_product;
-    list.push_back(product);
+    Kernel gemm{"cpu_convolution_gemm", supports_convolution_gemm, run_convolution_gemm};
+    gemm.predict = predict_convolution_gemm;
+    gemm.describe = describe_gemm;
+    gemm.scratch_bytes = scratch_of_convolution_gemm;
+    list.push_back(gemm);
     if (const std::optional<Kernel> engine = onednn::convolution_kernel()) list.push_back(*engine);
     Kernel tiles{"cpu_convolution_tiles", supports_any, run_convolution_tiles};
     tiles.predict = predict_convolution_tiles;

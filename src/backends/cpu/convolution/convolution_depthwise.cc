@@ -1,6 +1,5 @@
-// Convolutions of f32 whose groups have one channel: each plane of the input is padded (padded_image.h), and
-// eight neighbouring positions of the result are one chain of fused multiply-adds over the taps, from the
-// bias on.
+// Depthwise convolutions of f32. Each plane of the input is padded (padded_image.h). Eight adjacent positions
+// of the result are one chain of fused multiply-adds over the taps, starting from the bias.
 #include <vector>
 
 #include <immintrin.h>
@@ -29,7 +28,7 @@ __attribute__((target("avx2,fma"), always_inline)) inline void convolve_lanes(co
     sum = _mm256_fmadd_ps(_mm256_loadu_ps(src + tap.offset), _mm256_set1_ps(tap.weight), sum);
   _mm256_storeu_ps(dst, sum);
 }
-// Four times as many, side by side: one would wait for each of its additions.
+// Computes four times as many positions: a single chain would wait for each of its additions.
 __attribute__((target("avx2,fma"), always_inline)) inline void convolve_four(const float* src, float* dst,
                                                                              float bias,
                                                                              const std::vector<Tap>& taps) {
@@ -60,7 +59,7 @@ __attribute__((target("avx2,fma"))) void convolve_row(const float* src, float* d
   std::copy_n(block, count, dst);
 }
 
-// The taps of one channel of the result.
+// Collects the taps of one output channel.
 void find_taps(const ConvCall& c, const std::vector<std::int64_t>& offsets, std::int64_t group,
                std::int64_t out, std::vector<Tap>& taps) {
   const auto* weights =
@@ -81,7 +80,7 @@ void convolve_plane(const ConvCall& c, const PaddedImage& padded, const float* i
   float* const to = reinterpret_cast<float*>(c.dst.data) + n * c.dst.batch + channel * c.dst.channel;
   for (std::int64_t d = 0; d < c.axes[0].out; ++d) {
     for (std::int64_t h = 0; h < c.axes[1].out; ++h)
-      convolve_row(image + padded.place(d, h, 0), to + d * c.dst.axis[0] + h * c.dst.axis[1], c.axes[2].out,
+      convolve_row(image + padded.offset(d, h, 0), to + d * c.dst.axis[0] + h * c.dst.axis[1], c.axes[2].out,
                    bias, taps);
   }
 }
@@ -90,9 +89,9 @@ void convolve_plane(const ConvCall& c, const PaddedImage& padded, const float* i
 
 Support supports_convolution_depthwise(const KernelArgs& args) {
   const ConvCall c(args);
-  if (c.dtype != kF32) return Support::no("computes f32 alone");
-  if (c.in_channels != 1) return Support::no("a group has several channels");
-  if (c.transposed) return Support::no("is not for transposed convolutions");
+  if (c.dtype != kF32) return Support::no("the depthwise kernel supports only f32");
+  if (c.in_channels != 1) return Support::no("a group has more than one channel");
+  if (c.transposed) return Support::no("the depthwise kernel does not support transposed convolutions");
   if (c.axes[2].out > 1 && c.dst.axis[2] != 1) return Support::no("rows of the result are strided");
   if (!active_isa()) return Support::no("the processor lacks AVX2");
   return Support::yes();
@@ -102,20 +101,21 @@ void run_convolution_depthwise(Stream&, const KernelArgs& args) {
   const ConvCall c(args);
   const PaddedImage padded(c);
   const std::vector<std::int64_t> offsets = padded.tap_offsets();
-  const std::int64_t work = c.positions() * c.taps() * c.out_channels;
-  constexpr std::int64_t kWorth = 100'000;  // multiplications that are worth a thread
-  parallel_for(c.batch * c.groups, std::max<std::int64_t>(1, kWorth / std::max<std::int64_t>(work, 1)),
+  const std::int64_t multiplications = c.positions() * c.taps() * c.out_channels;
+  constexpr std::int64_t kTaskMultiplications = 100'000;  // multiplications per thread task
+  parallel_for(c.batch * c.groups,
+               std::max<std::int64_t>(1, kTaskMultiplications / std::max<std::int64_t>(multiplications, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  const DefaultFloatMode mode;
-                 const Room room(padded.bytes(1));
-                 padded.zero_padding(room.data());
+                 const ScratchBuffer scratch(padded.bytes(1));
+                 padded.zero_padding(scratch.data());
                  std::vector<Tap> taps;
                  for (std::int64_t i = begin; i < end; ++i) {
                    const std::int64_t n = i / c.groups, group = i % c.groups;
-                   padded.copy_elements(room.data(), n, group, 0);
+                   padded.copy_elements(scratch.data(), n, group, 0);
                    for (std::int64_t o = 0; o < c.out_channels; ++o) {
                      find_taps(c, offsets, group, o, taps);
-                     convolve_plane(c, padded, reinterpret_cast<const float*>(room.data()), n,
+                     convolve_plane(c, padded, reinterpret_cast<const float*>(scratch.data()), n,
                                     group * c.out_channels + o, taps);
                    }
                  }

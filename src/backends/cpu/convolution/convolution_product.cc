@@ -1,6 +1,5 @@
-// Convolutions whose windows are one element, over images whose channels lie side by side: one product, of
-// all positions by the weights as they lie. The engine would bring the weights into its own order first,
-// which for small images takes as long as the product.
+// 1x1 convolutions over channels-last images: one GEMM of all positions by the weights in place. oneDNN would
+// first reorder the weights, which takes as long as the GEMM for small images.
 #include "backends/cpu/convolution/convolution.h"
 #include "backends/cpu/gemm/gemm_loops.h"
 #include "backends/cpu/gemm/gemm_tiles.h"
@@ -9,7 +8,7 @@
 namespace pel::cpu {
 namespace {
 
-// From one position to the next across all images, or 0 where there is no such step.
+// Returns the constant distance between positions across all images, or 0 if there is none.
 std::int64_t position_step(const ConvCall& c, const Image& image, bool is_input) {
   std::int64_t sizes[kSpatialAxes], positions = 1;
   for (int i = 0; i < kSpatialAxes; ++i) {
@@ -21,8 +20,8 @@ std::int64_t position_step(const ConvCall& c, const Image& image, bool is_input)
   return c.batch == 1 || image.batch == step * positions ? step : 0;
 }
 
-// Positions are the rows, channels the columns.
-TileProduct product_of(const ConvCall& c) {
+// Describes the GEMM: positions are the rows, channels the columns.
+TileGemm gemm_of(const ConvCall& c) {
   const Matrix src{c.src.data, 0, position_step(c, c.src, true), 1},
       dst{c.dst.data, 0, position_step(c, c.dst, false), 1},
       weights{c.weight.data, 0, c.weight_in, c.weight.channel};
@@ -32,43 +31,43 @@ TileProduct product_of(const ConvCall& c) {
 
 }  // namespace
 
-Support supports_convolution_product(const KernelArgs& args) {
+Support supports_convolution_gemm(const KernelArgs& args) {
   const ConvCall c(args);
-  if (c.dtype != kF32) return Support::no("products in place of windows are for f32");
-  if (c.transposed || c.groups != 1) return Support::no("transposed or in groups");
+  if (c.dtype != kF32) return Support::no("the 1x1 GEMM supports only f32");
+  if (c.transposed || c.groups != 1) return Support::no("the convolution is transposed or grouped");
   for (const ConvAxis& a : c.axes) {
     if (a.kernel != 1 || a.stride != 1 || a.before != 0 || a.in != a.out)
-      return Support::no("windows are of more than one element, or not at each");
+      return Support::no("the window is not 1x1 with stride 1 and without padding");
   }
-  if (c.src.channel != 1 || c.dst.channel != 1) return Support::no("channels do not lie side by side");
-  if (c.depth() == 0 || c.batch == 0 || c.positions() == 0)
-    return Support::no("there is nothing to multiply");
+  if (c.src.channel != 1 || c.dst.channel != 1) return Support::no("the layout is not channels-last");
+  if (c.depth() == 0 || c.batch == 0 || c.positions() == 0) return Support::no("the GEMM is empty");
   if (position_step(c, c.src, true) <= 0 || position_step(c, c.dst, false) <= 0)
-    return Support::no("positions do not follow each other in even steps");
+    return Support::no("the positions have no constant stride");
   return Support::yes();
 }
 
-std::uint64_t scratch_of_convolution_product(const KernelArgs& args) {
+std::uint64_t scratch_of_convolution_gemm(const KernelArgs& args) {
   const ConvCall c(args);
-  return static_cast<std::uint64_t>(scratch_bytes(product_of(c), tiles_for(c.dtype)));
+  return static_cast<std::uint64_t>(scratch_bytes(gemm_of(c), tiles_for(c.dtype)));
 }
 
-void run_convolution_product(Stream&, const KernelArgs& args) {
+void run_convolution_gemm(Stream&, const KernelArgs& args) {
   static constexpr PelScalar kOnes[2] = {{1, 1, PEL_SCALAR_FLOAT, {}}, {1, 1, PEL_SCALAR_FLOAT, {}}};
   const ConvCall c(args);
-  TileProduct product = product_of(c);
-  product.scratch = static_cast<char*>(args.scratch);
+  TileGemm gemm = gemm_of(c);
+  gemm.scratch = static_cast<char*>(args.scratch);
   if (c.bias != nullptr) {
-    product.epilogue.loop = gemm_finish_loop(c.dtype);
-    product.epilogue.inputs.push_back({{const_cast<char*>(c.bias), 0, 0, c.bias_step}, c.dtype});
-    product.epilogue.numbers = kOnes;
+    gemm.epilogue.loop = gemm_finish_loop(c.dtype);
+    gemm.epilogue.inputs.push_back({{const_cast<char*>(c.bias), 0, 0, c.bias_step}, c.dtype});
+    gemm.epilogue.scalars = kOnes;
   }
-  run_tiles(product);
+  run_tiles(gemm);
 }
 
-double predict_convolution_product(const KernelArgs& args) {
+double predict_convolution_gemm(const KernelArgs& args) {
   const ConvCall c(args);
-  // As tiles and the engine predict; weights are packed where there are many rows, and read once otherwise.
+  // The same model as for tiles and oneDNN; weights are packed if there are many rows, and read once
+  // otherwise.
   constexpr double kCallNs = 2000, kBytesPerNs = 16, kPackedBytesPerNs = 10;
   constexpr std::int64_t kFewRows = 64;
   const double rate = active_isa() == codegen::Isa::Avx512 ? 160 : 75;

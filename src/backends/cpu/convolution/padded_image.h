@@ -1,5 +1,5 @@
-// An image as windows want it: with its padding, and its columns sorted by their remainder to the stride. The
-// elements that one tap of the window sees at the positions of a row are then side by side.
+// A padded copy of an image, its columns sorted by their remainder modulo the stride. The elements that one
+// tap of the window reads at the positions of a row are then contiguous.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace pel::cpu {
 
-inline constexpr std::int64_t kChunk = 32;  // bytes that are copied at once; may reach over the end of a run
+inline constexpr std::int64_t kChunk = 32;  // bytes per copy; may overrun the end of a run
 
 __attribute__((target("avx2"), always_inline)) inline void copy_chunk(char* to, const char* from) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
-// A run and nothing beside it.
+// Copies exactly one run.
 __attribute__((target("avx2"))) inline void copy_exactly(char* to, const char* from, std::int64_t count) {
   if (count < kChunk) {
     if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count));
@@ -32,10 +32,10 @@ __attribute__((target("avx2"))) inline void copy_exactly(char* to, const char* f
   copy_chunk(to + count - kChunk, from + count - kChunk);
 }
 
-// Memory from the library's own pool, not initialised.
-class Room {
+// Scratch memory from the library's allocator, not initialised.
+class ScratchBuffer {
  public:
-  explicit Room(std::int64_t bytes)
+  explicit ScratchBuffer(std::int64_t bytes)
       : memory_(make_dense({bytes + 2 * kChunk}, kU8, kCpu)), data_(static_cast<char*>(memory_.raw_data())) {}
   char* data() const { return data_; }
 
@@ -44,19 +44,19 @@ class Room {
   char* data_;
 };
 
-// The channels of one group: for each channel and place of the outer axes a row of `stride` parts, part p
-// with the elements p, p + stride, …. What no window sees is not written.
+// The channels of one group: for each channel and position of the outer axes a row of `stride` parts; part p
+// holds the elements p, p + stride, …. Positions that no window covers are not written.
 class PaddedImage {
  public:
   explicit PaddedImage(const ConvCall& c) : c_(c), size_(size_bytes(c.dtype)) {
-    part_ = pieces(c.axes[2].extent(), c.axes[2].stride);
+    part_ = ceil_div(c.axes[2].extent(), c.axes[2].stride);
     row_ = part_ * c.axes[2].stride;
     plane_ = row_ * c.axes[1].extent();
     channel_ = plane_ * c.axes[0].extent();
     find_parts();
     for (std::int64_t d = 0; d < c.axes[0].extent(); ++d) {
       for (std::int64_t h = 0; h < c.axes[1].extent(); ++h) {
-        if (!is_seen(c.axes[0], d) || !is_seen(c.axes[1], h)) continue;
+        if (!is_covered(c.axes[0], d) || !is_covered(c.axes[1], h)) continue;
         const std::int64_t src_d = source(c.axes[0], d), src_h = source(c.axes[1], h);
         const bool outside = src_d < 0 || src_h < 0;
         rows_.push_back({(d * plane_ + h * row_) * size_,
@@ -68,8 +68,8 @@ class PaddedImage {
   std::int64_t image_elements() const { return channel_ * c_.in_channels; }
   std::int64_t bytes(std::int64_t images) const { return images * image_elements() * size_; }
 
-  // In elements, from the beginning of an image: where a position of the result begins, and what a tap adds.
-  std::int64_t place(std::int64_t d, std::int64_t h, std::int64_t w) const {
+  // Offsets in elements from the start of an image: of a position of the result, and of a tap.
+  std::int64_t offset(std::int64_t d, std::int64_t h, std::int64_t w) const {
     return d * c_.axes[0].stride * plane_ + h * c_.axes[1].stride * row_ + w;
   }
   std::vector<std::int64_t> tap_offsets() const {
@@ -94,7 +94,7 @@ class PaddedImage {
     zero_padding(image + channel * channel_ * size_);
     copy_elements(image + channel * channel_ * size_, n, group, channel);
   }
-  // Its two halves: zeros stay where they are when the next channel is copied to the same place.
+  // The two steps of a copy: the zeros remain when the next channel is copied to the same memory.
   void zero_padding(char* plane) const {
     for (const Row& row : rows_) {
       if (row.from < 0 || to_step_ != size_) {
@@ -130,47 +130,48 @@ class PaddedImage {
   struct Row {
     std::int64_t to, from;  // bytes; from -1: padding
   };
-  // Of a row, in bytes: zeros, `count` elements of the input, zeros.
+  // A part of a row, in bytes: zeros, `count` elements of the input, zeros.
   struct Part {
     std::int64_t to, zeros_before, zeros_after, from, count;
   };
 
-  static bool is_seen(const ConvAxis& a, std::int64_t place) {
+  static bool is_covered(const ConvAxis& a, std::int64_t position) {
     for (std::int64_t k = 0; k < a.kernel; ++k) {
-      const std::int64_t begin = place - k * a.dilation;
+      const std::int64_t begin = position - k * a.dilation;
       if (begin >= 0 && begin % a.stride == 0 && begin / a.stride < a.out) return true;
     }
     return false;
   }
-  // The element of the input that stands at a place, or -1.
-  static std::int64_t source(const ConvAxis& a, std::int64_t place) {
-    const std::int64_t at = place - a.before;
-    if (at < 0 || at % a.spread != 0 || at / a.spread >= a.in) return -1;
-    return at / a.spread;
+  // Returns the element of the input at a position, or -1.
+  static std::int64_t source(const ConvAxis& a, std::int64_t position) {
+    const std::int64_t at = position - a.before;
+    if (at < 0 || at % a.input_dilation != 0 || at / a.input_dilation >= a.in) return -1;
+    return at / a.input_dilation;
   }
 
   void find_parts() {
     const ConvAxis& a = c_.axes[2];
     const std::int64_t step = c_.src.axis[2];
-    if (a.spread > 1) {  // the stride is 1; elements go between zeros
-      const std::int64_t first = std::max<std::int64_t>(0, pieces(-a.before, a.spread)),
-                         end = std::max(first, std::min(a.in, pieces(row_ - a.before, a.spread)));
-      to_step_ = a.spread * size_;
+    if (a.input_dilation > 1) {  // the stride is 1; zeros separate the elements
+      const std::int64_t first = std::max<std::int64_t>(0, ceil_div(-a.before, a.input_dilation)),
+                         end = std::max(first, std::min(a.in, ceil_div(row_ - a.before, a.input_dilation)));
+      to_step_ = a.input_dilation * size_;
       from_step_ = step * size_;
-      parts_.push_back({(a.before + first * a.spread) * size_, 0, 0, first * step * size_, end - first});
+      parts_.push_back(
+          {(a.before + first * a.input_dilation) * size_, 0, 0, first * step * size_, end - first});
       return;
     }
     to_step_ = size_;
     from_step_ = step * a.stride * size_;
     for (std::int64_t p = 0; p < a.stride; ++p) {
-      bool seen = false;
-      for (std::int64_t k = 0; k < a.kernel; ++k) seen = seen || k * a.dilation % a.stride == p;
-      if (!seen) continue;
-      // Places q stride + p - before from 0 up to the size.
-      const auto first_at_least = [&](std::int64_t element) {
+      bool covered = false;
+      for (std::int64_t k = 0; k < a.kernel; ++k) covered = covered || k * a.dilation % a.stride == p;
+      if (!covered) continue;
+      // Positions q stride + p - before from 0 up to the size.
+      const auto lower_bound_of = [&](std::int64_t element) {
         return std::min(part_, std::max<std::int64_t>(0, element + a.before - p + a.stride - 1) / a.stride);
       };
-      const std::int64_t first = first_at_least(0), end = std::max(first, first_at_least(a.in));
+      const std::int64_t first = lower_bound_of(0), end = std::max(first, lower_bound_of(a.in));
       parts_.push_back({p * part_ * size_, first * size_, (part_ - end) * size_,
                         (first * a.stride + p - a.before) * step * size_, end - first});
     }

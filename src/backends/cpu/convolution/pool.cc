@@ -1,7 +1,9 @@
-// Pooling: the greatest element or the mean of each window. Elements are taken in the order of the window,
-// whatever the layout. Channels that lie side by side are lanes of a vector; where the elements of a row do,
-// a copy of the plane has its padding and its columns sorted by their remainder to the stride, so that what
-// one tap sees at neighbouring positions is side by side.
+// Pooling: the max or the mean of each window. Elements are combined in the order of the window, whatever the
+// layout. Three implementations share the class Pool:
+//   run_channels  f32, channels-last: channels are lanes of a vector.
+//   run_rows      f32, contiguous rows: a copy of the plane has its padding and its columns sorted by their
+//                 remainder modulo the stride, so that one tap reads contiguous elements.
+//   run_plane     any layout and dtype, element by element.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -19,7 +21,7 @@
 namespace pel::cpu {
 namespace {
 
-// What is done with the elements of windows; T is their type.
+// Runs a pooling call; T is the element type.
 template <class T>
 class Pool {
  public:
@@ -35,23 +37,23 @@ class Pool {
   }
 
   void run() const {
-    // Lanes hold places in 32 bits.
+    // Lanes hold positions in 32 bits.
     const bool vectors = std::is_same_v<T, float> && active_isa().has_value() &&
-                         c_.image_places() < std::numeric_limits<std::int32_t>::max();
+                         c_.image_positions() < std::numeric_limits<std::int32_t>::max();
     if (vectors && c_.image.channel == 1 && c_.pooled.channel == 1 && c_.channels >= kPoolLanes &&
         (indices_.data == nullptr || indices_.channel == 1))
       return run_channels();
-    const std::int64_t places = std::max<std::int64_t>(c_.image_places(), 1);
-    const bool takes_whole_planes = !is_max_ && c_.positions() == 1 && joined_run(window(0, 0, 0)) > 0;
-    parallel_for(c_.batch * c_.channels, std::max<std::int64_t>(1, kPoolGrain / places),
+    const std::int64_t positions = std::max<std::int64_t>(c_.image_positions(), 1);
+    const bool takes_whole_planes = !is_max_ && c_.positions() == 1 && contiguous_run(window(0, 0, 0)) > 0;
+    parallel_for(c_.batch * c_.channels, std::max<std::int64_t>(1, kPoolGrain / positions),
                  [&](std::int64_t begin, std::int64_t end) {
                    const DefaultFloatMode mode;
-                   std::vector<float> room;
+                   std::vector<float> scratch;
                    for (std::int64_t i = begin; i < end; ++i) {
                      if (vectors && takes_whole_planes) {
                        mean_of_plane(i / c_.channels, i % c_.channels);
                      } else if (vectors && !c_.is_adaptive) {
-                       run_rows(i / c_.channels, i % c_.channels, room);
+                       run_rows(i / c_.channels, i % c_.channels, scratch);
                      } else {
                        run_plane(i / c_.channels, i % c_.channels);
                      }
@@ -72,8 +74,8 @@ class Pool {
   std::int64_t flat(std::int64_t d, std::int64_t h, std::int64_t w) const {
     return (d * c_.axes[1].in + h) * c_.axes[2].in + w;
   }
-  // Also of a window that sees nothing.
-  std::int64_t first_place(const Window& w) const {
+  // Also valid for a window entirely in the padding.
+  std::int64_t first_position(const Window& w) const {
     return flat(w.d.first[static_cast<std::size_t>(w.od)], w.h.first[static_cast<std::size_t>(w.oh)],
                 w.w.first[static_cast<std::size_t>(w.ow)]);
   }
@@ -95,8 +97,8 @@ class Pool {
     }
   }
 
-  // How many elements of an adaptive window lie side by side, where all of them do; else 0.
-  std::int64_t joined_run(const Window& w) const {
+  // Returns the number of elements of an adaptive window if they are contiguous; else 0.
+  std::int64_t contiguous_run(const Window& w) const {
     if (!c_.is_adaptive || w.w.out != 1) return 0;
     const std::int64_t rows = w.h.count[static_cast<std::size_t>(w.oh)],
                        planes = w.d.count[static_cast<std::size_t>(w.od)];
@@ -105,7 +107,7 @@ class Pool {
                in_all = planes == 1 || (rows == w.h.in && c_.image.axis[0] == w.h.in * w.w.in);
     return in_row && in_plane && in_all ? planes * rows * w.w.in : 0;
   }
-  // Eight sums in the lanes, element i in sum i % 8; lanes beyond the end add nothing.
+  // Eight sums in the lanes, element i in sum i % 8; lanes past the end add zero.
   __attribute__((target("avx2"))) static float sum_run(const float* x, std::int64_t count) {
     __m256 sum = _mm256_setzero_ps();
     std::int64_t i = 0;
@@ -117,12 +119,12 @@ class Pool {
   }
 
   void mean_of_plane(std::int64_t n, std::int64_t c) const {
-    const std::int64_t count = c_.image_places();
+    const std::int64_t count = c_.image_positions();
     const float sum = sum_run(reinterpret_cast<const float*>(image(n, c)), count);
     store_as(result(n, c, 0, 0, 0), sum / static_cast<float>(count));
   }
 
-  // Any layout and dtype: element by element.
+  // Handles any layout and dtype, element by element.
   void run_plane(std::int64_t n, std::int64_t c) const {
     const char* const plane = image(n, c);
     const auto element = [&](std::int64_t z, std::int64_t y, std::int64_t x) {
@@ -131,8 +133,8 @@ class Pool {
     for_positions([&](std::int64_t od, std::int64_t oh, std::int64_t ow) {
       const Window w = window(od, oh, ow);
       if (is_max_) {
-        V best = least<V>();
-        std::int64_t at = first_place(w);
+        V best = lowest<V>();
+        std::int64_t at = first_position(w);
         w.for_each([&](std::int64_t z, std::int64_t y, std::int64_t x) {
           const V value = element(z, y, x);
           if (value > best || value != value) {
@@ -154,12 +156,12 @@ class Pool {
     });
   }
 
-  // f32, channels side by side: eight of them at a time, the last ones once more where they are fewer.
+  // f32, channels-last: eight channels at a time; the last group overlaps the previous one if it is shorter.
   void run_channels() const {
     const std::int64_t rows = c_.axes[0].out * c_.axes[1].out;
-    const std::int64_t work =
-        std::max<std::int64_t>(1, c_.channels * c_.image_places() / std::max<std::int64_t>(rows, 1));
-    parallel_for(c_.batch * rows, std::max<std::int64_t>(1, kPoolGrain / work),
+    const std::int64_t task_elements =
+        std::max<std::int64_t>(1, c_.channels * c_.image_positions() / std::max<std::int64_t>(rows, 1));
+    parallel_for(c_.batch * rows, std::max<std::int64_t>(1, kPoolGrain / task_elements),
                  [&](std::int64_t begin, std::int64_t end) {
                    const DefaultFloatMode mode;
                    for (std::int64_t i = begin; i < end; ++i) {
@@ -177,11 +179,11 @@ class Pool {
     });
     const auto* const pixels = reinterpret_cast<const float*>(image(n, 0));
     auto* const to = reinterpret_cast<float*>(result(n, 0, od, oh, ow));
-    auto* const places = reinterpret_cast<long long*>(is_max_ ? index(n, 0, od, oh, ow) : nullptr);
+    auto* const positions = reinterpret_cast<long long*>(is_max_ ? index(n, 0, od, oh, ow) : nullptr);
     const float divisor = is_max_ ? 1 : static_cast<float>(average_.of(w));
     const auto pool_lanes = [&](std::int64_t c, bool four) {
       if (is_max_) {
-        (four ? max_of_four : max_of_one)(pixels + c, taps, first_place(w), to + c, places + c);
+        (four ? max_of_four : max_of_one)(pixels + c, taps, first_position(w), to + c, positions + c);
       } else if (c_.is_adaptive) {
         for (std::int64_t l = 0; l < (four ? 4 * kPoolLanes : kPoolLanes); l += kPoolLanes)
           mean_of_many(pixels + c + l, taps, divisor, to + c + l);
@@ -192,29 +194,29 @@ class Pool {
     std::int64_t c = 0;
     for (; c + 4 * kPoolLanes <= c_.channels; c += 4 * kPoolLanes) pool_lanes(c, true);
     for (; c + kPoolLanes <= c_.channels; c += kPoolLanes) pool_lanes(c, false);
-    if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // some of them once more
+    if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // overlaps the previous group
   }
 
-  // f32: eight positions of a row at a time, over a padded copy of the plane.
+  // f32: handles eight positions of a row at a time, over a padded copy of the plane.
   __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c,
-                                                std::vector<float>& room) const {
+                                                std::vector<float>& scratch) const {
     const PoolAxis &ad = c_.axes[0], &ah = c_.axes[1], &aw = c_.axes[2];
     const std::int64_t positions = (aw.out + kPoolLanes - 1) / kPoolLanes * kPoolLanes;
     const std::int64_t part = positions + (aw.kernel - 1) * aw.dilation / aw.stride, row = part * aw.stride;
     const std::int64_t sums = ad.in * ah.in * row;
-    room.resize(static_cast<std::size_t>(sums + positions));
-    const float outside = is_max_ ? least<float>() : 0;
-    // Element x of the input is at place x + before, of which the remainder says the part.
+    scratch.resize(static_cast<std::size_t>(sums + positions));
+    const float outside = is_max_ ? lowest<float>() : 0;
+    // Element x of the input is at position x + before, whose remainder selects the part.
     const char* const plane = image(n, c);
     for (std::int64_t z = 0; z < ad.in; ++z) {
       for (std::int64_t y = 0; y < ah.in; ++y) {
-        float* to = room.data() + (z * ah.in + y) * row;
+        float* to = scratch.data() + (z * ah.in + y) * row;
         const char* from = plane + offset(c_.image, z, y, 0) * kSize;
         for (std::int64_t p = 0; p < aw.stride; ++p, to += part) {
-          const auto first_at_least = [&](std::int64_t x) {
+          const auto lower_bound_of = [&](std::int64_t x) {
             return std::min(part, std::max<std::int64_t>(0, x + aw.before - p + aw.stride - 1) / aw.stride);
           };
-          const std::int64_t first = first_at_least(0), end = std::max(first, first_at_least(aw.in));
+          const std::int64_t first = lower_bound_of(0), end = std::max(first, lower_bound_of(aw.in));
           std::fill_n(to, first, outside);
           if (end > first)
             copy_tile(
@@ -249,14 +251,14 @@ class Pool {
             const std::int64_t z = ad.first[d] + i * ad.dilation;
             for (std::int64_t j = 0; j < ah.count[h]; ++j) {
               const std::int64_t y = ah.first[h] + j * ah.dilation;
-              const float* const line = room.data() + (z * ah.in + y) * row + w;
+              const float* const line = scratch.data() + (z * ah.in + y) * row + w;
               for (std::int64_t k = 0; k < aw.kernel; ++k) {
-                const std::int64_t place = k * aw.dilation;
-                const __m256 x = _mm256_loadu_ps(line + place % aw.stride * part + place / aw.stride);
+                const std::int64_t position = k * aw.dilation;
+                const __m256 x = _mm256_loadu_ps(line + position % aw.stride * part + position / aw.stride);
                 if (is_max_) {
                   const __m256 takes = greater_or_nan(x, best);
                   best = _mm256_blendv_ps(best, x, takes);
-                  const std::int64_t here = flat(z, y, w * aw.stride + place - aw.before);
+                  const std::int64_t here = flat(z, y, w * aw.stride + position - aw.before);
                   at = _mm256_blendv_epi8(at,
                                           _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(here)), steps),
                                           _mm256_castps_si256(takes));
@@ -279,9 +281,9 @@ class Pool {
           }
           if (!is_max_) continue;
           if (lanes == kPoolLanes && dense_index) {
-            store_places(reinterpret_cast<long long*>(index(n, c, od, oh, w)), at);
+            store_positions(reinterpret_cast<long long*>(index(n, c, od, oh, w)), at);
           } else {
-            store_places(wide, at);
+            store_positions(wide, at);
             for (std::int64_t l = 0; l < lanes; ++l) store_as(index(n, c, od, oh, w + l), wide[l]);
           }
         }

@@ -1,4 +1,4 @@
-// Windows over images: what a call of pooling is.
+// Pooling: the description of a call and of its windows.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace pel::cpu {
 
-// The windows along one axis: window o has `count(o)` elements `dilation` apart, from `first(o)` on, that are
-// inside of the input.
+// The windows along one axis: window o has `count(o)` elements inside the input, `dilation` apart, from
+// `first(o)` on.
 struct PoolAxis {
   std::int64_t in = 1, out = 1;
   std::int64_t kernel = 1, stride = 1, before = 0, dilation = 1;
@@ -25,20 +25,20 @@ struct PoolAxis {
 };
 
 struct PoolCall {
-  // `image` has the sizes of the input, `pooled` those of the result; either may be written. Numbers are four
-  // for each axis; without any, the windows are those of adaptive pooling.
-  PoolCall(const Operand& image, const Operand& pooled, const PelScalar* numbers);
+  // `image` has the sizes of the input, `pooled` those of the result; either may be written. There are four
+  // scalars per axis; without any, the windows are those of adaptive pooling.
+  PoolCall(const Operand& image, const Operand& pooled, const PelScalar* scalars);
 
   std::int64_t batch, channels;
   PoolAxis axes[kSpatialAxes];
   Image image, pooled;
   bool is_adaptive;
 
-  std::int64_t image_places() const { return axes[0].in * axes[1].in * axes[2].in; }
+  std::int64_t image_positions() const { return axes[0].in * axes[1].in * axes[2].in; }
   std::int64_t positions() const { return axes[0].out * axes[1].out * axes[2].out; }
 };
 
-inline constexpr std::int64_t kPoolGrain = 1 << 14;  // elements of the input that are worth a thread
+inline constexpr std::int64_t kPoolGrain = 1 << 14;  // input elements per thread task
 
 template <class T>
 using PoolValue = std::conditional_t<std::is_integral_v<T>, std::int64_t,
@@ -54,7 +54,7 @@ void store_value(char* at, PoolValue<T> value) {
 }
 
 template <class V>
-constexpr V least() {
+constexpr V lowest() {
   if constexpr (std::is_integral_v<V>) {
     return std::numeric_limits<V>::lowest();
   } else {
@@ -62,7 +62,7 @@ constexpr V least() {
   }
 }
 
-// The places of one window.
+// The element positions of one window.
 struct Window {
   const PoolAxis &d, &h, &w;
   std::int64_t od, oh, ow;
@@ -91,7 +91,7 @@ struct Window {
 
 struct Averaging {
   bool counts_padding = true;
-  std::int64_t divisor = 0;  // 0: the window says it
+  std::int64_t divisor = 0;  // 0: the size of the window
   std::int64_t of(const Window& w) const {
     return divisor != 0 ? divisor : counts_padding ? w.with_padding() : w.count();
   }

@@ -1,4 +1,4 @@
-// What flows back through pooling.
+// Gradients of pooling.
 #include <algorithm>
 
 #include "backends/cpu/convolution/pool.h"
@@ -9,16 +9,16 @@
 namespace pel::cpu {
 namespace {
 
-// Gradients: plane by plane, in the order of the result's positions, added in the type of values.
-template <class T, class Give>
-void run_backward(const PoolCall& c, Give&& give) {
+// Accumulates gradients plane by plane, in the order of the result's positions, in the value type.
+template <class T, class AddGradient>
+void run_backward(const PoolCall& c, AddGradient&& add_gradient) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t places = c.image_places();
+  const std::int64_t positions = c.image_positions();
   parallel_for(
-      c.batch * c.channels, std::max<std::int64_t>(1, kPoolGrain / std::max<std::int64_t>(places, 1)),
+      c.batch * c.channels, std::max<std::int64_t>(1, kPoolGrain / std::max<std::int64_t>(positions, 1)),
       [&](std::int64_t begin, std::int64_t end) {
         const DefaultFloatMode mode;
-        std::vector<PoolValue<T>> sums(static_cast<std::size_t>(places));
+        std::vector<PoolValue<T>> sums(static_cast<std::size_t>(positions));
         for (std::int64_t i = begin; i < end; ++i) {
           const std::int64_t n = i / c.channels, channel = i % c.channels;
           std::fill(sums.begin(), sums.end(), PoolValue<T>(0));
@@ -27,13 +27,13 @@ void run_backward(const PoolCall& c, Give&& give) {
             for (std::int64_t h = 0; h < c.axes[1].out; ++h) {
               for (std::int64_t w = 0; w < c.axes[2].out; ++w) {
                 const std::int64_t at = d * c.pooled.axis[0] + h * c.pooled.axis[1] + w * c.pooled.axis[2];
-                give(sums, n, channel, Window{c.axes[0], c.axes[1], c.axes[2], d, h, w},
-                     load_value<T>(grad + at * kSize));
+                add_gradient(sums, n, channel, Window{c.axes[0], c.axes[1], c.axes[2], d, h, w},
+                             load_value<T>(grad + at * kSize));
               }
             }
           }
           char* const to = c.image.data + (n * c.image.batch + channel * c.image.channel) * kSize;
-          for (std::int64_t p = 0; p < places; ++p) {
+          for (std::int64_t p = 0; p < positions; ++p) {
             const std::int64_t x = p % c.axes[2].in, y = p / c.axes[2].in % c.axes[1].in,
                                z = p / c.axes[2].in / c.axes[1].in;
             store_value<T>(to + (z * c.image.axis[0] + y * c.image.axis[1] + x * c.image.axis[2]) * kSize,
@@ -69,10 +69,10 @@ void run_max_pool_backward(Stream&, const KernelArgs& args) {
           c, [&](auto& sums, std::int64_t n, std::int64_t channel, const Window& w, PoolValue<T> grad) {
             const std::int64_t at = n * indices.strides[0] + channel * indices.strides[1] +
                                     w.oh * indices.strides[2] + w.ow * indices.strides[3];
-            const auto place = static_cast<const std::int64_t*>(indices.data)[at];
-            PEL_CHECK(place >= 0 && place < std::ssize(sums), IndexError,
-                      "index {} is out of range for an image of {} elements", place, sums.size());
-            sums[static_cast<std::size_t>(place)] += grad;
+            const auto position = static_cast<const std::int64_t*>(indices.data)[at];
+            PEL_CHECK(position >= 0 && position < std::ssize(sums), IndexError,
+                      "index {} is out of range for an image of {} elements", position, sums.size());
+            sums[static_cast<std::size_t>(position)] += grad;
           });
     }
   });

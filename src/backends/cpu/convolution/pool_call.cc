@@ -4,22 +4,22 @@
 
 namespace pel::cpu {
 
-PoolCall::PoolCall(const Operand& whole, const Operand& result, const PelScalar* numbers)
-    : batch(whole.sizes[0]), channels(whole.sizes[1]), is_adaptive(numbers == nullptr) {
-  const int rank = whole.rank - 2, missing = kSpatialAxes - rank;
-  image = {static_cast<char*>(whole.data), whole.strides[0], whole.strides[1], {}};
+PoolCall::PoolCall(const Operand& image_operand, const Operand& result, const PelScalar* scalars)
+    : batch(image_operand.sizes[0]), channels(image_operand.sizes[1]), is_adaptive(scalars == nullptr) {
+  const int rank = image_operand.rank - 2, missing = kSpatialAxes - rank;
+  image = {static_cast<char*>(image_operand.data), image_operand.strides[0], image_operand.strides[1], {}};
   pooled = {static_cast<char*>(result.data), result.strides[0], result.strides[1], {}};
   for (int i = 0; i < rank; ++i) {
     PoolAxis& a = axes[missing + i];
-    a.in = whole.sizes[2 + i];
+    a.in = image_operand.sizes[2 + i];
     a.out = result.sizes[2 + i];
-    image.axis[missing + i] = whole.strides[2 + i];
+    image.axis[missing + i] = image_operand.strides[2 + i];
     pooled.axis[missing + i] = result.strides[2 + i];
     if (is_adaptive) continue;
-    a.kernel = numbers[4 * i].as_int;
-    a.stride = numbers[4 * i + 1].as_int;
-    a.before = numbers[4 * i + 2].as_int;
-    a.dilation = numbers[4 * i + 3].as_int;
+    a.kernel = scalars[4 * i].as_int;
+    a.stride = scalars[4 * i + 1].as_int;
+    a.before = scalars[4 * i + 2].as_int;
+    a.dilation = scalars[4 * i + 3].as_int;
   }
   for (PoolAxis& a : axes) {
     for (std::int64_t o = 0; o < a.out; ++o) {

@@ -1,4 +1,4 @@
-// Channels that lie side by side, pooled eight at a time in the lanes of a vector.
+// Channels-last pooling, eight channels at a time in the lanes of a vector.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pel::cpu {
 
-// Means of adaptive pooling run over as many elements as there are: eight sums, element i goes to sum i % 8.
+// Means of adaptive pooling may cover many elements: eight partial sums, element i goes to sum i % 8.
 inline constexpr int kSums = 8;
 template <class V>
 V folded(const V (&s)[kSums]) {
@@ -22,52 +22,53 @@ __attribute__((target("avx2"), always_inline)) inline __m256 greater_or_nan(__m2
 
 inline constexpr std::int64_t kPoolLanes = 8;
 
-__attribute__((target("avx2"))) inline void store_places(long long* to, __m256i at) {
+__attribute__((target("avx2"))) inline void store_positions(long long* to, __m256i at) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvtepi32_epi64(_mm256_castsi256_si128(at)));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4),
                       _mm256_cvtepi32_epi64(_mm256_extracti128_si256(at, 1)));
 }
 
-// Eight channels of a window, or four times as many side by side.
+// Eight channels of a window, or four times as many at once.
 struct Tap {
-  std::int64_t offset, place;
+  std::int64_t offset, position;
 };
 using Taps = std::vector<Tap>;
 
-struct Greatest {
+struct MaxLanes {
   __m256 value;
   __m256i at;
-  __attribute__((target("avx2"), always_inline)) void take(const float* x, __m256i place) {
+  __attribute__((target("avx2"), always_inline)) void take(const float* x, __m256i position) {
     const __m256 other = _mm256_loadu_ps(x), takes = greater_or_nan(other, value);
     value = _mm256_blendv_ps(value, other, takes);
-    at = _mm256_blendv_epi8(at, place, _mm256_castps_si256(takes));
+    at = _mm256_blendv_epi8(at, position, _mm256_castps_si256(takes));
   }
-  __attribute__((target("avx2"), always_inline)) void store(float* to, long long* places) const {
+  __attribute__((target("avx2"), always_inline)) void store(float* to, long long* positions) const {
     _mm256_storeu_ps(to, value);
-    store_places(places, at);
+    store_positions(positions, at);
   }
 };
 __attribute__((target("avx2"))) inline void max_of_one(const float* x, const Taps& taps, std::int64_t first,
-                                                       float* to, long long* places) {
-  Greatest a{_mm256_set1_ps(least<float>()), _mm256_set1_epi32(static_cast<int>(first))};
-  for (const Tap& tap : taps) a.take(x + tap.offset, _mm256_set1_epi32(static_cast<int>(tap.place)));
-  a.store(to, places);
+                                                       float* to, long long* positions) {
+  MaxLanes a{_mm256_set1_ps(lowest<float>()), _mm256_set1_epi32(static_cast<int>(first))};
+  for (const Tap& tap : taps) a.take(x + tap.offset, _mm256_set1_epi32(static_cast<int>(tap.position)));
+  a.store(to, positions);
 }
 __attribute__((target("avx2"))) inline void max_of_four(const float* x, const Taps& taps, std::int64_t first,
-                                                        float* to, long long* places) {
-  Greatest a{_mm256_set1_ps(least<float>()), _mm256_set1_epi32(static_cast<int>(first))}, b = a, c = a, d = a;
+                                                        float* to, long long* positions) {
+  MaxLanes a{_mm256_set1_ps(lowest<float>()), _mm256_set1_epi32(static_cast<int>(first))}, b = a, c = a,
+                                                                                           d = a;
   for (const Tap& tap : taps) {
     const float* const from = x + tap.offset;
-    const __m256i place = _mm256_set1_epi32(static_cast<int>(tap.place));
-    a.take(from, place);
-    b.take(from + kPoolLanes, place);
-    c.take(from + 2 * kPoolLanes, place);
-    d.take(from + 3 * kPoolLanes, place);
+    const __m256i position = _mm256_set1_epi32(static_cast<int>(tap.position));
+    a.take(from, position);
+    b.take(from + kPoolLanes, position);
+    c.take(from + 2 * kPoolLanes, position);
+    d.take(from + 3 * kPoolLanes, position);
   }
-  a.store(to, places);
-  b.store(to + kPoolLanes, places + kPoolLanes);
-  c.store(to + 2 * kPoolLanes, places + 2 * kPoolLanes);
-  d.store(to + 3 * kPoolLanes, places + 3 * kPoolLanes);
+  a.store(to, positions);
+  b.store(to + kPoolLanes, positions + kPoolLanes);
+  c.store(to + 2 * kPoolLanes, positions + 2 * kPoolLanes);
+  d.store(to + 3 * kPoolLanes, positions + 3 * kPoolLanes);
 }
 __attribute__((target("avx2"))) inline void mean_of_one(const float* x, const Taps& taps, float divisor,
                                                         float* to) {
@@ -91,7 +92,7 @@ __attribute__((target("avx2"))) inline void mean_of_four(const float* x, const T
   _mm256_storeu_ps(to + 2 * kPoolLanes, _mm256_div_ps(c, by));
   _mm256_storeu_ps(to + 3 * kPoolLanes, _mm256_div_ps(d, by));
 }
-// Each channel's eight sums, as folded() adds them.
+// Eight sums per channel, in the order of folded().
 __attribute__((target("avx2"))) inline void mean_of_many(const float* x, const Taps& taps, float divisor,
                                                          float* to) {
   __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;

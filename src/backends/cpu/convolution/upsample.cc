@@ -1,5 +1,5 @@
-// Images of another size. Along each axis an element of the result is a weighted sum of one, two or four
-// neighbours; rows are made along the last axis first, then added up along the other.
+// Resampling of images. Along each axis an element of the result is a weighted sum of one, two or four
+// neighbours; rows are resampled along the last axis first, then summed along the other.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,21 +17,21 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;  // elements of the result that are worth a thread
-constexpr int kMostTaps = 4;
+constexpr std::int64_t kGrain = 1 << 14;  // result elements per thread task
+constexpr int kMaxTaps = 4;
 
 template <class T>
 using Value = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// What the elements along an axis are made of.
+// The source positions and weights of the elements along an axis.
 template <class V>
 struct AxisTable {
   int taps = 1;
-  std::vector<std::int64_t> places;  // `taps` for each element
+  std::vector<std::int64_t> positions;  // `taps` for each element
   std::vector<V> weights;
 };
 
-// The parts of a cubic convolution that are nearer than 1, and farther.
+// The cubic convolution kernel for distances below 1, and above.
 template <class V>
 V cubic_near(V x) {
   constexpr V a = V(-0.75);
@@ -45,26 +45,26 @@ V cubic_far(V x) {
 
 struct AxisCall {
   std::int64_t in, out;
-  double scale;  // 0: the sizes say it
+  double scale;  // 0: derived from the sizes
 };
 
-// Numbers are PyTorch's: mode 0 nearest, 1 linear, 2 cubic.
+// Follows PyTorch's formulas. Mode 0 is nearest, 1 linear, 2 cubic.
 template <class V>
 AxisTable<V> make_table(const AxisCall& axis, std::int64_t mode, bool align_corners) {
-  const auto [in, out, given] = axis;
+  const auto [in, out, scale_factor] = axis;
   AxisTable<V> table;
   table.taps = mode == 0 ? 1 : mode == 1 ? 2 : 4;
   using S = std::conditional_t<std::is_same_v<V, double>, double, float>;
-  S scale = given > 0 ? static_cast<S>(1.0 / given) : static_cast<S>(in) / static_cast<S>(out);
+  S scale = scale_factor > 0 ? static_cast<S>(1.0 / scale_factor) : static_cast<S>(in) / static_cast<S>(out);
   if (align_corners) scale = out > 1 ? static_cast<S>(in - 1) / static_cast<S>(out - 1) : S(0);
-  const float nearest =
-      given > 0 ? static_cast<float>(1.0 / given) : static_cast<float>(in) / static_cast<float>(out);
+  const float nearest = scale_factor > 0 ? static_cast<float>(1.0 / scale_factor)
+                                         : static_cast<float>(in) / static_cast<float>(out);
   for (std::int64_t o = 0; o < out; ++o) {
     if (mode == 0) {
       std::int64_t at = static_cast<std::int64_t>(std::floor(static_cast<float>(o) * nearest));
       if (out == in) at = o;
       if (out == 2 * in) at = o / 2;
-      table.places.push_back(std::min(at, in - 1));
+      table.positions.push_back(std::min(at, in - 1));
       table.weights.push_back(V(1));
       continue;
     }
@@ -74,14 +74,14 @@ AxisTable<V> make_table(const AxisCall& axis, std::int64_t mode, bool align_corn
     const std::int64_t first = std::min(static_cast<std::int64_t>(std::floor(at)), in - 1);
     const S rest = std::clamp<S>(at - static_cast<S>(first), 0, 1);
     if (mode == 1) {
-      table.places.push_back(first);
-      table.places.push_back(first + (first < in - 1 ? 1 : 0));
+      table.positions.push_back(first);
+      table.positions.push_back(first + (first < in - 1 ? 1 : 0));
       table.weights.push_back(1 - rest);
       table.weights.push_back(rest);
       continue;
     }
     for (std::int64_t k = -1; k <= 2; ++k)
-      table.places.push_back(std::clamp<std::int64_t>(first + k, 0, in - 1));
+      table.positions.push_back(std::clamp<std::int64_t>(first + k, 0, in - 1));
     for (const V weight :
          {cubic_far<V>(rest + 1), cubic_near<V>(rest), cubic_near<V>(1 - rest), cubic_far<V>(2 - rest)})
       table.weights.push_back(weight);
@@ -89,7 +89,7 @@ AxisTable<V> make_table(const AxisCall& axis, std::int64_t mode, bool align_corn
   return table;
 }
 
-// sum = weight x, and sum += weight x.
+// Computes sum = weight x for the first row, sum += weight x for others.
 __attribute__((target("avx2"))) std::int64_t add_row_vectors(float* sum, const float* x, float weight,
                                                              bool is_first, std::int64_t count) {
   const __m256 w = _mm256_set1_ps(weight);
@@ -112,7 +112,7 @@ void add_row(V* sum, const V* x, V weight, bool is_first, std::int64_t count) {
 
 constexpr std::int64_t kLanes = 8;
 
-// Four pixels of at least eight channels: those of the upper row first.
+// Blends four pixels of at least eight channels, those of the upper row first.
 __attribute__((target("avx2"))) void blend_four(const float* const* from, const float* row_weights,
                                                 const float* column_weights, float* to,
                                                 std::int64_t channels) {
@@ -147,8 +147,8 @@ class Resampler {
       parallel_for(dst_.sizes[0] * height, std::max<std::int64_t>(1, kGrain / (width * channels)),
                    [&](std::int64_t begin, std::int64_t end) {
                      const DefaultFloatMode mode;
-                     std::vector<V> room(static_cast<std::size_t>(3 * channels));
-                     for (std::int64_t i = begin; i < end; ++i) run_pixels(i / height, i % height, room);
+                     std::vector<V> scratch(static_cast<std::size_t>(3 * channels));
+                     for (std::int64_t i = begin; i < end; ++i) run_pixels(i / height, i % height, scratch);
                    });
       return;
     }
@@ -170,11 +170,11 @@ class Resampler {
   }
   static V load(const char* at) { return static_cast<V>(load_as<T>(at)); }
 
-  // Row `h` of the input, made as long as a row of the result.
-  void stretch_row(std::int64_t n, std::int64_t c, std::int64_t h, V* to) const {
+  // Resamples row `h` of the input to the width of the result.
+  void resample_row(std::int64_t n, std::int64_t c, std::int64_t h, V* to) const {
     const char* const row = source(n, c, h, 0);
     const std::int64_t step = src_.strides[3] * kSize;
-    const std::int64_t* at = columns_.places.data();
+    const std::int64_t* at = columns_.positions.data();
     const V* weight = columns_.weights.data();
     for (std::int64_t w = 0; w < dst_.sizes[3]; ++w, at += columns_.taps, weight += columns_.taps) {
       V sum = weight[0] * load(row + at[0] * step);
@@ -183,23 +183,23 @@ class Resampler {
     }
   }
 
-  // Rows that were stretched for one row of the result serve the next ones too.
+  // Resampled input rows are reused for the next rows of the result.
   void run_plane(std::int64_t n, std::int64_t c) const {
     const std::int64_t width = dst_.sizes[3];
-    std::vector<V> room(static_cast<std::size_t>((kMostTaps + 1) * width));
-    std::int64_t held[kMostTaps] = {-1, -1, -1, -1};
-    V* const sum = room.data() + kMostTaps * width;
+    std::vector<V> scratch(static_cast<std::size_t>((kMaxTaps + 1) * width));
+    std::int64_t cached[kMaxTaps] = {-1, -1, -1, -1};
+    V* const sum = scratch.data() + kMaxTaps * width;
     const bool stores_sums = std::is_same_v<T, V> && dst_.strides[3] == 1;
     for (std::int64_t h = 0; h < dst_.sizes[2]; ++h) {
       V* const to = stores_sums ? reinterpret_cast<V*>(result(n, c, h, 0)) : sum;
       for (int t = 0; t < rows_.taps; ++t) {
         const auto i = static_cast<std::size_t>(h * rows_.taps + t);
-        // Neighbouring rows have places of their own, so none is overwritten that is still to be read.
-        const std::int64_t place = rows_.places[i], slot = place % kMostTaps;
-        V* const row = room.data() + slot * width;
-        if (held[slot] != place) {
-          stretch_row(n, c, place, row);
-          held[slot] = place;
+        // Adjacent rows have different slots, so no row is overwritten before its last use.
+        const std::int64_t position = rows_.positions[i], slot = position % kMaxTaps;
+        V* const row = scratch.data() + slot * width;
+        if (cached[slot] != position) {
+          resample_row(n, c, position, row);
+          cached[slot] = position;
         }
         add_row(to, row, rows_.weights[i], t == 0, width);
       }
@@ -208,10 +208,10 @@ class Resampler {
     }
   }
 
-  // Channels side by side: all of a pixel at once.
-  void run_pixels(std::int64_t n, std::int64_t h, std::vector<V>& room) const {
+  // Channels-last: all channels of a pixel at once.
+  void run_pixels(std::int64_t n, std::int64_t h, std::vector<V>& scratch) const {
     const std::int64_t channels = dst_.sizes[1];
-    V *const sum = room.data(), *const line = sum + channels, *const pixel = line + channels;
+    V *const sum = scratch.data(), *const line = sum + channels, *const pixel = line + channels;
     for (std::int64_t w = 0; w < dst_.sizes[3]; ++w) {
       if constexpr (std::is_same_v<T, float>) {
         if (channels >= kLanes && active_isa()) {
@@ -224,7 +224,7 @@ class Resampler {
         const auto i = static_cast<std::size_t>(h * rows_.taps + t);
         for (int u = 0; u < columns_.taps; ++u) {
           const auto j = static_cast<std::size_t>(w * columns_.taps + u);
-          const char* const from = source(n, 0, rows_.places[i], columns_.places[j]);
+          const char* const from = source(n, 0, rows_.positions[i], columns_.positions[j]);
           const V* x = reinterpret_cast<const V*>(from);
           if constexpr (!std::is_same_v<T, V>) {
             for (std::int64_t c = 0; c < channels; ++c) pixel[c] = load(from + c * kSize);
@@ -240,16 +240,16 @@ class Resampler {
     }
   }
 
-  // f32: eight channels at a time, the last ones once more where they are fewer.
+  // f32: eight channels at a time; the last group overlaps the previous one if it is shorter.
   __attribute__((target("avx2"))) void blend_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
-    const float* from[kMostTaps * kMostTaps];
+    const float* from[kMaxTaps * kMaxTaps];
     const V* const row_weights = rows_.weights.data() + h * rows_.taps;
     const V* const column_weights = columns_.weights.data() + w * columns_.taps;
     for (int t = 0; t < rows_.taps; ++t) {
       for (int u = 0; u < columns_.taps; ++u)
         from[t * columns_.taps + u] = reinterpret_cast<const float*>(
-            source(n, 0, rows_.places[static_cast<std::size_t>(h * rows_.taps + t)],
-                   columns_.places[static_cast<std::size_t>(w * columns_.taps + u)]));
+            source(n, 0, rows_.positions[static_cast<std::size_t>(h * rows_.taps + t)],
+                   columns_.positions[static_cast<std::size_t>(w * columns_.taps + u)]));
     }
     auto* const to = reinterpret_cast<float*>(result(n, 0, h, w));
     if constexpr (std::is_same_v<V, float>) {

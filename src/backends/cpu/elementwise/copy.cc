@@ -1,4 +1,4 @@
-// Copies: one run of bytes, strided elements of one width, or elements that change their dtype.
+// Copies: one run of bytes, strided elements of one width, or elements with a dtype conversion.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,13 +14,13 @@ namespace pel::cpu {
 namespace {
 
 Support same_dtype(const KernelArgs& args) {
-  return output(args, 0).dtype == input(args, 0).dtype ? Support::yes() : Support::no("dtypes differ");
+  return output(args, 0).dtype == input(args, 0).dtype ? Support::yes() : Support::no("the dtypes differ");
 }
 
 Support supports_dense(const KernelArgs& args) {
   if (Support s = same_dtype(args); !s) return s;
   const bool both = is_row_major(output(args, 0)) && is_row_major(input(args, 0));
-  return both ? Support::yes() : Support::no("not both row-major");
+  return both ? Support::yes() : Support::no("source and destination are not both row-major");
 }
 
 void run_dense(Stream&, const KernelArgs& args) {
@@ -55,7 +55,7 @@ void copy_run(char* to, const char* from, const LoopAxis& axis) {
   for (std::int64_t i = 0; i < size; ++i) std::memcpy(to + i * dst_step, from + i * src_step, Width);
 }
 
-// The halves of two vectors, element by element in turn.
+// Interleave the low or the high halves of two vectors.
 template <std::size_t Width>
 __m128i low_halves(__m128i a, __m128i b) {
   if constexpr (Width == 1) return _mm_unpacklo_epi8(a, b);
@@ -72,11 +72,11 @@ __m128i high_halves(__m128i a, __m128i b) {
 }
 
 constexpr std::size_t kLine = 64, kVector = sizeof(__m128i);
-// As many lines as a line has elements: a square of them.
+// A square of elements, each row one cache line.
 template <std::size_t Width>
 using Tile = std::array<std::array<char, kLine>, kLine / Width>;
 
-// A square of a vector's elements: each round puts rows i and i + half side by side, element by element.
+// Transposes a square as wide as a vector: each round interleaves rows i and i + half.
 template <std::size_t Width>
 void transpose_square(const Tile<Width>& from, std::size_t row, std::size_t column, Tile<Width>& to) {
   constexpr std::size_t kSide = kVector / Width;
@@ -94,16 +94,16 @@ void transpose_square(const Tile<Width>& from, std::size_t row, std::size_t colu
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to[column + i].data() + row * Width), rows[i]);
 }
 
-// A matrix whose columns lie dense, into one whose rows do. Tiles go through rooms of their own, whole lines
-// at a time: rows that are 4 KB apart would all fall into one set of the cache.
+// Transposes a matrix with dense columns into one with dense rows. Tiles go through buffers of full cache
+// lines: rows that are 4 KB apart would all map to one set of the cache.
 template <std::size_t Width>
 void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis& columns) {
   constexpr std::size_t kSide = kVector / Width, kTile = kLine / Width;
   constexpr auto kStep = static_cast<std::int64_t>(kTile), kWidth = static_cast<std::int64_t>(Width);
   const auto copy_line = [](char* dst, const char* src, std::size_t bytes) {
-    bytes == kLine ? std::memcpy(dst, src, kLine) : std::memcpy(dst, src, bytes);  // NOLINT: of known length
+    bytes == kLine ? std::memcpy(dst, src, kLine) : std::memcpy(dst, src, bytes);  // NOLINT: constant length
   };
-  Tile<Width> tile{}, turned;
+  Tile<Width> tile{}, transposed;
   for (std::int64_t j = 0; j < columns.size; j += kStep) {
     const auto n = static_cast<std::size_t>(std::min(kStep, columns.size - j));
     for (std::int64_t i = 0; i < rows.size; i += kStep) {
@@ -112,11 +112,11 @@ void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis&
       for (std::size_t r = 0; r < m; ++r, corner += rows.src_step)
         copy_line(tile[r].data(), corner, n * Width);
       for (std::size_t r = 0; r < kTile; r += kSide) {
-        for (std::size_t c = 0; c < kTile; c += kSide) transpose_square<Width>(tile, r, c, turned);
+        for (std::size_t c = 0; c < kTile; c += kSide) transpose_square<Width>(tile, r, c, transposed);
       }
       char* line = to + j * columns.dst_step + i * kWidth;
       for (std::size_t c = 0; c < n; ++c, line += columns.dst_step)
-        copy_line(line, turned[c].data(), m * Width);
+        copy_line(line, transposed[c].data(), m * Width);
     }
   }
 }
@@ -124,11 +124,11 @@ void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis&
 template <std::size_t Width>
 void copy_axes(const Operand& dst, const Operand& src) {
   LoopAxes axes = loop_axes(dst, src);
-  constexpr std::int64_t kFewest = 8;  // rows and columns: fewer are not worth a tile
+  constexpr std::int64_t kMinSide = 8;  // rows and columns: a tile does not pay off for fewer
   std::size_t dense = 1;
   while (dense < axes.size() && axes[dense].src_step != Width) ++dense;
   if (dense >= axes.size() || axes[0].dst_step != Width || axes[0].src_step == Width ||
-      axes[0].src_step == 0 || axes[0].size < kFewest || axes[dense].size < kFewest)
+      axes[0].src_step == 0 || axes[0].size < kMinSide || axes[dense].size < kMinSide)
     return for_each_run(dst, src, axes, copy_run<Width>);
   const LoopAxis columns = axes[dense];
   axes.erase(dense);
@@ -139,7 +139,7 @@ void copy_axes(const Operand& dst, const Operand& src) {
 
 void run_strided(Stream&, const KernelArgs& args) { copy_on_threads(output(args, 0), input(args, 0)); }
 
-// As BFloat16(float) does, in the upper halves of 32 bits moved down with their sign.
+// Rounds like BFloat16(float); the upper 16 bits are shifted down arithmetically.
 __m128i rounded_to_bf16(__m128i bits) {
   const __m128i odd = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(1));
   const __m128i rounded = _mm_add_epi32(bits, _mm_add_epi32(odd, _mm_set1_epi32(0x7fff)));
@@ -149,7 +149,7 @@ __m128i rounded_to_bf16(__m128i bits) {
   return _mm_srai_epi32(_mm_or_si128(_mm_and_si128(is_nan, quiet), _mm_andnot_si128(is_nan, rounded)), 16);
 }
 
-// Of a run that lies dense, as many elements as whole vectors hold; how many.
+// Converts the elements of a dense run that fill whole vectors. Returns how many.
 template <class To, class From>
 std::int64_t cast_vectors(char* to, const char* from, std::int64_t size) {
   constexpr std::int64_t kEach = kVector / sizeof(BFloat16), kHalf = kVector;  // bytes of four f32
@@ -222,7 +222,7 @@ void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy) {
   }
   if (bytes == 0) return;
   if (dst.rank == 0) return copy(dst, src);
-  // An axis outside of the longest is as good where it is long enough, and leaves longer runs.
+  // An axis outside the longest is as good if it is long enough, and preserves longer runs.
   int divided = 0;
   while (divided < longest && dst.sizes[divided] < 64) ++divided;
   const std::int64_t size = dst.sizes[divided], each = bytes / size;

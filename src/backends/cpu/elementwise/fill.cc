@@ -1,4 +1,4 @@
-// Kernels that make values out of numbers: fill, arange, linspace, eye.
+// Kernels that generate values: fill, arange, linspace, eye.
 #include <array>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace pel::cpu {
 namespace {
 
-Scalar number(const PelScalar& s) {
+Scalar scalar_value(const PelScalar& s) {
   return s.kind == PEL_SCALAR_FLOAT ? Scalar(s.as_float)
          : s.kind == PEL_SCALAR_INT ? Scalar(s.as_int)
                                     : Scalar(s.as_int != 0);
@@ -20,12 +20,12 @@ void run_fill(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   alignas(8) char pattern[8] = {};
   store_element(static_cast<DType>(dst.dtype), pattern,
-                number(args.scalars[0]));  // it fits: the op has checked
-  // The number is an operand of the same sizes with stride 0.
-  SmallVector<std::int64_t, 8> still(static_cast<std::size_t>(dst.rank));
+                scalar_value(args.scalars[0]));  // the op has checked that it fits
+  // The scalar is an operand of the same sizes with stride 0.
+  SmallVector<std::int64_t, 8> zero_strides(static_cast<std::size_t>(dst.rank));
   Operand src = dst;
   src.data = pattern;
-  src.strides = still.data();
+  src.strides = zero_strides.data();
   src.is_row_major = 0;
   copy_on_threads(dst, src);
 }
@@ -53,7 +53,7 @@ void run_linspace(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const std::int64_t count = dst.sizes[0];
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
-    // Integers cut the ends first, then count in f32.
+    // For integers, the ends are truncated first, then steps are computed in f32.
     using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
     const auto end = [&](int i) {
       const PelScalar& s = args.scalars[i];

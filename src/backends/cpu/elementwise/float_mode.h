@@ -5,7 +5,7 @@
 
 namespace pel::cpu {
 
-// Rounding to nearest, no traps, while in scope.
+// Sets rounding to nearest, without traps, while in scope.
 template <unsigned Mode>
 class FloatMode {
  public:
@@ -24,7 +24,7 @@ class FloatMode {
   static constexpr unsigned kFlags = 0x3f;
   unsigned saved_;
 };
-using DefaultFloatMode = FloatMode<0x1f80>;   // denormals are kept
-using FlushingFloatMode = FloatMode<0x9fc0>;  // and here they are zeros, as operands and as results
+using DefaultFloatMode = FloatMode<0x1f80>;   // preserves denormals
+using FlushingFloatMode = FloatMode<0x9fc0>;  // flushes denormal operands and results to zero
 
 }  // namespace pel::cpu

@@ -1,7 +1,7 @@
-// Steps of optimisers: all parameters of a group in one pass over their memory.
+// Optimizer steps: all parameters of a group in one pass over their memory.
 //
-// Operands: [step, params, states…], then [lr, grads]. Elements are independent, so the bits depend on no
-// cut; they are computed eight at a time with the same operations as one at a time.
+// Operands: [step, params, states…], then [lr, grads]. Elements are independent, so the bits do not depend on
+// how the work is split; eight at a time use the same operations as one at a time.
 #include <array>
 #include <cmath>
 
@@ -19,23 +19,23 @@ namespace {
 PEL_AVX2 __m256 root(__m256 x) { return _mm256_sqrt_ps(x); }
 PEL_AVX2 float root(float x) { return std::sqrt(x); }
 PEL_AVX2 double root(double x) { return std::sqrt(x); }
-PEL_AVX2 void spread(float x, float& to) { to = x; }
-PEL_AVX2 void spread(double x, double& to) { to = x; }
-PEL_AVX2 void spread(float x, __m256& to) { to = _mm256_set1_ps(x); }
+PEL_AVX2 void broadcast(float x, float& to) { to = x; }
+PEL_AVX2 void broadcast(double x, double& to) { to = x; }
+PEL_AVX2 void broadcast(float x, __m256& to) { to = _mm256_set1_ps(x); }
 
-// Numbers of one step, rounded once to the type that is computed in.
+// The constants of one step, rounded once to the compute type.
 template <class C>
 struct Adam {
   static constexpr int kStates = 2;
-  C keep_first, keep_second, one_second, root_correction, eps, step_size, decay, coupled;
+  C first_weight, second_decay, second_weight, root_correction, eps, step_size, decay, coupled;
 
   Adam(const KernelArgs& args, double lr, double step) {
     const double beta1 = args.scalars[0].as_float, beta2 = args.scalars[1].as_float;
     const double weight_decay = args.scalars[3].as_float;
     const bool decoupled = args.scalars[4].as_int != 0;
-    keep_first = static_cast<C>(1 - beta1);
-    keep_second = static_cast<C>(beta2);
-    one_second = static_cast<C>(1 - beta2);
+    first_weight = static_cast<C>(1 - beta1);
+    second_decay = static_cast<C>(beta2);
+    second_weight = static_cast<C>(1 - beta2);
     root_correction = static_cast<C>(std::sqrt(1 - std::pow(beta2, step)));
     eps = static_cast<C>(args.scalars[2].as_float);
     step_size = static_cast<C>(lr / (1 - std::pow(beta1, step)));
@@ -44,27 +44,27 @@ struct Adam {
   }
   template <class V>
   PEL_AVX2 void operator()(V& p, V g, V* const (&state)[kStates]) const {
-    V keep1, keep2, one2, correction, small, size, kept, added;
-    spread(keep_first, keep1);
-    spread(keep_second, keep2);
-    spread(one_second, one2);
-    spread(root_correction, correction);
-    spread(eps, small);
-    spread(step_size, size);
-    spread(decay, kept);
-    spread(coupled, added);
+    V weight1, decay2, weight2, correction, small, size, decay_factor, added;
+    broadcast(first_weight, weight1);
+    broadcast(second_decay, decay2);
+    broadcast(second_weight, weight2);
+    broadcast(root_correction, correction);
+    broadcast(eps, small);
+    broadcast(step_size, size);
+    broadcast(decay, decay_factor);
+    broadcast(coupled, added);
     g = g + added * p;
     V &m = *state[0], &v = *state[1];
-    m = m + (g - m) * keep1;
-    v = v * keep2 + g * g * one2;
-    p = p * kept - size * (m / (root(v) / correction + small));
+    m = m + (g - m) * weight1;
+    v = v * decay2 + g * g * weight2;
+    p = p * decay_factor - size * (m / (root(v) / correction + small));
   }
 };
 
 template <class C>
 struct Sgd {
   static constexpr int kStates = 1;
-  C lr, momentum, taken, coupled;
+  C lr, momentum, gradient_factor, coupled;
   bool has_momentum, is_nesterov;
 
   Sgd(const KernelArgs& args, double rate, double step) {
@@ -72,7 +72,7 @@ struct Sgd {
     lr = static_cast<C>(rate);
     has_momentum = mu != 0;
     momentum = static_cast<C>(step == 1 ? 0 : mu);  // the first momentum is the gradient itself
-    taken = static_cast<C>(step == 1 ? 1 : 1 - dampening);
+    gradient_factor = static_cast<C>(step == 1 ? 1 : 1 - dampening);
     coupled = static_cast<C>(args.scalars[2].as_float);
     is_nesterov = args.scalars[3].as_int != 0;
     ahead = static_cast<C>(mu);
@@ -80,16 +80,16 @@ struct Sgd {
   C ahead;
   template <class V>
   PEL_AVX2 void operator()(V& p, V g, V* const (&state)[kStates]) const {
-    V rate, mu, share, added, next;
-    spread(lr, rate);
-    spread(momentum, mu);
-    spread(taken, share);
-    spread(coupled, added);
-    spread(ahead, next);
+    V rate, mu, factor, added, next;
+    broadcast(lr, rate);
+    broadcast(momentum, mu);
+    broadcast(gradient_factor, factor);
+    broadcast(coupled, added);
+    broadcast(ahead, next);
     g = g + added * p;
     if (has_momentum) {
       V& m = *state[0];
-      m = m * mu + g * share;
+      m = m * mu + g * factor;
       g = is_nesterov ? g + next * m : m;
     }
     p = p - rate * g;
@@ -110,17 +110,17 @@ __attribute__((target("avx2"))) std::int64_t run_lanes(const Rule& rule, const R
   std::int64_t i = begin;
   for (; i + 8 <= end; i += 8) {
     __m256 value = _mm256_loadu_ps(p + i);
-    __m256 held[Rule::kStates];
-    __m256* places[Rule::kStates];
+    __m256 states[Rule::kStates];
+    __m256* pointers[Rule::kStates];
     for (int s = 0; s < Rule::kStates; ++s) {
       const auto* from = static_cast<const float*>(rows.states[s]);
-      held[s] = from == nullptr ? _mm256_setzero_ps() : _mm256_loadu_ps(from + i);
-      places[s] = &held[s];
+      states[s] = from == nullptr ? _mm256_setzero_ps() : _mm256_loadu_ps(from + i);
+      pointers[s] = &states[s];
     }
-    rule(value, _mm256_loadu_ps(g + i), places);
+    rule(value, _mm256_loadu_ps(g + i), pointers);
     _mm256_storeu_ps(p + i, value);
     for (int s = 0; s < Rule::kStates; ++s) {
-      if (rows.states[s] != nullptr) _mm256_storeu_ps(static_cast<float*>(rows.states[s]) + i, held[s]);
+      if (rows.states[s] != nullptr) _mm256_storeu_ps(static_cast<float*>(rows.states[s]) + i, states[s]);
     }
   }
   return i;
@@ -134,18 +134,18 @@ __attribute__((target("avx2"))) void run_each(const Rule& rule, const Rows& rows
   for (std::int64_t i = begin; i < end; ++i) {
     C value = convert<C>(load_as<T>(p + i * static_cast<std::int64_t>(sizeof(T))));
     const C slope = convert<C>(load_as<T>(g + i * static_cast<std::int64_t>(sizeof(T))));
-    C held[Rule::kStates] = {};
-    C* places[Rule::kStates];
+    C states[Rule::kStates] = {};
+    C* pointers[Rule::kStates];
     for (int s = 0; s < Rule::kStates; ++s) {
       if (rows.states[s] != nullptr)
-        held[s] = load_as<C>(static_cast<char*>(rows.states[s]) + i * static_cast<std::int64_t>(sizeof(C)));
-      places[s] = &held[s];
+        states[s] = load_as<C>(static_cast<char*>(rows.states[s]) + i * static_cast<std::int64_t>(sizeof(C)));
+      pointers[s] = &states[s];
     }
-    rule(value, slope, places);
+    rule(value, slope, pointers);
     store_as(p + i * static_cast<std::int64_t>(sizeof(T)), convert<T>(value));
     for (int s = 0; s < Rule::kStates; ++s) {
       if (rows.states[s] != nullptr)
-        store_as(static_cast<char*>(rows.states[s]) + i * static_cast<std::int64_t>(sizeof(C)), held[s]);
+        store_as(static_cast<char*>(rows.states[s]) + i * static_cast<std::int64_t>(sizeof(C)), states[s]);
     }
   }
 }
@@ -157,7 +157,7 @@ void run_step(Stream&, const KernelArgs& args) {
   const double lr = *static_cast<const float*>(input(args, 0).data);
   const int params = args.input_count - 1;
   const int states = params == 0 ? 0 : (args.output_count - 1) / params - 1;
-  // Elements of all parameters in one row of numbers.
+  // Numbers the elements of all parameters consecutively.
   std::vector<std::int64_t> ends;
   std::int64_t total = 0;
   for (int i = 0; i < params; ++i) {

@@ -1,3 +1,6 @@
+// Drives elementwise loops. run_any_loop first tries a dense call (DenseCall, run_dense, run_streaming for
+// large results), then the loop nest over strided operands (StridedRun): row by row, in tiles if operands run
+// across the rows, or gathered if rows are short.
 #include "backends/cpu/elementwise/pointwise.h"
 
 #include <algorithm>
@@ -16,20 +19,20 @@
 namespace pel::cpu {
 namespace {
 
-// A loop of one op has one output and few inputs, which is known at compile time; a fused one has what its
+// The loop of one op has one output and few inputs, known at compile time; a fused loop has as many as its
 // code says.
 struct OneOp {
-  static constexpr int kMost = 6;
+  static constexpr int kMaxOperands = 6;
   static int outputs(const LoopCode&) { return 1; }
 };
 struct Fused {
-  static constexpr int kMost = kMostLoopOperands;
+  static constexpr int kMaxOperands = kMaxLoopOperands;
   static int outputs(const LoopCode& code) { return code.output_count; }
 };
 // One operand's share of L1 while a block is computed.
 constexpr std::int64_t kBlockBytes = 16 << 10;
-// Small, so that loads and streaming stores stay close to each other, with inputs fetched a page ahead: an
-// add takes 1.04 of the time of a loop that streams its own results. 1 KiB and no fetching is 1.12, 8 KiB
+// Small, so that loads and streaming stores stay close to each other, with inputs prefetched a page ahead: an
+// add takes 1.04 of the time of a loop that streams its own results. 1 KiB without prefetching is 1.12, 8 KiB
 // is 1.25.
 constexpr std::int64_t kStreamBlockBytes = 512;
 // Rows shorter than this are gathered, several to a block.
@@ -38,15 +41,15 @@ constexpr std::int64_t kShortRow = 64;
 std::int64_t bytes_of(std::uint8_t dtype) { return size_bytes(static_cast<DType>(dtype)); }
 
 void check_status(std::uint32_t status) {
-  PEL_CHECK((status & codegen::kDividedByZero) == 0, ValueError, "an integer is divided by zero");
+  PEL_CHECK((status & codegen::kDividedByZero) == 0, ValueError, "integer division by zero");
 }
 
-// Operands as they reach the loop when all are dense or single numbers.
+// The operands of the loop if all are dense or single elements.
 template <class Kind>
 struct DenseCall {
-  void* data[Kind::kMost];
-  std::int64_t strides[Kind::kMost];
-  std::uint64_t numbers[Kind::kMost];  // converted ones
+  void* data[Kind::kMaxOperands];
+  std::int64_t strides[Kind::kMaxOperands];
+  std::uint64_t converted[Kind::kMaxOperands];  // converted single elements
 };
 
 bool same_sizes(const Operand& a, const Operand& b) {
@@ -82,8 +85,8 @@ bool make_dense_call(const LoopCode& code, const KernelArgs& args, DenseCall<Kin
     } else if (is_single(in)) {
       call.strides[i] = 0;
       if (dtype != code.operands[i]) {
-        convert_one(&call.numbers[i], code.operands[i], in.data, dtype);
-        call.data[i] = &call.numbers[i];
+        convert_one(&call.converted[i], code.operands[i], in.data, dtype);
+        call.data[i] = &call.converted[i];
       }
     } else {
       return false;
@@ -95,20 +98,21 @@ bool make_dense_call(const LoopCode& code, const KernelArgs& args, DenseCall<Kin
 template <class Kind>
 std::uint32_t run_range(const LoopCode& code, const DenseCall<Kind>& call, const PelScalar* scalars,
                         std::int64_t begin, std::int64_t end) {
-  void* data[Kind::kMost];
+  void* data[Kind::kMaxOperands];
   for (int i = 0; i < Kind::outputs(code) + code.input_count; ++i) {
     data[i] = static_cast<char*>(call.data[i]) + begin * call.strides[i] * size_bytes(code.operands[i]);
   }
   return code.function(end - begin, data, call.strides, scalars);
 }
 
-// A large result that nobody reads soon goes past the caches: it is computed in L1 and streamed out, which
-// saves reading each line before it is overwritten.
+// A large result that is not read soon bypasses the caches: it is computed in L1 and stored with non-temporal
+// stores, which saves reading each line before it is overwritten.
 template <class Kind>
 std::uint32_t run_streaming(const LoopCode& code, const DenseCall<Kind>& call, const PelScalar* scalars,
                             std::int64_t begin, std::int64_t end) {
   const int outputs = Kind::outputs(code);
-  alignas(64) char blocks[Kind::kMost == OneOp::kMost ? 1 : Kind::kMost][kStreamBlockBytes];
+  alignas(
+      64) char blocks[Kind::kMaxOperands == OneOp::kMaxOperands ? 1 : Kind::kMaxOperands][kStreamBlockBytes];
   std::int64_t widest = 1;
   for (int i = 0; i < outputs; ++i) widest = std::max(widest, size_bytes(code.operands[i]));
   const std::int64_t per_block = kStreamBlockBytes / widest;
@@ -169,7 +173,7 @@ class StridedRun {
       const Operand& operand = args.operands[i];
       base_[i] = static_cast<char*>(operand.data);
       stored_[i] = static_cast<DType>(operand.dtype);
-      wanted_[i] = code.operands[i];
+      loop_dtype_[i] = code.operands[i];
     }
     make_axes(args);
     plan();
@@ -181,23 +185,23 @@ class StridedRun {
     std::atomic<std::uint32_t> status = 0;
     parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end) {
       const DefaultFloatMode mode;
-      std::uint32_t mine = 0;
+      std::uint32_t local_status = 0;
       for (std::int64_t tile = begin; tile < end; ++tile)
-        mine |= gathers_ ? run_gathered(tile) : run_tile(tile);
-      status.fetch_or(mine, std::memory_order_relaxed);
+        local_status |= gathers_ ? run_gathered(tile) : run_tile(tile);
+      status.fetch_or(local_status, std::memory_order_relaxed);
     });
     check_status(status.load());
   }
 
  private:
-  static constexpr int kMost = Kind::kMost;
+  static constexpr int kMaxOperands = Kind::kMaxOperands;
   int outputs() const { return Kind::outputs(code_); }
   struct Axis {
     std::int64_t size;
-    std::int64_t step[kMost];
+    std::int64_t step[kMaxOperands];
   };
-  struct Place {
-    char* data[kMost];
+  struct Pointers {
+    char* data[kMaxOperands];
   };
 
   void make_axes(const KernelArgs& args) {
@@ -239,7 +243,8 @@ class StridedRun {
 
   bool is_direct(int k) const {
     const std::int64_t step = axes_[0].step[k];
-    return stored_[k] == wanted_[k] && (step == size_bytes(wanted_[k]) || (step == 0 && k >= outputs()));
+    return stored_[k] == loop_dtype_[k] &&
+           (step == size_bytes(loop_dtype_[k]) || (step == 0 && k >= outputs()));
   }
   bool runs_across(int k) const {
     return axes_[1].size > 1 && std::abs(axes_[1].step[k]) < std::abs(axes_[0].step[k]);
@@ -249,7 +254,7 @@ class StridedRun {
     std::int64_t widest = 1;
     bool any_across = false, all_direct = true;
     for (int k = 0; k < operand_count_; ++k) {
-      widest = std::max({widest, size_bytes(stored_[k]), size_bytes(wanted_[k])});
+      widest = std::max({widest, size_bytes(stored_[k]), size_bytes(loop_dtype_[k])});
       any_across = any_across || (!is_direct(k) && runs_across(k));
       all_direct = all_direct && is_direct(k);
     }
@@ -264,7 +269,7 @@ class StridedRun {
       column_tiles_ = (total_ + tile_columns_ - 1) / tile_columns_;
       return;
     }
-    // Operands that run across the rows are read a cache line's worth of rows at a time.
+    // Operands that run across the rows are read for one cache line of rows at a time.
     tile_rows_ = any_across ? std::min<std::int64_t>(axes_[1].size, 16) : 1;
     tile_columns_ =
         std::min(axes_[0].size, all_direct ? std::int64_t{1} << 16 : block / 16 * 16 / tile_rows_);
@@ -273,16 +278,16 @@ class StridedRun {
     for (std::size_t a = 2; a < axes_.size(); ++a) outer_count_ *= axes_[a].size;
   }
 
-  Place place_of(std::int64_t outer, std::int64_t row, std::int64_t column) const {
-    Place place;
+  Pointers pointers_of(std::int64_t outer, std::int64_t row, std::int64_t column) const {
+    Pointers pointers;
     for (int k = 0; k < operand_count_; ++k)
-      place.data[k] = base_[k] + row * axes_[1].step[k] + column * axes_[0].step[k];
+      pointers.data[k] = base_[k] + row * axes_[1].step[k] + column * axes_[0].step[k];
     for (std::size_t a = 2; a < axes_.size(); ++a) {
       const std::int64_t at = outer % axes_[a].size;
       outer /= axes_[a].size;
-      for (int k = 0; k < operand_count_; ++k) place.data[k] += at * axes_[a].step[k];
+      for (int k = 0; k < operand_count_; ++k) pointers.data[k] += at * axes_[a].step[k];
     }
-    return place;
+    return pointers;
   }
 
   std::uint32_t run_tile(std::int64_t number) {
@@ -290,57 +295,57 @@ class StridedRun {
     const std::int64_t row = number / column_tiles_ % row_tiles_ * tile_rows_;
     const std::int64_t rows = std::min(tile_rows_, axes_[1].size - row);
     const std::int64_t columns = std::min(tile_columns_, axes_[0].size - column);
-    const Place place = place_of(number / column_tiles_ / row_tiles_, row, column);
+    const Pointers pointers = pointers_of(number / column_tiles_ / row_tiles_, row, column);
 
-    alignas(64) char packed[kMost][kBlockBytes];
-    // How the loop finds each operand: a row's first element, the step to the next row, 1 or 0.
-    Tile tile[kMost];
-    std::int64_t strides[kMost];
+    alignas(64) char packed[kMaxOperands][kBlockBytes];
+    // How the loop reads each operand: a row's first element, the step to the next row, and stride 1 or 0.
+    Tile tile[kMaxOperands];
+    std::int64_t strides[kMaxOperands];
     for (int k = 0; k < operand_count_; ++k) {
       strides[k] = axes_[0].step[k] == 0 && k >= outputs() ? 0 : 1;
       if (is_direct(k)) {
-        tile[k] = {place.data[k], axes_[1].step[k], 0};
+        tile[k] = {pointers.data[k], axes_[1].step[k], 0};
         continue;
       }
       const std::int64_t width = strides[k] == 0 ? 1 : columns;
-      tile[k] = {packed[k], width * size_bytes(wanted_[k]), size_bytes(wanted_[k])};
-      if (k >= outputs()) read(k, tile[k], place.data[k], rows, width);
+      tile[k] = {packed[k], width * size_bytes(loop_dtype_[k]), size_bytes(loop_dtype_[k])};
+      if (k >= outputs()) read(k, tile[k], pointers.data[k], rows, width);
     }
     std::uint32_t status = 0;
     for (std::int64_t r = 0; r < rows; ++r) {
-      void* data[kMost];
+      void* data[kMaxOperands];
       for (int k = 0; k < operand_count_; ++k) data[k] = tile[k].data + r * tile[k].row_step;
       status |= code_.function(columns, data, strides, scalars_);
     }
     for (int k = 0; k < outputs(); ++k)
-      if (!is_direct(k)) write(k, tile[k], place.data[k], rows, columns);
+      if (!is_direct(k)) write(k, tile[k], pointers.data[k], rows, columns);
     return status;
   }
 
-  // Packs and converts an input: dense rows of the dtype that the loop wants.
+  // Packs and converts an input: dense rows of the loop's dtype.
   void read(int k, const Tile& to, char* from, std::int64_t rows, std::int64_t columns) {
     const std::int64_t width = size_bytes(stored_[k]);
     Tile source = {from, axes_[1].step[k], axes_[0].step[k]};
-    if (stored_[k] == wanted_[k]) return copy_tile(to, source, rows, columns, width);
+    if (stored_[k] == loop_dtype_[k]) return copy_tile(to, source, rows, columns, width);
     alignas(64) char raw[kBlockBytes];
     if (source.column_step != width || (columns == 1 && rows > 1)) {
       copy_tile({raw, columns * width, width}, source, rows, columns, width);
-      return cast(to.data, wanted_[k], raw, stored_[k], rows * columns);
+      return cast(to.data, loop_dtype_[k], raw, stored_[k], rows * columns);
     }
     for (std::int64_t r = 0; r < rows; ++r)
-      cast(to.data + r * to.row_step, wanted_[k], from + r * source.row_step, stored_[k], columns);
+      cast(to.data + r * to.row_step, loop_dtype_[k], from + r * source.row_step, stored_[k], columns);
   }
   void write(int k, const Tile& from, char* to, std::int64_t rows, std::int64_t columns) {
     const std::int64_t width = size_bytes(stored_[k]);
     const Tile target = {to, axes_[1].step[k], axes_[0].step[k]};
-    if (stored_[k] == wanted_[k]) return copy_tile(target, from, rows, columns, width);
+    if (stored_[k] == loop_dtype_[k]) return copy_tile(target, from, rows, columns, width);
     alignas(64) char raw[kBlockBytes];
     if (target.column_step == width) {
       for (std::int64_t r = 0; r < rows; ++r)
-        cast(to + r * target.row_step, stored_[k], from.data + r * from.row_step, wanted_[k], columns);
+        cast(to + r * target.row_step, stored_[k], from.data + r * from.row_step, loop_dtype_[k], columns);
       return;
     }
-    cast(raw, stored_[k], from.data, wanted_[k], rows * columns);
+    cast(raw, stored_[k], from.data, loop_dtype_[k], rows * columns);
     copy_tile(target, {raw, columns * width, width}, rows, columns, width);
   }
   static void cast(char* to, DType to_type, char* from, DType from_type, std::int64_t count) {
@@ -377,30 +382,30 @@ class StridedRun {
     }
   }
 
-  // Many short rows: all operands of a block are gathered, whatever their layout.
+  // Handles many short rows: gathers all operands of a block, whatever their layout.
   std::uint32_t run_gathered(std::int64_t number) {
     const std::int64_t begin = number * tile_columns_;
     const std::int64_t count = std::min(tile_columns_, total_ - begin);
-    alignas(64) char packed[kMost][kBlockBytes];
+    alignas(64) char packed[kMaxOperands][kBlockBytes];
     alignas(64) char raw[kBlockBytes];
-    void* data[kMost];
-    std::int64_t strides[kMost];
+    void* data[kMaxOperands];
+    std::int64_t strides[kMaxOperands];
     for (int k = 0; k < operand_count_; ++k) {
       data[k] = packed[k];
       strides[k] = 1;
       if (k < outputs()) continue;
       const std::int64_t width = size_bytes(stored_[k]), step = axes_[0].step[k];
-      char* to = stored_[k] == wanted_[k] ? packed[k] : raw;
+      char* to = stored_[k] == loop_dtype_[k] ? packed[k] : raw;
       for_each_row(k, begin, count, [&](char* row, std::int64_t length, std::int64_t done) {
         copy_tile({to + done * width, 0, width}, {row, 0, step}, 1, length, width);
       });
-      if (to == raw) cast(packed[k], wanted_[k], raw, stored_[k], count);
+      if (to == raw) cast(packed[k], loop_dtype_[k], raw, stored_[k], count);
     }
     const std::uint32_t status = code_.function(count, data, strides, scalars_);
     for (int k = 0; k < outputs(); ++k) {
       char* from = packed[k];
-      if (stored_[k] != wanted_[k]) {
-        cast(raw, stored_[k], packed[k], wanted_[k], count);
+      if (stored_[k] != loop_dtype_[k]) {
+        cast(raw, stored_[k], packed[k], loop_dtype_[k], count);
         from = raw;
       }
       const std::int64_t width = size_bytes(stored_[k]), step = axes_[0].step[k];
@@ -414,8 +419,8 @@ class StridedRun {
   const LoopCode& code_;
   const PelScalar* scalars_;
   int operand_count_ = 0;
-  char* base_[kMost];
-  DType stored_[kMost], wanted_[kMost];
+  char* base_[kMaxOperands];
+  DType stored_[kMaxOperands], loop_dtype_[kMaxOperands];
   SmallVector<Axis, 8> axes_;
   bool gathers_ = false;
   std::int64_t total_ = 0, outer_count_ = 1, row_tiles_ = 1, column_tiles_ = 1, tile_rows_ = 1,

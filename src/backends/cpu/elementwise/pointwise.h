@@ -12,16 +12,16 @@ namespace pel::cpu {
 struct LoopCode {
   const char* name = nullptr;
   codegen::PelLoopFn* function = nullptr;
-  std::int64_t grain = 1;  // elements that are worth a thread
+  std::int64_t grain = 1;  // elements per thread task
   int output_count = 1;
   int input_count = 0;
-  DType operands[kMostLoopOperands] = {};
+  DType operands[kMaxLoopOperands] = {};
 };
-// A piece of work for one thread takes about 20 µs: ten times what handing it over costs.
+// Returns the number of elements of a task of about 20 µs: ten times the cost of scheduling it.
 std::int64_t grain_of(double cycles_per_element);
 
-// Puts the kernels of one ISA into the lists of the pointwise ops; without one, those of the active ISA.
-// Calls that run at the same time must not be there.
+// Registers the kernels of one ISA in the lists of the elementwise ops; without an argument, those of the
+// active ISA. No call may run at the same time.
 void register_pointwise(codegen::Isa isa);
 void register_pointwise();
 
@@ -32,13 +32,13 @@ void run_loop(Stream& stream, const KernelArgs& args);
 // the inputs broadcast to.
 void run_fused_loop(Stream& stream, const KernelArgs& args);
 
-// Compiles the loops of fused ops in process, where the library can.
+// Registers in-process compilation of fused loops, if the library is built with LLVM.
 void register_loop_compiler();
 
-// One number in another dtype, without a kernel.
+// Converts one element to another dtype, without a kernel.
 void convert_one(void* to, DType to_type, const void* from, DType from_type);
 
-// The loop that casts between two dtypes. Null where they are the same or the processor has no kernels.
+// Returns the loop that casts between two dtypes. Null if they are equal or the processor is not supported.
 const LoopCode* cast_loop(DType from, DType to);
 
 }  // namespace pel::cpu

@@ -1,4 +1,4 @@
-// One walk over the elements of two operands, with as few and as long inner runs as their strides allow.
+// Iterates over the elements of two operands, with as few and as long inner runs as their strides permit.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct LoopAxis {
 
 using LoopAxes = SmallVector<LoopAxis, 8>;
 
-// Axes of size 1 dropped, neighbours that follow each other in both operands joined; the innermost comes
-// first.
+// Returns the axes, innermost first. Drops axes of size 1 and merges adjacent axes that are contiguous in
+// both operands.
 inline LoopAxes loop_axes(const Operand& dst, const Operand& src) {
   const std::int64_t dst_bytes = width_of(dst), src_bytes = width_of(src);
   LoopAxes axes;

@@ -12,8 +12,8 @@
 namespace pel::cpu {
 namespace {
 
-// Every other element, eight or sixteen at a time. Never reads past the last element: it is left to the
-// caller's loop, with what does not fill a vector. Returns how many it copied.
+// Copies every other element, eight or sixteen at a time. Never reads past the last element: the caller's
+// loop copies that one and the tail that does not fill a vector. Returns how many it copied.
 __attribute__((target("avx2"))) std::int64_t copy_every_second(char* to, const char* from, std::int64_t count,
                                                                std::size_t width) {
   std::int64_t done = 0;
@@ -49,9 +49,9 @@ void copy_row(char* to, std::int64_t to_step, const char* from, std::int64_t fro
   for (; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, Width);
 }
 
-// Eight by eight elements of four bytes: those that are dense in `from` come to lie across.
-__attribute__((target("avx2"))) void turn_square(char* to, std::int64_t to_step, const char* from,
-                                                 std::int64_t from_step) {
+// Transposes eight by eight 4-byte elements.
+__attribute__((target("avx2"))) void transpose_square(char* to, std::int64_t to_step, const char* from,
+                                                      std::int64_t from_step) {
   __m256 pair[8];
   for (int half = 0; half < 2; ++half) {
     for (int i = 0; i < 4; ++i) {
@@ -75,7 +75,8 @@ __attribute__((target("avx2"))) void turn_square(char* to, std::int64_t to_step,
   }
 }
 
-// Elements that are dense along rows on one side and along columns on the other. Returns whether it did.
+// Copies elements that are dense along rows on one side and along columns on the other. Returns whether it
+// could.
 bool transpose_squares(const Tile& to, const Tile& from, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kWidth = 4;
   if (to.row_step == kWidth && from.column_step == kWidth && to.column_step != kWidth)
@@ -85,15 +86,15 @@ bool transpose_squares(const Tile& to, const Tile& from, std::int64_t rows, std:
   const bool is_wide = rows >= 16 && columns >= 16 && active_isa() == codegen::Isa::Avx512;
   const std::int64_t side = is_wide ? 16 : 8;
   const std::int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;
-  // Along the runs of `from`: its columns may lie so far apart that few of them stay in L1.
+  // Follows the runs of `from`: its columns may be so far apart that few of them stay in L1.
   for (std::int64_t c = 0; c < whole_columns; c += side) {
     for (std::int64_t r = 0; r < whole_rows; r += side) {
       char* const target = to.data + r * to.row_step + c * kWidth;
       const char* const source = from.data + r * kWidth + c * from.column_step;
-      (is_wide ? turn_wide_square : turn_square)(target, to.row_step, source, from.column_step);
+      (is_wide ? transpose_wide_square : transpose_square)(target, to.row_step, source, from.column_step);
     }
   }
-  if (is_wide) {  // what is left is narrow
+  if (is_wide) {  // the remainder is narrow
     if (whole_columns < columns)
       transpose_squares({to.data + whole_columns * kWidth, to.row_step, kWidth},
                         {from.data + whole_columns * from.column_step, kWidth, from.column_step}, whole_rows,
@@ -112,7 +113,7 @@ bool transpose_squares(const Tile& to, const Tile& from, std::int64_t rows, std:
   return true;
 }
 
-// Squares of a cache line's worth of elements, so that each line of both sides is used up while it is in L1.
+// Copies squares of one cache line, so that each line of both sides is fully used while it is in L1.
 template <std::size_t Width>
 void transpose(const Tile& to, const Tile& from, std::int64_t rows, std::int64_t columns) {
   if (Width == 4 && transpose_squares(to, from, rows, columns)) return;

@@ -1,4 +1,4 @@
-// Strided elements to dense rows and back, by width.
+// Copies strided elements to dense rows and back, by element width.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ bool has_amx() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kBf16) != 0 && (d & kTiles) != 0;
 }
 
-// Linux gives the state of the tiles only to processes that ask.
+// Linux enables the tile state only for processes that request it.
 bool may_use_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
@@ -28,11 +28,11 @@ bool may_use_tiles() {
 
 const char* decide() {
   if (!has_amx()) return "the processor has no AMX with bf16";
-  if (active_isa() != codegen::Isa::Avx512) return "PELLUCID_ISA asks for a lesser instruction set";
-  const char* asked = std::getenv("PELLUCID_ISA");
-  if (asked != nullptr && std::string_view(asked) == "avx512")
-    return "PELLUCID_ISA asks for a lesser instruction set";
-  return may_use_tiles() ? nullptr : "the system does not let this process use AMX";
+  if (active_isa() != codegen::Isa::Avx512) return "PELLUCID_ISA selects an older instruction set";
+  const char* requested = std::getenv("PELLUCID_ISA");
+  if (requested != nullptr && std::string_view(requested) == "avx512")
+    return "PELLUCID_ISA selects an older instruction set";
+  return may_use_tiles() ? nullptr : "the operating system does not permit this process to use AMX";
 }
 
 struct alignas(64) Configuration {

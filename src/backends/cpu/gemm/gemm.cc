@@ -1,4 +1,6 @@
-// The kernels of products of matrices: element by element for tiny ones, tiles of our own, and the engine.
+// The GEMM kernels, in the order of their list: element by element for tiny calls, our own tiles, and oneDNN.
+// In this file: the description of a call (GemmCall), the tiny kernel, the tile kernel with its packed
+// weights, the kernels' names, and the list. The tiles themselves are in gemm_tiles.cc, oneDNN in onednn/.
 #include "backends/cpu/gemm/gemm.h"
 
 #include <algorithm>
@@ -16,8 +18,8 @@
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn/gemm.h"
-#include "dispatch/packing.h"
 #include "dispatch/pointwise.h"
+#include "packing/packing.h"
 #include "tensor/convert.h"
 #include "tensor/make.h"
 
@@ -72,7 +74,7 @@ namespace {
 constexpr double kTinyFlops = 4096;
 constexpr std::int64_t kTinyElements = 512;
 
-// One fused multiply-add after the other, as the tiles do.
+// One fused multiply-add after the other, as in the tiles.
 template <class T>
 struct Arithmetic {
   using Value = std::conditional_t<kIsHalf<T>, float, T>;
@@ -133,7 +135,7 @@ __attribute__((target("fma"), noinline)) void sum_tiny(const GemmCall& c, TinyVa
             const std::int64_t end = std::min(c.k - l, codegen::kPairDepth);
             Value chains[2] = {};
             for (std::int64_t k = 0; k < end; ++k) chains[k % 2] = next(chains[k % 2]);
-            // Depth is filled up with zeros: a sum that was flushed to -0 becomes 0.
+            // Depth is padded with zeros: a sum that was flushed to -0 becomes 0.
             for (std::int64_t k = end; k < codegen::kPairDepth; ++k) chains[k % 2] += Value(0);
             total += chains[0] + chains[1];
           }
@@ -187,7 +189,7 @@ Support supports_tiny(const KernelArgs& args) {
   const GemmCall c(args);
   return c.flops() <= kTinyFlops && c.batch * c.m * c.n <= kTinyElements
              ? Support::yes()
-             : Support::no("too large to go element by element");
+             : Support::no("the call is too large for the element-by-element kernel");
 }
 double predict_tiny(const KernelArgs& args) {
   const GemmCall c(args);
@@ -202,8 +204,8 @@ void run_tiny(Stream&, const KernelArgs& args) {
 Support supports_tiles(const KernelArgs&) { return Support::yes(); }
 
 double predict_tiles(const KernelArgs& args) {
-  // A call, then the slower of arithmetic and memory. Floating-point operations a nanosecond are those of
-  // large products on a server core of 2023.
+  // A call, then the slower of arithmetic and memory. The FLOP per nanosecond are those of large GEMMs on a
+  // server core of 2023.
   const GemmCall c(args);
   const TileFamily& family = tiles_for(c.dtype);
   const bool wide = active_isa() == codegen::Isa::Avx512;
@@ -224,7 +226,7 @@ PackedForm pack_for_tiles(const Tensor& matrix) {
   return {matrix, matrix.version(), panels};
 }
 
-// The panels of the matrix on the right, where it is packed.
+// Returns the panels of the right operand if it is packed.
 std::shared_ptr<const PackedForm> packed_form(const GemmCall& c) {
   if (c.batch > 1 && c.b.batch != 0) return nullptr;
   return find_packed({c.b.data, c.k, c.n, c.b.row, c.b.column}, c.dtype);
@@ -233,26 +235,26 @@ std::shared_ptr<const PackedForm> packed_form(const GemmCall& c) {
 std::uint64_t scratch_of_tiles(const KernelArgs& args) {
   const GemmCall c(args);
   if (packed_form(c)) return 0;
-  const TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
-  return static_cast<std::uint64_t>(scratch_bytes(product, tiles_for(c.dtype)));
+  const TileGemm gemm{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  return static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(c.dtype)));
 }
 
 void run_gemm_tiles(Stream&, const KernelArgs& args) {
   const GemmCall c(args);
-  TileProduct product{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
-  product.scratch = static_cast<char*>(args.scratch);
-  const PelScalar numbers[2] = {c.beta, c.alpha};
-  // Where only a factor is given, a zero is added.
+  TileGemm gemm{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  gemm.scratch = static_cast<char*>(args.scratch);
+  const PelScalar scalars[2] = {c.beta, c.alpha};
+  // If the call has only a factor, the epilogue adds a zero.
   std::uint64_t zero = 0;
   if (c.adds || c.alpha.as_float != 1) {
-    product.epilogue.loop = gemm_finish_loop(c.dtype);
-    product.epilogue.inputs.push_back(
+    gemm.epilogue.loop = gemm_finish_loop(c.dtype);
+    gemm.epilogue.inputs.push_back(
         {c.adds ? c.added : Matrix{reinterpret_cast<char*>(&zero), 0, 0, 0}, c.dtype});
-    product.epilogue.numbers = numbers;
+    gemm.epilogue.scalars = scalars;
   }
   const std::shared_ptr<const PackedForm> form = packed_form(c);
-  if (form) product.packed.data = static_cast<const char*>(form->panels.raw_data());
-  run_tiles(product);
+  if (form) gemm.packed.data = static_cast<const char*>(form->panels.raw_data());
+  run_tiles(gemm);
 }
 
 std::string full_name(const GemmCall& c, std::string_view isa, const std::string& layout,
@@ -273,7 +275,7 @@ std::string describe_tiles(const KernelArgs& args) {
 
 }  // namespace
 
-void register_packing() { set_packer(pack_for_tiles); }
+void register_packing() { set_packer(DeviceType::Cpu, pack_for_tiles); }
 
 KernelLists gemm_kernels() {
   static const std::vector<Kernel> kList = [] {

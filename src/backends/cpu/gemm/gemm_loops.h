@@ -1,4 +1,4 @@
-// The generated loops of products of matrices: from sums to results.
+// The generated loops of GEMM: from sums to results.
 #pragma once
 
 #include "pellucid/dtype.h"
@@ -8,12 +8,12 @@
 
 namespace pel::cpu {
 
-// What elements become before they are multiplied: sums of narrow integers wrap in the end as well.
+// Returns the type of the products: sums of narrow integers wrap in the end as well.
 DType gemm_sum_type(DType dtype);
-// beta added + alpha sum, stored as `dtype`: over [sum, added], with params [beta, alpha].
+// Returns beta added + alpha sum, stored as `dtype`: over [sum, added], with params [beta, alpha].
 scalar::ScalarExpr gemm_finish_expr(DType dtype);
 
-// Its code.
+// Returns the code of that expression.
 codegen::PelLoopFn* gemm_finish_loop(DType dtype);
 
 }  // namespace pel::cpu

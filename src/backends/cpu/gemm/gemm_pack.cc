@@ -17,7 +17,7 @@ using codegen::kPairDepth;
 
 constexpr std::int64_t kHalf = 2, kPair = 4;  // bytes of an element of bf16, and of two
 
-// A block of rows and columns to dense rows of another dtype, some elements at a time.
+// Converts a block of rows and columns to dense rows of another dtype, some elements at a time.
 void convert_tile(const Tile& to, DType to_type, const Tile& from, DType from_type, std::int64_t rows,
                   std::int64_t columns) {
   const std::int64_t from_size = size_bytes(from_type), to_size = size_bytes(to_type);
@@ -32,7 +32,7 @@ void convert_tile(const Tile& to, DType to_type, const Tile& from, DType from_ty
   };
   const bool down = from.row_step == from_size && from.column_step != from_size;
   if (down && to.column_step == to_size) {
-    // Columns are dense: a few of them converted, then turned.
+    // Columns are dense: a few of them are converted, then transposed.
     constexpr std::int64_t kSide = 16, kDepth = kChunk / kSide;
     for (std::int64_t r = 0; r < rows; r += kDepth) {
       const std::int64_t depth = std::min(kDepth, rows - r);
@@ -60,7 +60,7 @@ void convert_tile(const Tile& to, DType to_type, const Tile& from, DType from_ty
   }
 }
 
-// A register of sixteen pairs of k and sixteen columns; less than that is filled up with zeros.
+// Packs a register of sixteen pairs of k and sixteen columns; missing elements are zero.
 void pack_pairs(char* to, const PackSource& b, std::int64_t k, std::int64_t depth, std::int64_t column,
                 std::int64_t columns) {
   const std::int64_t k_step = b.matrix.row * kHalf, column_step = b.matrix.column * kHalf;
@@ -75,7 +75,7 @@ void pack_pairs(char* to, const PackSource& b, std::int64_t k, std::int64_t dept
   }
 }
 
-// A register of sixteen rows and 32 k.
+// Packs a register of sixteen rows and 32 k.
 void pack_register(char* to, const PackSource& a, std::int64_t row, std::int64_t rows, std::int64_t k,
                    std::int64_t depth) {
   if (rows < kAmxSide || depth < kPairDepth) std::memset(to, 0, kRegister);
@@ -91,7 +91,7 @@ void pack_register(char* to, const PackSource& a, std::int64_t row, std::int64_t
             std::min(depth, kPairDepth), kHalf);
 }
 
-// A panel of `columns`, of which `range.count` are there.
+// Packs a panel of `columns`, of which `range.count` exist.
 void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& range, char* panel,
                 int columns) {
   if (family.is_amx()) {
@@ -115,8 +115,8 @@ void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& 
                b.dtype, range.depth, range.count);
 }
 
-// Whole panels, from a matrix whose columns lie side by side: row by row, since rows may lie so far apart
-// that few of them stay in L1. `range` begins at a multiple of 32.
+// Packs full panels of a matrix with contiguous columns: row by row, because rows may be so far apart that
+// few of them stay in L1. `range` begins at a multiple of 32.
 __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& family, const PackSource& b,
                                                          const PackRange& range, char* panels,
                                                          std::int64_t panel_bytes) {
@@ -157,7 +157,7 @@ __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& famil
                panels + c / width * panel_bytes + whole * width * kHalf, family.columns);
 }
 
-// AMX: from a matrix whose rows lie side by side, as many k at once as a line of a register has.
+// AMX: packs a matrix with contiguous rows, as many k at once as a row of a register holds.
 void pack_rows_by_k(const TileFamily& family, const PackSource& a, const PackRange& range, char* rows) {
   const std::int64_t k_step = a.matrix.column * kHalf, block_bytes = family.padded(range.depth) * kHalf;
   for (std::int64_t k = 0; k < range.depth; k += kPairDepth) {
@@ -166,7 +166,8 @@ void pack_rows_by_k(const TileFamily& family, const PackSource& a, const PackRan
       const int lines = left > kAmxSide ? 2 * kAmxSide : kAmxSide;
       const char* const from = a.at(range.first + r, range.first_k + k);
       for (std::int64_t l = kPairDepth; l < 2 * kPairDepth; ++l) _mm_prefetch(from + l * k_step, _MM_HINT_T1);
-      turn_to_lines(rows + r * block_bytes + k * lines * kHalf, lines, from, k_step, left, range.depth - k);
+      transpose_to_lines(rows + r * block_bytes + k * lines * kHalf, lines, from, k_step, left,
+                         range.depth - k);
     }
   }
 }
@@ -188,8 +189,8 @@ void pack_panels(const TileFamily& family, const PackSource& b, const PackRange&
                panels + c / family.columns * panel_bytes, family.width_at(c, range.count));
 }
 
-bool may_turn(const TileFamily& family, const PackSource& b) {
-  return family.turning[1] != nullptr && b.dtype == family.turning_type() && b.matrix.row == 1;
+bool can_transpose(const TileFamily& family, const PackSource& b) {
+  return family.transposing[1] != nullptr && b.dtype == family.transposing_type() && b.matrix.row == 1;
 }
 
 bool needs_packing(const TileFamily& family, const PackSource& a) {
@@ -215,7 +216,7 @@ void pack_rows(const TileFamily& family, const PackSource& a, const PackRange& r
       char* to = rows + r * family.padded(range.depth) * kHalf;
       std::int64_t k = 0;
       if (a.matrix.column == 1 && left >= height * kAmxSide) {
-        // Some lines of each row at once: as many runs as there are rows are too many to be fetched ahead.
+        // Some lines of each row at once: the hardware cannot prefetch as many streams as there are rows.
         constexpr std::int64_t kLines = 8;
         for (; k + kLines * kPairDepth <= range.depth;
              k += kLines * kPairDepth, to += kLines * height * kRegister) {

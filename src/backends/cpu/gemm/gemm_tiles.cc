@@ -1,3 +1,10 @@
+// Runs a GEMM with tiles. run_tiles transposes narrow results and distributes a batch; SingleGemm multiplies
+// one pair of matrices in one of three ways:
+//   run_blocks      many rows, or packed weights: blocks of rows by groups of packed panels.
+//   run_transposed  AMX, few rows, b dense along k: b is loaded unpacked as rows.
+//   run_streamed    few rows otherwise: b is read once, slab by slab (stream_slab).
+// Each calls finish, which applies the epilogue to the sums while they are in L1. pack_matrices packs panels
+// ahead of the call.
 #include "backends/cpu/gemm/gemm_tiles.h"
 
 #include <algorithm>
@@ -24,50 +31,50 @@ using codegen::kPairDepth;
 using codegen::PelTileCall;
 using codegen::TileOrder;
 
-struct Room {
+struct Workspace {
   Scratch rows, panel, panels, sums, chains, line;
-  static Room& of_thread() {
-    thread_local Room room;
-    return room;
+  static Workspace& of_thread() {
+    thread_local Workspace workspace;
+    return workspace;
   }
 };
 
-class Product {
+class SingleGemm {
  public:
-  Product(const TileProduct& product, const TileFamily& family, std::int64_t batch)
-      : p_(product),
+  SingleGemm(const TileGemm& gemm, const TileFamily& family, std::int64_t batch)
+      : p_(gemm),
         f_(family),
-        a_{product.a, product.dtype},
-        b_{product.b, product.dtype},
-        out_(product.out),
+        a_{gemm.a, gemm.dtype},
+        b_{gemm.b, gemm.dtype},
+        out_(gemm.out),
         batch_(batch),
-        depth_(family.padded(product.k)),
+        depth_(family.padded(gemm.k)),
         sum_size_(size_bytes(family.type)),
         packs_rows_(needs_packing(family, a_)) {
-    const std::int64_t size = size_bytes(product.dtype);
-    a_.matrix.data += batch * product.a.batch * size;
-    b_.matrix.data += batch * product.b.batch * size;
-    out_.data += batch * product.out.batch * size_bytes(product.out_type);
+    const std::int64_t size = size_bytes(gemm.dtype);
+    a_.matrix.data += batch * gemm.a.batch * size;
+    b_.matrix.data += batch * gemm.b.batch * size;
+    out_.data += batch * gemm.out.batch * size_bytes(gemm.out_type);
   }
 
-  // `panels` has room for all panels, where they are needed.
+  // `panels` is scratch for all panels, if they are needed.
   void run(char* panels) {
     if (p_.packed.data != nullptr) return run_blocks(p_.packed.data);
-    if (f_.is_amx() && p_.m <= kFewRows && p_.k > 0 && b_.matrix.row == 1) return run_turned();
+    if (f_.is_amx() && p_.m <= kFewRows && p_.k > 0 && b_.matrix.row == 1) return run_transposed();
     if (p_.m <= kFewRows) return run_streamed();
     pack_matrices(f_, {&b_, 1}, p_.k, p_.n, panels);
     run_blocks(panels);
   }
-  static bool packs_panels(const TileProduct& p) { return p.packed.data == nullptr && p.m > kFewRows; }
+  static bool packs_panels(const TileGemm& p) { return p.packed.data == nullptr && p.m > kFewRows; }
 
  private:
-  static constexpr std::int64_t kFewRows = 64;  // each panel is read once then
-  // Beside rows of sums, so that they do not fall into one set of L1.
+  static constexpr std::int64_t kFewRows = 64;  // for so few rows each panel is read once
+  // Padding between rows of sums, so that they do not map to one set of L1.
   static constexpr std::int64_t kLine = 64;
 
   std::int64_t depth_block() const { return f_.order == TileOrder::Chain ? kChainDepth : 8192; }
 
-  // Where the rows of a are for a tile: in their place, or packed from `first` on.
+  // Sets the rows of a for a tile: in place, or packed from `first` on.
   void point_at_rows(PelTileCall& call, const char* packed, std::int64_t first, std::int64_t row,
                      std::int64_t rows, std::int64_t k) const {
     if (f_.is_amx()) {
@@ -86,26 +93,26 @@ class Product {
     }
   }
 
-  // Rows by blocks of columns over packed panels. A block of panels stays in L2 while the rows pass by.
+  // Processes rows by blocks of columns over packed panels. A block of panels stays in L2 across all rows.
   void run_blocks(const char* panels) {
-    constexpr std::int64_t kMostRows = 512, kMostPanels = 16;
-    // Of a block of panels, and of rows that are packed: both stay in L2.
-    const std::int64_t most_bytes = f_.is_amx() ? 196'608 : 786'432,
+    constexpr std::int64_t kMaxRows = 512, kMaxPanels = 16;
+    // Sizes of a block of panels, and of packed rows: both stay in L2.
+    const std::int64_t max_panel_bytes = f_.is_amx() ? 196'608 : 786'432,
                        row_bytes = f_.is_amx() ? 786'432 : 262'144;
     const std::int64_t threads = thread_count(), depth = std::max<std::int64_t>(depth_, 1);
-    std::int64_t rows = kMostRows;
-    if (packs_rows_) rows = std::clamp(row_bytes / (depth * f_.element_size), std::int64_t{1}, kMostRows);
-    rows = std::min(rows, pieces(p_.m, threads));
+    std::int64_t rows = kMaxRows;
+    if (packs_rows_) rows = std::clamp(row_bytes / (depth * f_.element_size), std::int64_t{1}, kMaxRows);
+    rows = std::min(rows, ceil_div(p_.m, threads));
     rows = round_up(std::max<std::int64_t>(rows, std::min<std::int64_t>(p_.m, 64)), f_.rows);
     const int matrices = p_.packed.matrices;
-    const std::int64_t all_panels = pieces(p_.n, f_.columns);
+    const std::int64_t all_panels = ceil_div(p_.n, f_.columns);
     const std::int64_t bytes = std::min(depth, depth_block()) * f_.columns * f_.element_size * matrices;
-    std::int64_t group = std::clamp(most_bytes / bytes, std::int64_t{1}, kMostPanels / matrices);
-    group = std::min(group, std::max<std::int64_t>(1, pieces(all_panels, threads)));
-    const std::int64_t groups = pieces(all_panels, group), blocks = pieces(p_.m, rows);
+    std::int64_t group = std::clamp(max_panel_bytes / bytes, std::int64_t{1}, kMaxPanels / matrices);
+    group = std::min(group, std::max<std::int64_t>(1, ceil_div(all_panels, threads)));
+    const std::int64_t groups = ceil_div(all_panels, group), blocks = ceil_div(p_.m, rows);
     parallel_for(blocks * groups, grain(rows * group * f_.columns * matrices),
                  [&](std::int64_t begin, std::int64_t end) {
-                   Room& room = Room::of_thread();
+                   Workspace& workspace = Workspace::of_thread();
                    const TileMode mode(f_);
                    char* packed = nullptr;
                    std::int64_t packed_block = -1;
@@ -113,16 +120,16 @@ class Product {
                      const std::int64_t row = i / groups * rows, count = std::min(rows, p_.m - row);
                      if (packs_rows_ && packed_block != i / groups) {
                        packed_block = i / groups;
-                       packed = room.rows.take(packed_rows_bytes(f_, rows, p_.k));
+                       packed = workspace.rows.take(packed_rows_bytes(f_, rows, p_.k));
                        pack_rows(f_, a_, {0, p_.k, row, count}, packed);
                      }
                      const std::int64_t first_panel = i % groups * group;
                      run_block(panels, packed, row, count, first_panel,
-                               std::min(group, all_panels - first_panel), room, mode);
+                               std::min(group, all_panels - first_panel), workspace, mode);
                    }
                  });
   }
-  // Tasks worth some 20 µs.
+  // Returns a grain size of about 20 µs per task.
   std::int64_t grain(std::int64_t elements) const {
     const double ns =
         static_cast<double>(elements) * static_cast<double>(p_.k + 8) * 2 / (f_.is_amx() ? 800.0 : 100.0);
@@ -130,11 +137,12 @@ class Product {
   }
 
   void run_block(const char* panels, const char* packed, std::int64_t row, std::int64_t rows,
-                 std::int64_t first_panel, std::int64_t panel_count, Room& room, const TileMode& mode) const {
+                 std::int64_t first_panel, std::int64_t panel_count, Workspace& workspace,
+                 const TileMode& mode) const {
     const int matrices = p_.packed.matrices;
     const std::int64_t width = panel_count * f_.columns, sums_row = width * matrices * sum_size_ + kLine;
     const bool once = depth_ <= depth_block();
-    char* const sums = room.sums.take((once ? f_.rows : round_up(rows, f_.rows)) * sums_row);
+    char* const sums = workspace.sums.take((once ? f_.rows : round_up(rows, f_.rows)) * sums_row);
     for (std::int64_t k = 0; k == 0 || k < depth_; k += depth_block()) {
       const std::int64_t depth = std::min(depth_block(), depth_ - k);
       for (std::int64_t r = 0; r < rows; r += f_.rows) {
@@ -159,88 +167,89 @@ class Product {
           }
         });
         if (k + depth_block() >= depth_)
-          finish(row + r, height, first_panel * f_.columns, width, here, sums_row, room);
+          finish(row + r, height, first_panel * f_.columns, width, here, sums_row, workspace);
       }
     }
   }
 
   // Few rows: b is read once, and multiplied by all of them.
   //
-  // As it lies, where its columns are dense and one block of rows is all there is: some k at a time across
-  // many panels, so that long runs are read. More rows would read lines again that lie too far apart for L1.
-  // Where b is dense along k, the first block of rows turns it in registers and leaves a copy for the others.
-  // Else through copies of panels: small enough for L1 where b is dense along k, of a few panels where it is
-  // dense along its columns.
+  // If the columns of b are dense and there is one block of rows, b is read unpacked: some k at a time across
+  // many panels, so that long runs are read. More rows would reread lines that are too far apart for L1.
+  // If b is dense along k, the first block of rows transposes it in registers and stores a copy for the
+  // others. Otherwise b is read through packed panels: small enough for L1 if b is dense along k, a few
+  // panels if it is dense along its columns.
   void run_streamed() {
     constexpr std::int64_t kL1Copy = 12'288;
     const bool along_columns = b_.matrix.column == 1;
-    const bool lies_well = !needs_packing(f_, b_) && p_.m <= f_.rows;
+    const bool is_unpacked = !needs_packing(f_, b_) && p_.m <= f_.rows;
     Slab slab{1, copied_depth(1, kL1Copy), false};
-    if (may_turn(f_, b_)) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
-    if (lies_well) {
-      constexpr std::int64_t kMostPanels = 64, kDepth = 32;
-      slab = {std::clamp(pieces(p_.n / f_.columns, thread_count()), std::int64_t{1}, kMostPanels), kDepth,
+    if (can_transpose(f_, b_)) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
+    if (is_unpacked) {
+      constexpr std::int64_t kMaxPanels = 64, kDepth = 32;
+      slab = {std::clamp(ceil_div(p_.n / f_.columns, thread_count()), std::int64_t{1}, kMaxPanels), kDepth,
               true};
     } else if (along_columns) {
       slab = f_.is_amx() ? Slab{4, copied_depth(4, 196'608), false} : Slab{2, copied_depth(2, 49'152), false};
     }
     const char* packed = nullptr;
     if (packs_rows_) {
-      char* room = Room::of_thread().rows.take(packed_rows_bytes(f_, p_.m, p_.k));
-      pack_rows(f_, a_, {0, p_.k, 0, p_.m}, room);
-      packed = room;
+      char* workspace = Workspace::of_thread().rows.take(packed_rows_bytes(f_, p_.m, p_.k));
+      pack_rows(f_, a_, {0, p_.k, 0, p_.m}, workspace);
+      packed = workspace;
     }
     const std::int64_t width = slab.panels * f_.columns,
-                       whole = lies_well ? p_.n / f_.columns * f_.columns : p_.n;
-    parallel_for(pieces(whole, width), grain(round_up(p_.m, f_.rows) * width),
+                       whole = is_unpacked ? p_.n / f_.columns * f_.columns : p_.n;
+    parallel_for(ceil_div(whole, width), grain(round_up(p_.m, f_.rows) * width),
                  [&](std::int64_t begin, std::int64_t end) {
-                   Room& room = Room::of_thread();
+                   Workspace& workspace = Workspace::of_thread();
                    const TileMode mode(f_);
                    for (std::int64_t i = begin; i < end; ++i)
-                     stream_slab(packed, i * width, std::min(width, whole - i * width), slab, room, mode);
+                     stream_slab(packed, i * width, std::min(width, whole - i * width), slab, workspace,
+                                 mode);
                  });
     if (whole < p_.n)  // less than a panel
-      stream_slab(packed, whole, p_.n - whole, {1, copied_depth(1, kL1Copy), false}, Room::of_thread(),
+      stream_slab(packed, whole, p_.n - whole, {1, copied_depth(1, kL1Copy), false}, Workspace::of_thread(),
                   TileMode(f_));
   }
   struct Slab {
     std::int64_t panels, depth;
-    bool lies_well;
+    bool is_unpacked;
   };
   std::int64_t copied_depth(std::int64_t panels, std::int64_t bytes) const {
     return std::max(kPairDepth, bytes / (panels * f_.columns * f_.element_size) / kPairDepth * kPairDepth);
   }
 
   void stream_slab(const char* packed, std::int64_t column, std::int64_t columns, const Slab& slab,
-                   Room& room, const TileMode& mode) const {
+                   Workspace& workspace, const TileMode& mode) const {
     const std::int64_t width = round_up(columns, f_.columns), row = width * sum_size_ + kLine;
-    char* const sums = room.sums.take(round_up(p_.m, f_.rows) * row);
-    char* const chains = room.chains.take(round_up(p_.m, f_.rows) * row);
-    const bool is_chain = f_.order == TileOrder::Chain, as_it_lies = slab.lies_well;
-    const bool turns = may_turn(f_, b_) && columns % f_.unit == 0;
-    char* const copy = as_it_lies ? nullptr : room.panel.take(slab.depth * width * f_.element_size);
+    char* const sums = workspace.sums.take(round_up(p_.m, f_.rows) * row);
+    char* const chains = workspace.chains.take(round_up(p_.m, f_.rows) * row);
+    const bool is_chain = f_.order == TileOrder::Chain, is_unpacked = slab.is_unpacked;
+    const bool transposes = can_transpose(f_, b_) && columns % f_.unit == 0;
+    char* const copy = is_unpacked ? nullptr : workspace.panel.take(slab.depth * width * f_.element_size);
     for (std::int64_t k = 0; k == 0 || k < depth_;) {
       const std::int64_t chain_end = is_chain ? round_up(k + 1, kChainDepth) : depth_;
       std::int64_t end = std::min({k + slab.depth, chain_end, depth_});
-      const std::int64_t there = std::min(end, p_.k) - k;  // depth is filled up with zeros
-      const bool turning = turns && there >= f_.turning_unit();
-      if (turning) end = k + there / f_.turning_unit() * f_.turning_unit();
-      if (!as_it_lies && !turning) copy_slab(k, end, column, columns, copy);
+      const std::int64_t there = std::min(end, p_.k) - k;  // depth is padded with zeros
+      const bool transposing = transposes && there >= f_.transposing_unit();
+      if (transposing) end = k + there / f_.transposing_unit() * f_.transposing_unit();
+      if (!is_unpacked && !transposing) copy_slab(k, end, column, columns, copy);
       const bool starts = is_chain ? k % kChainDepth == 0 : k == 0, ends = end == std::min(chain_end, depth_);
       mode.multiply([&] {
         PelTileCall call{};
         call.depth = end - k;
         call.row = row;
         const auto run = [&](codegen::PelTileFn* tile, std::int64_t r, std::int64_t height, std::int64_t c) {
-          const std::int64_t place = r * row + c * sum_size_;
+          const std::int64_t offset = r * row + c * sum_size_;
           point_at_rows(call, packed, 0, r, height, k);
-          call.chain = starts ? nullptr : chains + place;
-          call.added = ends && is_chain && chain_end > kChainDepth ? sums + place : nullptr;
-          call.out = (ends ? sums : chains) + place;
+          call.chain = starts ? nullptr : chains + offset;
+          call.added = ends && is_chain && chain_end > kChainDepth ? sums + offset : nullptr;
+          call.out = (ends ? sums : chains) + offset;
           tile(&call);
         };
         const std::int64_t first_rows = std::min<std::int64_t>(f_.rows, p_.m);
-        for (std::int64_t c = 0; turning && c < columns; c += f_.unit) {
+        for (std::int64_t c = 0; transposing && c < columns; c += f_.unit) {
           call.b = b_.at(k, column + c);
           call.b_step = b_.matrix.column * size_bytes(b_.dtype);
           call.next = c + f_.unit < columns ? b_.at(k, column + c + f_.unit)
@@ -251,13 +260,13 @@ class Product {
             call.panel_step = f_.panel_step(f_.width_at(column + panel, p_.n));
             call.panel = copy + panel * call.depth * f_.element_size + c % f_.columns * f_.element_size;
           }
-          run(f_.turning[first_rows], 0, first_rows, c);
+          run(f_.transposing[first_rows], 0, first_rows, c);
         }
         for (std::int64_t c = 0; c < width; c += f_.columns) {
           const int panel = f_.width_at(column + c, p_.n);
-          call.b_step = as_it_lies ? b_.matrix.row * f_.element_size : f_.panel_step(panel);
-          call.b = as_it_lies ? b_.at(k, column + c) : copy + c * call.depth * f_.element_size;
-          for (std::int64_t r = turning ? f_.rows : 0; r < p_.m; r += f_.rows) {
+          call.b_step = is_unpacked ? b_.matrix.row * f_.element_size : f_.panel_step(panel);
+          call.b = is_unpacked ? b_.at(k, column + c) : copy + c * call.depth * f_.element_size;
+          for (std::int64_t r = transposing ? f_.rows : 0; r < p_.m; r += f_.rows) {
             const std::int64_t height = std::min<std::int64_t>(f_.rows, p_.m - r);
             run(f_.tile(height, panel), r, height, c);
           }
@@ -265,96 +274,98 @@ class Product {
       });
       k = std::max(end, k + 1);
     }
-    finish(0, p_.m, column, width, sums, row, room);
+    finish(0, p_.m, column, width, sums, row, workspace);
   }
 
-  // Panels beside each other, each of `end` - `k`.
+  // Packs adjacent panels, each of depth `end` - `k`.
   void copy_slab(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns,
                  char* copy) const {
     const std::int64_t depth = end - k;
-    if (b_.matrix.row == 1) fetch(end, std::min(end + depth, p_.k), column, columns);
+    if (b_.matrix.row == 1) prefetch(end, std::min(end + depth, p_.k), column, columns);
     pack_panels(f_, b_, {k, std::min(end, p_.k) - k, column, columns}, copy,
                 depth * f_.columns * f_.element_size);
   }
 
-  // What is read next: the processor's own fetching does not follow short runs that lie far apart.
-  void fetch(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns) const {
+  // Prefetches the next block: the hardware prefetcher does not follow short runs that are far apart.
+  void prefetch(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns) const {
     const std::int64_t line = 64 / size_bytes(p_.dtype);
     for (std::int64_t c = column; c < column + columns; ++c) {
       for (std::int64_t l = k; l < end; l += line) _mm_prefetch(b_.at(l, c), _MM_HINT_T1);
     }
   }
 
-  // AMX, few rows, and a matrix on the right that is dense along k: it goes into the registers of rows as it
-  // lies, and the few rows stand for columns.
-  void run_turned() {
-    const PackSource turned{a_.matrix.turned(), a_.dtype}, rows_of_b{b_.matrix.turned(), b_.dtype};
-    char* const panels = Room::of_thread().panel.take(depth_ * round_up(p_.m, f_.columns) * f_.element_size);
-    pack_panels(f_, turned, {0, p_.k, 0, p_.m}, panels, f_.panel_bytes(p_.k));
+  // AMX, few rows, and a right operand that is dense along k: b is loaded into the row registers unpacked,
+  // and the few rows of a take the role of columns.
+  void run_transposed() {
+    const PackSource transposed{a_.matrix.transposed(), a_.dtype},
+        rows_of_b{b_.matrix.transposed(), b_.dtype};
+    char* const panels =
+        Workspace::of_thread().panel.take(depth_ * round_up(p_.m, f_.columns) * f_.element_size);
+    pack_panels(f_, transposed, {0, p_.k, 0, p_.m}, panels, f_.panel_bytes(p_.k));
     const std::int64_t whole = p_.k / kPairDepth * kPairDepth;
-    parallel_for(pieces(p_.n, f_.rows), grain(f_.rows * round_up(p_.m, kAmxSide)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   Room& room = Room::of_thread();
-                   const TileMode mode(f_);
-                   const std::int64_t row = f_.rows * sum_size_;
-                   char* const turned_sums = room.chains.take(f_.rows * f_.columns * sum_size_);
-                   char* const sums = room.sums.take(round_up(p_.m, f_.columns) * row);
-                   char* const rest = room.rows.take(f_.rows * depth_ * f_.element_size);
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     const std::int64_t first = i * f_.rows,
-                                        count = std::min<std::int64_t>(f_.rows, p_.n - first);
-                     // What does not fill the registers is copied.
-                     const std::int64_t as_it_lies = count == f_.rows ? whole : 0;
-                     if (as_it_lies < depth_)
-                       pack_rows(f_, rows_of_b, {as_it_lies, p_.k - as_it_lies, first, count}, rest);
-                     const std::int64_t height = count > kAmxSide ? 2 : 1;
-                     for (std::int64_t c = 0; c < p_.m; c += f_.columns) {
-                       const int width = f_.width_at(c, p_.m);
-                       codegen::PelTileFn* const tile = f_.tile(height * kAmxSide, width);
-                       PelTileCall call{};
-                       call.b = panels + c * depth_ * f_.element_size;
-                       call.b_step = f_.panel_step(width);
-                       call.b_tile = kRegister;
-                       call.out = turned_sums;
-                       call.row = width * sum_size_;
-                       if (as_it_lies > 0) {
-                         call.a = rows_of_b.at(first, 0);
-                         call.a_row = b_.matrix.column * f_.element_size;
-                         call.a_tile = kAmxSide * call.a_row;
-                         call.a_step = kRegisterRow;
-                         call.depth = as_it_lies;
-                         tile(&call);
-                       }
-                       if (as_it_lies < depth_) {
-                         call.a = rest;
-                         call.a_row = kRegisterRow;
-                         call.a_tile = kRegister;
-                         call.a_step = kRegister * height;
-                         call.b = static_cast<const char*>(call.b) + as_it_lies / kPairDepth * call.b_step;
-                         call.depth = depth_ - as_it_lies;
-                         call.chain = as_it_lies > 0 ? turned_sums : nullptr;
-                         tile(&call);
-                       }
-                       copy_tile({sums + c * row, row, sum_size_}, {turned_sums, sum_size_, call.row}, width,
-                                 f_.rows, sum_size_);
-                     }
-                     finish(0, p_.m, first, count, sums, row, room);
-                   }
-                 });
+    parallel_for(
+        ceil_div(p_.n, f_.rows), grain(f_.rows * round_up(p_.m, kAmxSide)),
+        [&](std::int64_t begin, std::int64_t end) {
+          Workspace& workspace = Workspace::of_thread();
+          const TileMode mode(f_);
+          const std::int64_t row = f_.rows * sum_size_;
+          char* const transposed_sums = workspace.chains.take(f_.rows * f_.columns * sum_size_);
+          char* const sums = workspace.sums.take(round_up(p_.m, f_.columns) * row);
+          char* const rest = workspace.rows.take(f_.rows * depth_ * f_.element_size);
+          for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t first = i * f_.rows, count = std::min<std::int64_t>(f_.rows, p_.n - first);
+            // The part that does not fill the registers is copied.
+            const std::int64_t unpacked_depth = count == f_.rows ? whole : 0;
+            if (unpacked_depth < depth_)
+              pack_rows(f_, rows_of_b, {unpacked_depth, p_.k - unpacked_depth, first, count}, rest);
+            const std::int64_t height = count > kAmxSide ? 2 : 1;
+            for (std::int64_t c = 0; c < p_.m; c += f_.columns) {
+              const int width = f_.width_at(c, p_.m);
+              codegen::PelTileFn* const tile = f_.tile(height * kAmxSide, width);
+              PelTileCall call{};
+              call.b = panels + c * depth_ * f_.element_size;
+              call.b_step = f_.panel_step(width);
+              call.b_tile = kRegister;
+              call.out = transposed_sums;
+              call.row = width * sum_size_;
+              if (unpacked_depth > 0) {
+                call.a = rows_of_b.at(first, 0);
+                call.a_row = b_.matrix.column * f_.element_size;
+                call.a_tile = kAmxSide * call.a_row;
+                call.a_step = kRegisterRow;
+                call.depth = unpacked_depth;
+                tile(&call);
+              }
+              if (unpacked_depth < depth_) {
+                call.a = rest;
+                call.a_row = kRegisterRow;
+                call.a_tile = kRegister;
+                call.a_step = kRegister * height;
+                call.b = static_cast<const char*>(call.b) + unpacked_depth / kPairDepth * call.b_step;
+                call.depth = depth_ - unpacked_depth;
+                call.chain = unpacked_depth > 0 ? transposed_sums : nullptr;
+                tile(&call);
+              }
+              copy_tile({sums + c * row, row, sum_size_}, {transposed_sums, sum_size_, call.row}, width,
+                        f_.rows, sum_size_);
+            }
+            finish(0, p_.m, first, count, sums, row, workspace);
+          }
+        });
   }
 
-  // Sums of some rows and columns, as far as they are part of the result.
+  // Applies the epilogue to the sums of some rows and columns, clipped to the result.
   void finish(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, char* sums,
-              std::int64_t sums_row, Room& room) const {
-    const std::int64_t width = columns * sum_size_;  // from the sums of one matrix to those of the next
+              std::int64_t sums_row, Workspace& workspace) const {
+    const std::int64_t width = columns * sum_size_;  // distance between the sums of one matrix and the next
     columns = std::min(columns, p_.n - column);
     const std::int64_t size = size_bytes(p_.out_type);
     const TileEpilogue& e = p_.epilogue;
     const std::size_t first_input = 1 + static_cast<std::size_t>(p_.packed.matrices);
     const std::size_t operands = first_input + e.inputs.size();
-    void* data[kMostOperands];
-    std::int64_t strides[kMostOperands];
-    PEL_ASSERT(operands <= kMostOperands, "an epilogue has few operands");
+    void* data[kMaxEpilogueOperands];
+    std::int64_t strides[kMaxEpilogueOperands];
+    PEL_ASSERT(operands <= kMaxEpilogueOperands, "the epilogue has too many operands");
     const bool dense = out_.column == 1 || columns == 1;
     const bool stores_sums = e.loop == nullptr && p_.out_type == f_.type;
     codegen::PelLoopFn* const loop = e.loop != nullptr ? e.loop
@@ -363,7 +374,7 @@ class Product {
     if (e.loop == nullptr && dense && f_.is_amx() && p_.out_type == kBF16)
       return round_amx_sums(out_.data + (row * out_.row + column * out_.column) * size, out_.row * size, sums,
                             sums_row, rows, columns);
-    char* const line = room.line.take(static_cast<std::int64_t>(operands) * columns * 8);
+    char* const line = workspace.line.take(static_cast<std::int64_t>(operands) * columns * 8);
     for (std::int64_t r = 0; r < rows; ++r) {
       char* const to = out_.data + ((row + r) * out_.row + column * out_.column) * size;
       if (stores_sums) {
@@ -389,43 +400,43 @@ class Product {
         data[first_input + i] = from;
         strides[first_input + i] = repeats ? 0 : 1;
       }
-      loop(columns, data, strides, e.numbers);
+      loop(columns, data, strides, e.scalars);
       if (!dense) copy_tile({to, 0, out_.column * size}, {line, 0, size}, 1, columns, size);
     }
   }
-  static constexpr std::size_t kMostOperands = 8;
+  static constexpr std::size_t kMaxEpilogueOperands = 8;
 
-  const TileProduct& p_;
+  const TileGemm& p_;
   const TileFamily& f_;
   PackSource a_, b_;
   Matrix out_;
   std::int64_t batch_;
-  std::int64_t depth_;     // k, filled up
+  std::int64_t depth_;     // k, padded
   std::int64_t sum_size_;  // bytes
   bool packs_rows_;
 };
 
-// A narrow result is turned, so that a panel of columns is not mostly empty.
-TileProduct turned(const TileProduct& p) {
-  TileProduct result = p;
+// Transposes the GEMM for a narrow result, so that a panel of columns is not mostly empty.
+TileGemm transposed(const TileGemm& p) {
+  TileGemm result = p;
   result.m = p.n;
   result.n = p.m;
-  result.a = p.b.turned();
-  result.b = p.a.turned();
-  result.out = p.out.turned();
-  for (TileEpilogue::Input& input : result.epilogue.inputs) input.matrix = input.matrix.turned();
+  result.a = p.b.transposed();
+  result.b = p.a.transposed();
+  result.out = p.out.transposed();
+  for (TileEpilogue::Input& input : result.epilogue.inputs) input.matrix = input.matrix.transposed();
   return result;
 }
-bool is_narrow(const TileProduct& p) {
+bool is_narrow(const TileGemm& p) {
   constexpr std::int64_t kNarrow = 4;
   return p.packed.data == nullptr && p.n <= kNarrow && p.m > 2 * p.n;
 }
 
-double flops_of_one(const TileProduct& p) {
+double flops_of_one(const TileGemm& p) {
   return 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
 }
-// The threads share one product after the other; else each has products of its own.
-bool shares_threads(const TileProduct& p) {
+// Returns whether all threads share one GEMM after the other; otherwise each thread runs GEMMs of its own.
+bool threads_share_gemm(const TileGemm& p) {
   constexpr double kLarge = 1e7;
   return p.batch == 1 || flops_of_one(p) >= kLarge;
 }
@@ -443,7 +454,7 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
   const std::int64_t bytes = family.panel_bytes(k);
   if (bytes == 0) return;
   const std::int64_t width = kGroup * family.columns;
-  parallel_for(pieces(n, width),
+  parallel_for(ceil_div(n, width),
                std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, kGroup * bytes)),
                [&](std::int64_t begin, std::int64_t end) {
                  const DefaultFloatMode mode;
@@ -457,33 +468,31 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
                });
 }
 
-std::int64_t scratch_bytes(const TileProduct& product, const TileFamily& family) {
-  if (is_narrow(product)) return scratch_bytes(turned(product), family);
-  return shares_threads(product) && Product::packs_panels(product)
-             ? panels_bytes(family, product.k, product.n)
-             : 0;
+std::int64_t scratch_bytes(const TileGemm& gemm, const TileFamily& family) {
+  if (is_narrow(gemm)) return scratch_bytes(transposed(gemm), family);
+  return threads_share_gemm(gemm) && SingleGemm::packs_panels(gemm) ? panels_bytes(family, gemm.k, gemm.n)
+                                                                    : 0;
 }
 
-void run_tiles(const TileProduct& product, const TileFamily& family) {
-  if (is_narrow(product)) return run_tiles(turned(product), family);
-  if (shares_threads(product)) {
-    char* panels = product.scratch;
-    std::optional<Tensor> taken;
-    if (const std::int64_t bytes = scratch_bytes(product, family); panels == nullptr && bytes != 0) {
-      taken = make_dense({bytes}, kU8, kCpu);
-      panels = static_cast<char*>(taken->raw_data());
+void run_tiles(const TileGemm& gemm, const TileFamily& family) {
+  if (is_narrow(gemm)) return run_tiles(transposed(gemm), family);
+  if (threads_share_gemm(gemm)) {
+    char* panels = gemm.scratch;
+    std::optional<Tensor> allocated;
+    if (const std::int64_t bytes = scratch_bytes(gemm, family); panels == nullptr && bytes != 0) {
+      allocated = make_dense({bytes}, kU8, kCpu);
+      panels = static_cast<char*>(allocated->raw_data());
     }
-    for (std::int64_t b = 0; b < product.batch; ++b) Product(product, family, b).run(panels);
+    for (std::int64_t b = 0; b < gemm.batch; ++b) SingleGemm(gemm, family, b).run(panels);
     return;
   }
-  const double flops = flops_of_one(product);
-  parallel_for(product.batch,
-               std::max<std::int64_t>(1, static_cast<std::int64_t>(1e6 / std::max(flops, 1.0))),
+  const double flops = flops_of_one(gemm);
+  parallel_for(gemm.batch, std::max<std::int64_t>(1, static_cast<std::int64_t>(1e6 / std::max(flops, 1.0))),
                [&](std::int64_t begin, std::int64_t end) {
                  char* panels = nullptr;
-                 if (Product::packs_panels(product))
-                   panels = Room::of_thread().panels.take(panels_bytes(family, product.k, product.n));
-                 for (std::int64_t b = begin; b < end; ++b) Product(product, family, b).run(panels);
+                 if (SingleGemm::packs_panels(gemm))
+                   panels = Workspace::of_thread().panels.take(panels_bytes(family, gemm.k, gemm.n));
+                 for (std::int64_t b = begin; b < end; ++b) SingleGemm(gemm, family, b).run(panels);
                });
 }
 

@@ -9,7 +9,7 @@
 
 namespace pel::cpu {
 
-// What tiles run under, beside the mode of the library: pairs flush denormals, as AMX does.
+// The mode for tiles, in addition to the library's default: pairs flush denormals, as AMX does.
 class TileMode {
  public:
   explicit TileMode(const TileFamily& family) : flushes_(family.order == codegen::TileOrder::Pairs) {

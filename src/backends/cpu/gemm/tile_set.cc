@@ -22,22 +22,24 @@ namespace {
 struct Shape {
   int rows, vectors;
 };
-// What fills the vector registers: 32 of AVX-512, 16 of AVX2. Pairs keep two sums an element.
+// Register tiles that fill the vector registers: 32 of AVX-512, 16 of AVX2. Pairs need two sums per element.
 Shape shape_of(TileOrder order, Isa isa) {
   if (order == TileOrder::Amx) return {2, 2};
   if (order == TileOrder::Pairs) return isa == Isa::Avx512 ? Shape{4, 3} : Shape{3, 2};
   return isa == Isa::Avx512 ? Shape{8, 3} : Shape{6, 2};
 }
 
-// Whether there are tiles that turn b in registers.
-bool turns(TileOrder order, DType type) { return order != TileOrder::Amx && size_bytes(type) == 4; }
+// Returns whether there are tiles that transpose b in registers.
+bool has_transposing_tiles(TileOrder order, DType type) {
+  return order != TileOrder::Amx && size_bytes(type) == 4;
+}
 
 std::string tile_name(TileOrder order, DType type, int rows, int columns, Isa isa) {
   constexpr std::string_view kNames[] = {"chain", "pairs", "amx"};
   return fmt::format("pel_tile_{}_{}_{}x{}_{}", kNames[static_cast<int>(order)], name(type), rows, columns,
                      codegen::name(isa));
 }
-// Rows and columns of a tile come in multiples of these.
+// Rows and columns of a tile are multiples of these.
 struct Units {
   int rows, columns;
 };
@@ -45,18 +47,18 @@ Units units_of(TileOrder order, DType type, Isa isa) {
   if (order == TileOrder::Amx) return {codegen::kAmxSide, codegen::kAmxSide};
   return {1, vector_bytes(isa) / static_cast<int>(size_bytes(type))};
 }
-std::string turning_tile_name(TileOrder order, DType type, int rows, Isa isa) {
-  return fmt::format("pel_tile_turning_{}_{}_{}_{}", order == TileOrder::Pairs ? "pairs" : "chain",
+std::string transposing_tile_name(TileOrder order, DType type, int rows, Isa isa) {
+  return fmt::format("pel_tile_transposing_{}_{}_{}_{}", order == TileOrder::Pairs ? "pairs" : "chain",
                      name(type), rows, codegen::name(isa));
 }
 void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
-  const Shape most = shape_of(order, isa);
+  const Shape max = shape_of(order, isa);
   const auto [side, lanes] = units_of(order, type, isa);
-  for (int rows = 1; rows <= most.rows; ++rows) {
-    for (int vectors = 1; vectors <= most.vectors; ++vectors)
+  for (int rows = 1; rows <= max.rows; ++rows) {
+    for (int vectors = 1; vectors <= max.vectors; ++vectors)
       set.push_back({tile_name(order, type, side * rows, lanes * vectors, isa), order, type, rows, vectors});
-    if (turns(order, type))
-      set.push_back({turning_tile_name(order, type, rows, isa), order, type, rows, 1, true});
+    if (has_transposing_tiles(order, type))
+      set.push_back({transposing_tile_name(order, type, rows, isa), order, type, rows, 1, true});
   }
 }
 
@@ -64,26 +66,26 @@ codegen::PelTileFn* find_tile(const std::string& name) {
   for (std::size_t i = 0; i < kPrebuiltTileCount; ++i) {
     if (kPrebuiltTiles[i].name == name) return kPrebuiltTiles[i].function;
   }
-  throw InternalError("no tile " + name);
+  throw InternalError("there is no prebuilt tile named " + name);
 }
 
 TileFamily make_family(DType dtype, Isa isa, bool with_amx) {
   TileFamily family{};
   family.type = gemm_sum_type(dtype);
   family.order = dtype != kBF16 ? TileOrder::Chain : with_amx ? TileOrder::Amx : TileOrder::Pairs;
-  const Shape most = shape_of(family.order, isa);
+  const Shape max = shape_of(family.order, isa);
   const auto [side, lanes] = units_of(family.order, family.type, isa);
-  family.rows = most.rows * side;
-  family.columns = most.vectors * lanes;
+  family.rows = max.rows * side;
+  family.columns = max.vectors * lanes;
   family.unit = lanes;
   family.element_size = family.is_amx() ? size_bytes(kBF16) : size_bytes(family.type);
-  for (int vectors = 1; vectors <= most.vectors; ++vectors) {
+  for (int vectors = 1; vectors <= max.vectors; ++vectors) {
     for (int rows = 1; rows <= family.rows; ++rows)
       family.tiles[vectors - 1][rows] = find_tile(
           tile_name(family.order, family.type, (rows + side - 1) / side * side, vectors * lanes, isa));
   }
-  for (int rows = 1; turns(family.order, family.type) && rows <= family.rows; ++rows)
-    family.turning[rows] = find_tile(turning_tile_name(family.order, family.type, rows, isa));
+  for (int rows = 1; has_transposing_tiles(family.order, family.type) && rows <= family.rows; ++rows)
+    family.transposing[rows] = find_tile(transposing_tile_name(family.order, family.type, rows, isa));
   return family;
 }
 

@@ -1,4 +1,4 @@
-// The tiles of products of matrices that are built ahead of time, and which of them serve a dtype.
+// The prebuilt GEMM tiles, and which of them serve a dtype.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +23,18 @@ extern const std::size_t kPrebuiltTileCount;
 // The tiles of one order and type.
 struct TileFamily {
   codegen::TileOrder order;
-  DType type;                 // of the sums, and of packed elements but for AMX
+  DType type;                 // of the sums, and of packed elements except for AMX
   int rows;                   // of the largest tile
   int columns;                // of a panel
   int unit;                   // the last panel has a multiple of this many columns
   std::int64_t element_size;  // bytes, in panels
   codegen::PelTileFn* tiles[3][33];
   codegen::PelTileFn*
-      turning[9];  // `unit` columns that are dense along k, by rows; null where there are none
+      transposing[9];  // `unit` columns that are dense along k, by rows; null if there are none
 
-  // What turning tiles take of a matrix: its dtype, and a multiple of so many k.
-  DType turning_type() const { return order == codegen::TileOrder::Pairs ? kBF16 : type; }
-  std::int64_t turning_unit() const {
+  // The dtype that transposing tiles read, and the multiple of k that they need.
+  DType transposing_type() const { return order == codegen::TileOrder::Pairs ? kBF16 : type; }
+  std::int64_t transposing_unit() const {
     return order == codegen::TileOrder::Pairs ? codegen::kPairDepth : unit;
   }
   bool is_amx() const { return order == codegen::TileOrder::Amx; }
@@ -43,20 +43,20 @@ struct TileFamily {
   std::int64_t padded(std::int64_t depth) const {
     return (depth + depth_unit() - 1) / depth_unit() * depth_unit();
   }
-  // Of a panel, in bytes: all of it, and from one k, or one block of k, to the next.
+  // Size of a panel, and distance between two k, or two blocks of k, in bytes.
   std::int64_t panel_bytes(std::int64_t depth) const { return padded(depth) * columns * element_size; }
   std::int64_t panel_step(int width) const { return width * element_size * (is_amx() ? depth_unit() : 1); }
-  // Columns of the panel that begins at `column`, of `n` in all.
+  // Returns the columns of the panel that begins at `column`, out of `n`.
   int width_at(std::int64_t column, std::int64_t n) const {
     return static_cast<int>(std::min<std::int64_t>(columns, (n - column + unit - 1) / unit * unit));
   }
   codegen::PelTileFn* tile(std::int64_t height, int width) const { return tiles[width / unit - 1][height]; }
 };
 
-// For elements of this dtype, on the active ISA. All orders of bf16 give the same bits.
+// Returns the tiles for this dtype on the active ISA. All orders of bf16 produce the same bits.
 const TileFamily& tiles_for(DType dtype);
 const TileFamily& tiles_for(DType dtype, codegen::Isa isa, bool with_amx);
-// "amx", or the active ISA.
+// Returns "amx", or the name of the active ISA.
 std::string_view isa_name(const TileFamily& family);
 
 }  // namespace pel::cpu

@@ -1,4 +1,4 @@
-// From the table of prebuilt code to the kernel lists of the pointwise ops.
+// From the table of prebuilt code to the kernel lists of elementwise and row ops.
 #include <cstring>
 #include <deque>
 #include <map>
@@ -44,16 +44,16 @@ LoopCode* load(const std::string& kernel, codegen::Isa isa) {
 }
 
 void load_op(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
-  const Pointwise& facts = *op.pointwise();
-  for (std::size_t formula = 0; formula < facts.formulas.size(); ++formula) {
+  const Pointwise& info = *op.pointwise();
+  for (std::size_t formula = 0; formula < info.formulas.size(); ++formula) {
     for (const DType dtype : kOrder) {
-      if (!facts.computes.contains(dtype)) continue;
+      if (!info.computes.contains(dtype)) continue;
       LoopCode* code = load(kernel_name(op, formula, dtype), isa);
       if (code == nullptr) continue;
-      code->input_count = facts.input_count;
-      code->operands[0] = facts.result_dtype(dtype);
-      std::fill_n(code->operands + 1, facts.input_count, dtype);
-      if (facts.takes_condition) code->operands[1] = kBool;
+      code->input_count = info.input_count;
+      code->operands[0] = info.result_dtype(dtype);
+      std::fill_n(code->operands + 1, info.input_count, dtype);
+      if (info.takes_condition) code->operands[1] = kBool;
       list.push_back(
           {code->name, supports_any, run_loop, DTypeSet{dtype}, static_cast<std::uint8_t>(formula), code});
     }
@@ -70,16 +70,16 @@ codegen::PelRunsFn* runs_of(const std::string& kernel, codegen::Isa isa) {
   return prebuilt == nullptr ? nullptr : prebuilt->runs[static_cast<int>(isa)];
 }
 
-// Which inputs a loop reads.
+// Returns the inputs that a loop reads.
 std::uint64_t reads_of(const std::string& kernel) {
   const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
   return prebuilt == nullptr ? 0 : prebuilt->reads;
 }
 
 void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<Kernel>& list) {
-  const RowProgram& facts = op.rows()->programs[program];
+  const RowProgram& info = op.rows()->programs[program];
   for (const DType dtype : kOrder) {
-    if (!facts.computes.contains(dtype)) continue;
+    if (!info.computes.contains(dtype)) continue;
     const auto loop = [&](std::string_view part, std::size_t number) {
       return function_of(row_loop_name(op, program, dtype, part, number), isa);
     };
@@ -88,13 +88,13 @@ void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<
         loaded()
             .names.emplace_back(fmt::format("{}_{}", row_kernel_name(op, program, dtype), codegen::name(isa)))
             .c_str();
-    code.value = facts.value_type(dtype);
-    code.input_count = facts.input_count;
-    for (int i = 0; i < facts.input_count; ++i) code.inputs[i] = facts.stored_input(i, dtype);
-    code.keeps = facts.keeps;
-    for (std::size_t f = 0; f < facts.folds.size(); ++f) {
-      const FoldKind kind = facts.folds[f].kind;
-      const bool folds = facts.folds[f].element != nullptr;
+    code.value = info.value_type(dtype);
+    code.input_count = info.input_count;
+    for (int i = 0; i < info.input_count; ++i) code.inputs[i] = info.stored_input(i, dtype);
+    code.saved_fold = info.keeps;
+    for (std::size_t f = 0; f < info.folds.size(); ++f) {
+      const FoldKind kind = info.folds[f].kind;
+      const bool folds = info.folds[f].element != nullptr;
       code.folds.push_back({loop(kFoldLoop, f), loop(kAccumulateLoop, f), loop(kElementLoop, f),
                             loop(kFinishLoop, f), function_of(fold_name(kind, code.value), isa),
                             folds ? function_of(combine_name(kind, code.value), isa) : nullptr,
@@ -102,8 +102,8 @@ void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<
                             reads_of(row_loop_name(op, program, dtype, kFoldLoop, f)) |
                                 reads_of(row_loop_name(op, program, dtype, kElementLoop, f))});
     }
-    for (std::size_t o = 0; o < facts.outputs.size(); ++o)
-      code.outputs.push_back({facts.outputs[o].kind, facts.stored_output(o, dtype), loop(kOutputLoop, o),
+    for (std::size_t o = 0; o < info.outputs.size(); ++o)
+      code.outputs.push_back({info.outputs[o].kind, info.stored_output(o, dtype), loop(kOutputLoop, o),
                               reads_of(row_loop_name(op, program, dtype, kOutputLoop, o)),
                               runs_of(row_loop_name(op, program, dtype, kOutputLoop, o), isa)});
     list.push_back(

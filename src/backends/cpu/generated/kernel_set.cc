@@ -22,11 +22,12 @@ bool same_but_for_sign(const scalar::ScalarExpr& a, const scalar::ScalarExpr& b)
                                               });
 }
 
-// The type that the code is made for: bytes that are only added, multiplied or masked have no sign.
-DType code_type(const Pointwise& facts, std::size_t formula, DType compute) {
-  if (compute != kU8 || !facts.computes.contains(kI8)) return compute;
-  const scalar::ScalarExpr expr = make_expr(facts, formula, kU8);
-  return is_sign_agnostic(expr) && same_but_for_sign(expr, make_expr(facts, formula, kI8)) ? kI8 : kU8;
+// Returns the type that the code is generated for: bytes that are only added, multiplied or masked have no
+// sign.
+DType code_type(const Pointwise& info, std::size_t formula, DType compute) {
+  if (compute != kU8 || !info.computes.contains(kI8)) return compute;
+  const scalar::ScalarExpr expr = make_expr(info, formula, kU8);
+  return is_sign_agnostic(expr) && same_but_for_sign(expr, make_expr(info, formula, kI8)) ? kI8 : kU8;
 }
 
 scalar::ScalarExpr cast_expr(DType from, DType to) {
@@ -35,7 +36,7 @@ scalar::ScalarExpr cast_expr(DType from, DType to) {
   return builder.finish({&result, 1});
 }
 
-// The loops of one op over rows, by add(name, expression).
+// Calls add(name, expression) for each loop of a row op.
 template <class Add>
 void add_row_loops(const Op& op, std::size_t program, Add&& add) {
   const RowProgram& rows = op.rows()->programs[program];
@@ -79,14 +80,14 @@ std::string content_of(const scalar::ScalarExpr& expr) {
   return content;
 }
 
-// Loops over rows of different ops are often the same: one code serves them.
+// Loops of different row ops are often equal: they share one code.
 void share_code(std::map<std::string, KernelSpec>& specs) {
   std::map<std::string, std::string> by_content;
   for (auto& [name, spec] : specs) {
     if (spec.code != name) continue;
     spec.code = by_content.emplace(spec.content(), name).first->second;
   }
-  // What ran a code that is shared now runs the same.
+  // Specs that used a code that is now shared are redirected.
   for (auto& [name, spec] : specs) spec.code = specs[spec.code].code;
 }
 
@@ -147,13 +148,13 @@ std::vector<KernelSpec> kernel_set() {
   };
   for (const Op* op : all_ops()) {
     if (op->pointwise() == nullptr || is_further_form(op->name())) continue;
-    const Pointwise& facts = *op->pointwise();
-    for (std::size_t f = 0; f < facts.formulas.size(); ++f) {
+    const Pointwise& info = *op->pointwise();
+    for (std::size_t f = 0; f < info.formulas.size(); ++f) {
       for (int d = 0; d < kDTypeCount; ++d) {
         const auto dtype = static_cast<DType>(d);
-        if (!facts.computes.contains(dtype)) continue;
-        add(kernel_name(*op, f, dtype), make_expr(facts, f, dtype)).code =
-            kernel_name(*op, f, code_type(facts, f, dtype));
+        if (!info.computes.contains(dtype)) continue;
+        add(kernel_name(*op, f, dtype), make_expr(info, f, dtype)).code =
+            kernel_name(*op, f, code_type(info, f, dtype));
       }
     }
   }
@@ -184,9 +185,9 @@ std::vector<KernelSpec> kernel_set() {
 
 const PrebuiltKernel* find_prebuilt(std::string_view name) {
   const PrebuiltKernel* end = kPrebuiltKernels + kPrebuiltKernelCount;
-  const PrebuiltKernel* found = std::lower_bound(
-      kPrebuiltKernels, end, name,
-      [](const PrebuiltKernel& kernel, std::string_view wanted) { return kernel.name < wanted; });
+  const PrebuiltKernel* found =
+      std::lower_bound(kPrebuiltKernels, end, name,
+                       [](const PrebuiltKernel& kernel, std::string_view key) { return kernel.name < key; });
   return found != end && found->name == name ? found : nullptr;
 }
 

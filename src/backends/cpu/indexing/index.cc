@@ -1,4 +1,8 @@
-// gather, scatter, index and index_put: elements are moved by width, or added and multiplied by dtype.
+// gather, scatter, index and index_put. Elements are moved by width, or added and multiplied by dtype.
+//
+// From inside to outside: a Move (Read, Write, Update) handles one element or one run; move_each and
+// stream_each handle runs with one index per element; move_runs iterates over an IndexedWalk, and move_all
+// splits it among threads; the run functions at the end build the walk of each op.
 #include <array>
 #include <cstring>
 
@@ -13,7 +17,7 @@
 namespace pel::cpu {
 namespace {
 
-// Elements worth 10 µs or more.
+// Elements that take 10 µs or more.
 constexpr std::int64_t kGrain = 16384;
 
 template <std::size_t Width>
@@ -26,26 +30,26 @@ void copy_steps(char* to, const char* from, std::int64_t count, std::int64_t to_
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, Width);
 }
 
-// What happens between an element of the plain operand and its place in the indexed one.
+// Moves: the operation between an element of the plain operand and its target in the indexed one.
 template <std::size_t Width>
 struct Read {
   static constexpr Divide kDivide = Divide::AnyAxis;
   static constexpr std::size_t kWidth = Width;
   static constexpr bool kStreams = false;
-  static void one(char* plain, char* place) { std::memcpy(plain, place, Width); }
-  static void run(char* plain, char* place, const WalkAxis& axis) {
-    copy_steps<Width>(plain, place, axis.size, axis.plain_step, axis.indexed_step);
+  static void one(char* plain, char* target) { std::memcpy(plain, target, Width); }
+  static void run(char* plain, char* target, const WalkAxis& axis) {
+    copy_steps<Width>(plain, target, axis.size, axis.plain_step, axis.indexed_step);
   }
 };
-// The same past the caches, where runs of the plain operand are dense.
+// The same with non-temporal stores, if runs of the plain operand are dense.
 template <std::size_t Width>
 struct ReadAndStream : Read<Width> {
   static constexpr bool kStreams = true;
-  static void run(char* plain, char* place, const WalkAxis& axis) {
+  static void run(char* plain, char* target, const WalkAxis& axis) {
     if (axis.indexed_step == Width) {
-      stream_copy(plain, place, axis.size * std::int64_t{Width});
+      stream_copy(plain, target, axis.size * std::int64_t{Width});
     } else {
-      Read<Width>::run(plain, place, axis);
+      Read<Width>::run(plain, target, axis);
     }
   }
 };
@@ -54,9 +58,9 @@ struct Write {
   static constexpr Divide kDivide = Divide::AxesWithoutCollisions;
   static constexpr std::size_t kWidth = Width;
   static constexpr bool kStreams = false;
-  static void one(char* plain, char* place) { std::memcpy(place, plain, Width); }
-  static void run(char* plain, char* place, const WalkAxis& axis) {
-    copy_steps<Width>(place, plain, axis.size, axis.indexed_step, axis.plain_step);
+  static void one(char* plain, char* target) { std::memcpy(target, plain, Width); }
+  static void run(char* plain, char* target, const WalkAxis& axis) {
+    copy_steps<Width>(target, plain, axis.size, axis.indexed_step, axis.plain_step);
   }
 };
 
@@ -98,10 +102,10 @@ struct Product {
     }
   }
 };
-// The greater or the lesser; NaN where one is.
+// The max or the min; NaN if one is NaN.
 template <bool IsGreater>
 struct Extreme {
-  static constexpr bool kHasLanes = false;  // integers of lanes have no sign
+  static constexpr bool kHasLanes = false;  // lanes treat integers as unsigned
   template <class T>
   static T of(T a, T b) {
     if constexpr (kIsHalf<T>) {
@@ -112,7 +116,7 @@ struct Extreme {
     }
   }
 };
-// 16 bytes at once, where the compiler has the operation; integers as unsigned ones, which wrap.
+// Handles 16 bytes at once, if the compiler has the operation; integers are unsigned, so they wrap.
 template <class T>
 struct Lanes {
   static constexpr bool kExist = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
@@ -126,10 +130,10 @@ struct Update {
   static constexpr Divide kDivide = Divide::AxesWithoutCollisions;
   static constexpr std::size_t kWidth = sizeof(T);
   static constexpr bool kStreams = false;
-  static void one(char* plain, char* place) {
-    store_as(place, Fold::template of<T>(load_as<T>(place), load_as<T>(plain)));
+  static void one(char* plain, char* target) {
+    store_as(target, Fold::template of<T>(load_as<T>(target), load_as<T>(plain)));
   }
-  static void run(char* plain, char* place, const WalkAxis& axis) {
+  static void run(char* plain, char* target, const WalkAxis& axis) {
     constexpr std::int64_t kStep = sizeof(T);
     std::int64_t i = 0;
     if constexpr (Lanes<T>::kExist && Fold::kHasLanes) {
@@ -138,24 +142,24 @@ struct Update {
       if (axis.plain_step == kStep && axis.indexed_step == kStep) {
         for (; i + kLanes <= axis.size; i += kLanes) {
           Vector a, b;
-          std::memcpy(&a, place + i * kStep, sizeof a);
+          std::memcpy(&a, target + i * kStep, sizeof a);
           std::memcpy(&b, plain + i * kStep, sizeof b);
           a = Fold::of_lanes(a, b);
-          std::memcpy(place + i * kStep, &a, sizeof a);
+          std::memcpy(target + i * kStep, &a, sizeof a);
         }
       }
     }
-    for (; i < axis.size; ++i) one(plain + i * axis.plain_step, place + i * axis.indexed_step);
+    for (; i < axis.size; ++i) one(plain + i * axis.plain_step, target + i * axis.indexed_step);
   }
 };
 
-// Bytes from the first place to that of one index, which is checked before anything is touched. What is asked
-// of the axis comes as values: behind a reference it would be loaded again after every store.
+// Returns the byte offset of one index, which is checked before any access. The properties of the axis are
+// passed by value: behind a reference they would be reloaded after every store.
 template <class I>
 std::int64_t offset_of(const char* at, std::int64_t size, std::int64_t wrap, std::int64_t step,
                        const IndexedAxis& axis) {
   std::int64_t index = load_as<I>(at);
-  index += index < 0 ? wrap : 0;  // the size, where indices below 0 count from the end
+  index += index < 0 ? wrap : 0;  // wrap is the size if negative indices count from the end
   if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(size)) [[unlikely]]
     throw_out_of_range(load_as<I>(at), axis);
   return index * step;
@@ -166,7 +170,7 @@ std::int64_t offset_of(const char* at, bool wraps, const IndexedAxis& axis) {
   return offset_of<I>(at, axis.size, wraps ? axis.size : 0, axis.step, axis);
 }
 
-// A run in which every element has its own index.
+// Moves a run in which every element has its own index.
 template <class Move, class I>
 void move_each(char* plain, char* indexed, const char* const* at, const std::int64_t* steps,
                const IndexedWalk& walk, const WalkAxis& axis) {
@@ -191,14 +195,14 @@ void move_each(char* plain, char* indexed, const char* const* at, const std::int
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    char* place = indexed + i * indexed_step;
+    char* target = indexed + i * indexed_step;
     for (std::size_t k = 0; k < walk.indices.size(); ++k)
-      place += offset_of<I>(at[k] + i * steps[k], walk.wraps, walk.indices[k]);
-    Move::one(plain + i * plain_step, place);
+      target += offset_of<I>(at[k] + i * steps[k], walk.wraps, walk.indices[k]);
+    Move::one(plain + i * plain_step, target);
   }
 }
 
-// The same through a block in L1, from where it is streamed.
+// The same through a block in L1, followed by non-temporal stores.
 template <class Move, class I>
 void stream_each(char* plain, char* indexed, const char* const* at, const std::int64_t* steps,
                  const IndexedWalk& walk, const WalkAxis& axis) {
@@ -214,11 +218,11 @@ void stream_each(char* plain, char* indexed, const char* const* at, const std::i
   }
 }
 
-// A Move as values, so that walking is compiled once.
+// A Move as function pointers, so that the iteration is compiled once.
 struct Runs {
   using Each = void(char* plain, char* indexed, const char* const* at, const std::int64_t* steps,
                     const IndexedWalk& walk, const WalkAxis& axis);
-  void (*one_place)(char* plain, char* place, const WalkAxis& axis);
+  void (*one_target)(char* plain, char* target, const WalkAxis& axis);
   Each *each_i32, *each_i64;
   Divide divide;
   bool streams;
@@ -239,20 +243,20 @@ void move_runs(const IndexedWalk& walk, const Runs& runs) {
   const std::size_t count = walk.indices.size(), last = walk.axes.size() - 1;
   const WalkAxis inner = walk.axes[last];
   const std::int64_t* inner_steps = walk.steps_of(last);
-  bool one_place = true;  // for a whole run
-  for (std::size_t k = 0; k < count; ++k) one_place = one_place && inner_steps[k] == 0;
+  bool one_target = true;  // all elements of a run have one target
+  for (std::size_t k = 0; k < count; ++k) one_target = one_target && inner_steps[k] == 0;
   char *plain = walk.plain, *indexed = walk.indexed;
   SmallVector<const char*, 4> at(count);
   for (std::size_t k = 0; k < count; ++k) at[k] = walk.indices[k].data;
   SmallVector<std::int64_t, 8> position(walk.axes.size());
   while (true) {
-    if (one_place) {
-      char* place = indexed;
+    if (one_target) {
+      char* target = indexed;
       for (std::size_t k = 0; k < count; ++k) {
-        place += walk.index_is_i32 ? offset_of<std::int32_t>(at[k], walk.wraps, walk.indices[k])
-                                   : offset_of<std::int64_t>(at[k], walk.wraps, walk.indices[k]);
+        target += walk.index_is_i32 ? offset_of<std::int32_t>(at[k], walk.wraps, walk.indices[k])
+                                    : offset_of<std::int64_t>(at[k], walk.wraps, walk.indices[k]);
       }
-      runs.one_place(plain, place, inner);
+      runs.one_target(plain, target, inner);
     } else {
       each(plain, indexed, at.data(), inner_steps, walk, inner);
     }
@@ -273,7 +277,7 @@ void move_runs(const IndexedWalk& walk, const Runs& runs) {
   if (runs.streams) stream_fence();
 }
 
-// The part of a walk from `begin` to `end` of one axis.
+// Returns the part of a walk from `begin` to `end` of one axis.
 IndexedWalk part_of(IndexedWalk walk, std::size_t divided, std::int64_t begin, std::int64_t end) {
   WalkAxis& axis = walk.axes[divided];
   walk.plain += begin * axis.plain_step;
@@ -315,7 +319,7 @@ void move_by_width(const IndexedWalk& walk, std::uint8_t dtype) {
   }
 }
 
-// Long dense rows of a large result go past the caches.
+// Long dense rows of a large result bypass the caches.
 constexpr std::int64_t kShortRunBytes = 512;
 void read(const IndexedWalk& walk, const Operand& dst) {
   const std::int64_t width = size_bytes(static_cast<DType>(dst.dtype));
@@ -332,7 +336,7 @@ void update_by_type(const IndexedWalk& walk, std::uint8_t dtype) {
             [&]<class T>(std::type_identity<T>) { move_all(walk, runs_of<Update<T, Fold>>()); });
 }
 
-void place(const IndexedWalk& walk, std::uint8_t dtype, std::int64_t reduce) {
+void scatter_elements(const IndexedWalk& walk, std::uint8_t dtype, std::int64_t reduce) {
   switch (reduce) {
     case 0:
       return move_by_width<Write>(walk, dtype);
@@ -347,7 +351,7 @@ void place(const IndexedWalk& walk, std::uint8_t dtype, std::int64_t reduce) {
   }
 }
 
-// gather: dst; src, index; dim, wraps.
+// gather. Operands: dst; src, index; scalars: dim, wraps.
 void run_gather(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   read(make_gather_walk(dst, input(args, 0), input(args, 1), args.scalars[0].as_int,
@@ -355,14 +359,14 @@ void run_gather(Stream&, const KernelArgs& args) {
        dst);
 }
 
-// scatter: dst; index, src; dim, how it is combined (0 written, 1 added, 2 multiplied, 3 greatest, 4 least).
+// scatter. Operands: dst; index, src; scalars: dim, reduction (0 write, 1 add, 2 multiply, 3 max, 4 min).
 void run_scatter(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
-  place(make_gather_walk(input(args, 1), dst, input(args, 0), args.scalars[0].as_int, false), dst.dtype,
-        args.scalars[1].as_int);
+  scatter_elements(make_gather_walk(input(args, 1), dst, input(args, 0), args.scalars[0].as_int, false),
+                   dst.dtype, args.scalars[1].as_int);
 }
 
-// index: dst; src, indices; wraps, axes before the indices', an axis for each index.
+// index. Operands: dst; src, indices; scalars: wraps, axes before those of the indices, an axis per index.
 void run_index(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const auto count = static_cast<std::size_t>(args.input_count - 1);
@@ -371,13 +375,14 @@ void run_index(Stream&, const KernelArgs& args) {
        dst);
 }
 
-// index_put: dst; values, indices; how it is combined, axes before the indices', an axis for each index.
+// index_put. Operands: dst; values, indices; scalars: reduction, axes before those of the indices, an axis
+// per index.
 void run_index_put(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const auto count = static_cast<std::size_t>(args.input_count - 1);
-  place(make_index_walk(input(args, 0), dst, &input(args, 1), args.scalars + 2, count, args.scalars[1].as_int,
-                        true),
-        dst.dtype, args.scalars[0].as_int);
+  scatter_elements(make_index_walk(input(args, 0), dst, &input(args, 1), args.scalars + 2, count,
+                                   args.scalars[1].as_int, true),
+                   dst.dtype, args.scalars[0].as_int);
 }
 
 }  // namespace

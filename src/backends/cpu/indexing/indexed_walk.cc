@@ -69,21 +69,21 @@ IndexedWalk make_index_walk(const Operand& plain, const Operand& indexed, const 
     }
     std::fill(steps.begin(), steps.end(), 0);
   };
-  std::int64_t stayed = 0;
+  std::int64_t remaining = 0;
   for (int i = 0; i < indexed.rank; ++i) {
-    if (stayed == before && at == before) add_index_axes();
+    if (remaining == before && at == before) add_index_axes();
     const bool replaced = std::any_of(dims, dims + count, [&](const PelScalar& d) { return d.as_int == i; });
     if (replaced) continue;
     walk.add_axis({plain.sizes[at], plain.strides[at] * width, indexed.strides[i] * width, false},
                   steps.data());
     ++at;
-    ++stayed;
+    ++remaining;
   }
   return walk;
 }
 
 int axis_to_divide(const IndexedWalk& walk, Divide divide) {
-  // The outermost that gives every thread a few pieces, since long inner runs are the fast ones; otherwise
+  // The outermost axis that provides a few pieces per thread, because long inner runs are fast; otherwise
   // the longest.
   int longest = -1;
   for (std::size_t i = 0; i < walk.axes.size(); ++i) {

@@ -1,5 +1,5 @@
-// One walk over elements that lie in order in one operand, the plain one, and at places that index tensors
-// give in another, the indexed one.
+// An iteration over elements that are in order in one operand, the plain one, and at positions from index
+// tensors in another, the indexed one.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace pel::cpu {
 
-// An index tensor: each of its elements picks one of `size` places, `step` bytes apart.
+// An index tensor: each of its elements selects one of `size` positions, `step` bytes apart.
 struct IndexedAxis {
   const char* data;
   std::int64_t size, step;
@@ -20,8 +20,8 @@ struct IndexedAxis {
 
 struct WalkAxis {
   std::int64_t size, plain_step, indexed_step;  // steps in bytes
-  // Whether two of its elements may have one place. Where places are written, such axes stay on one thread
-  // and in their order.
+  // Whether two of its elements may have the same target. When writing, such axes stay on one thread and in
+  // order.
   bool collides;
 };
 
@@ -30,10 +30,10 @@ struct IndexedWalk {
   bool index_is_i32, wraps;  // wraps: negative indices count from the end
   bool is_empty = false;
   SmallVector<IndexedAxis, 4> indices{};
-  SmallVector<WalkAxis, 8> axes{};              // from the outermost; those of size 1 are left out
-  SmallVector<std::int64_t, 32> index_steps{};  // in bytes; for each axis one for each index
+  SmallVector<WalkAxis, 8> axes{};              // outermost first; without axes of size 1
+  SmallVector<std::int64_t, 32> index_steps{};  // in bytes; for each axis, one per index
 
-  // After all indices are there. Joins the axis to the one before it where the steps allow.
+  // Call after all indices are added. Merges the axis with the previous one if the steps permit it.
   void add_axis(const WalkAxis& axis, const std::int64_t* steps);
   const std::int64_t* steps_of(std::size_t axis) const { return index_steps.data() + axis * indices.size(); }
 };
@@ -42,11 +42,11 @@ struct IndexedWalk {
 IndexedWalk make_gather_walk(const Operand& plain, const Operand& indexed, const Operand& index,
                              std::int64_t dim, bool wraps);
 // The axes of `indexed` that `dims` names are replaced by those of the indices, which all have the same
-// sizes; they stand after `before` of the axes that stay.
+// sizes. They come after `before` of the remaining axes.
 IndexedWalk make_index_walk(const Operand& plain, const Operand& indexed, const Operand* indices,
                             const PelScalar* dims, std::size_t count, std::int64_t before, bool wraps);
 
-// The axis that threads divide among them, or -1.
+// Returns the axis to split among threads, or -1.
 enum class Divide : bool { AnyAxis, AxesWithoutCollisions };
 int axis_to_divide(const IndexedWalk& walk, Divide divide);
 

@@ -1,4 +1,4 @@
-// cat, flip, roll, tril and triu: runs of elements moved to another place.
+// cat, flip, roll, tril and triu: copies of runs of elements.
 #include <array>
 #include <cstring>
 
@@ -26,10 +26,10 @@ Sizes copy_of(const std::int64_t* values, int rank) {
   return Sizes(ArrayView<std::int64_t>(values, static_cast<std::size_t>(rank)));
 }
 
-// cat: dst; the pieces; the axis.
+// cat. Operands: dst; the tensors; scalar: the axis.
 struct Pieces {
-  std::int64_t outer;                     // times that a run of each piece follows
-  SmallVector<std::int64_t, 8> run_ends;  // in bytes, in one run of the result
+  std::int64_t outer;                     // number of repetitions of one run per tensor
+  SmallVector<std::int64_t, 8> run_ends;  // in bytes, within one run of the result
 };
 
 Pieces pieces_of(const KernelArgs& args) {
@@ -46,11 +46,11 @@ Pieces pieces_of(const KernelArgs& args) {
 Support cat_in_runs(const KernelArgs& args) {
   std::int64_t before = 0;
   for (int i = 0; i < args.input_count; ++i) {
-    if (!is_row_major(input(args, i))) return Support::no("a piece is not row-major");
+    if (!is_row_major(input(args, i))) return Support::no("an input is not row-major");
   }
   const Pieces pieces = pieces_of(args);
   for (const std::int64_t end : pieces.run_ends) {
-    if (end - before < kShortRunBytes && end != before) return Support::no("a piece has short runs");
+    if (end - before < kShortRunBytes && end != before) return Support::no("an input has short runs");
     before = end;
   }
   return Support::yes();
@@ -62,7 +62,7 @@ void run_cat_runs(Stream&, const KernelArgs& args) {
   const bool streams = bytes >= kStreamBytes;
   auto* to = static_cast<char*>(output(args, 0).data);
   parallel_for(bytes, kCopyGrainBytes, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t outer = begin / run, at = begin % run;  // of the byte to write next
+    std::int64_t outer = begin / run, at = begin % run;  // position of the next byte to write
     int piece = 0;
     while (at >= pieces.run_ends[static_cast<std::size_t>(piece)]) ++piece;
     while (begin < end) {
@@ -105,8 +105,8 @@ void run_cat_pieces(Stream&, const KernelArgs& args) {
   }
 }
 
-// A dense run backwards: `from` is its last element. 32 bytes are turned at once, first inside their halves,
-// then the halves; one element at a time takes twice as long from L2.
+// Copies a dense run backwards: `from` is its last element. Reverses 32 bytes at once, first within their
+// halves, then the halves; one element at a time takes twice as long from L2.
 template <std::int64_t Width>
 __attribute__((target("avx2"))) void copy_backwards(char* to, const char* from, std::int64_t count) {
   alignas(32) char order[32];
@@ -119,15 +119,15 @@ __attribute__((target("avx2"))) void copy_backwards(char* to, const char* from, 
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     const char* block = from - (i + kLanes - 1) * Width;
-    const __m256i turned =
+    const __m256i reversed =
         _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block)), inside);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * Width),
-                        _mm256_permute2x128_si256(turned, turned, 1));
+                        _mm256_permute2x128_si256(reversed, reversed, 1));
   }
   for (; i < count; ++i) std::memcpy(to + i * Width, from - i * Width, static_cast<std::size_t>(Width));
 }
 
-// The same through a block in L1, from where it is streamed.
+// The same through a block in L1, followed by non-temporal stores.
 template <std::int64_t Width>
 void stream_backwards(char* to, const char* from, std::int64_t count) {
   constexpr std::int64_t kBlockBytes = 4096, kBlock = kBlockBytes / Width;
@@ -171,7 +171,7 @@ void flip_elements(const Operand& dst, const Operand& src) {
   if constexpr (Streams) stream_fence();
 }
 
-// flip: dst; src; 1 for each axis that is reversed, 0 for the others.
+// flip. Operands: dst; src; scalars: 1 for each axis that is reversed, 0 for the others.
 void run_flip(Stream&, const KernelArgs& args) {
   Operand src = input(args, 0);
   Sizes strides = copy_of(src.strides, src.rank);
@@ -188,8 +188,8 @@ void run_flip(Stream&, const KernelArgs& args) {
   copy_on_threads(output(args, 0), src, streams ? flip_elements<true> : flip_elements<false>);
 }
 
-// roll: dst; src; for each axis how far it moves, from 0 to below its size. An axis that moves falls into two
-// parts.
+// roll. Operands: dst; src; scalars: the shift of each axis, from 0 to below its size. A shifted axis splits
+// into two parts.
 void roll_from_axis(const Operand& dst, const Operand& src, const PelScalar* shifts, int axis) {
   while (axis < dst.rank && shifts[axis].as_int == 0) ++axis;
   if (axis >= dst.rank) return copy_on_threads(dst, src);
@@ -211,10 +211,10 @@ void run_roll(Stream&, const KernelArgs& args) {
   roll_from_axis(output(args, 0), input(args, 0), args.scalars, 0);
 }
 
-// tril, triu: dst; src; the diagonal, whether the part above it stays. dst may be src.
+// tril, triu. Operands: dst; src; scalars: the diagonal, whether the part above it is copied. dst may be src.
 template <std::size_t Width>
-void keep_columns(char* to, const char* from, std::int64_t begin, std::int64_t end, std::int64_t size,
-                  std::int64_t to_step, std::int64_t from_step) {
+void copy_triangle_row(char* to, const char* from, std::int64_t begin, std::int64_t end, std::int64_t size,
+                       std::int64_t to_step, std::int64_t from_step) {
   constexpr char kZero[Width] = {};
   const auto clear = [&](std::int64_t first, std::int64_t last) {
     if (to_step == Width) {
@@ -241,10 +241,10 @@ void run_triangle(Stream&, const KernelArgs& args) {
   const bool upper = args.scalars[1].as_int != 0;
   const int rank = dst.rank;
   const std::int64_t rows = dst.sizes[rank - 2], columns = dst.sizes[rank - 1], width = width_of(dst);
-  const auto keep = width == 1   ? keep_columns<1>
-                    : width == 2 ? keep_columns<2>
-                    : width == 4 ? keep_columns<4>
-                                 : keep_columns<8>;
+  const auto copy_row = width == 1   ? copy_triangle_row<1>
+                        : width == 2 ? copy_triangle_row<2>
+                        : width == 4 ? copy_triangle_row<4>
+                                     : copy_triangle_row<8>;
   const std::int64_t all_rows = product(dst.sizes, 0, rank - 1);
   parallel_for(all_rows, std::max<std::int64_t>(1, kCopyGrainBytes / (columns * width)),
                [&](std::int64_t begin, std::int64_t end) {
@@ -255,14 +255,14 @@ void run_triangle(Stream&, const KernelArgs& args) {
                      from += left % dst.sizes[i] * src.strides[i];
                      left /= dst.sizes[i];
                    }
-                   // The first column above the diagonal of this row; the difference cannot overflow.
+                   // The first column above the diagonal in this row; the difference cannot overflow.
                    const std::int64_t row = r % rows + (upper ? 0 : 1);
                    const std::int64_t border = std::clamp<std::int64_t>(
                        std::clamp<std::int64_t>(diagonal, -rows - 1, columns + 1) + row, 0, columns);
-                   keep(static_cast<char*>(dst.data) + to * width,
-                        static_cast<const char*>(src.data) + from * width, upper ? border : 0,
-                        upper ? columns : border, columns, dst.strides[rank - 1] * width,
-                        src.strides[rank - 1] * width);
+                   copy_row(static_cast<char*>(dst.data) + to * width,
+                            static_cast<const char*>(src.data) + from * width, upper ? border : 0,
+                            upper ? columns : border, columns, dst.strides[rank - 1] * width,
+                            src.strides[rank - 1] * width);
                  }
                });
 }

@@ -1,4 +1,4 @@
-// Borders around a tensor. For each axis a table says which element of src a place in dst repeats.
+// Padding. For each axis a table maps a position in dst to its element of src.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -51,7 +51,7 @@ void fill_row(char* to, const char* from, const char* constant, const Table& inn
   edge(last, columns);
 }
 
-// dst, row-major; src; mode, the number, how much stands before each axis.
+// Operands: dst, row-major; src; scalars: mode, the constant, the padding before each axis.
 void run_pad(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &src = input(args, 0);
   const std::int64_t mode = args.scalars[0].as_int;
@@ -70,7 +70,7 @@ void run_pad(Stream&, const KernelArgs& args) {
       table[static_cast<std::size_t>(at)] = source_of(at - args.scalars[2 + i].as_int, src.sizes[i], mode);
   }
   const std::int64_t columns = dst.sizes[rank - 1], before = args.scalars[1 + rank].as_int;
-  // The part of a row that is a run of src.
+  // The part of a row that is a contiguous run of src.
   const std::int64_t first = std::clamp<std::int64_t>(before, 0, columns);
   const std::int64_t last = std::clamp<std::int64_t>(before + src.sizes[rank - 1], first, columns);
   const auto fill = width == 1   ? fill_row<1>

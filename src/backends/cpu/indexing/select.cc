@@ -1,4 +1,4 @@
-// nonzero, masked_select and one_hot: what depends on the values of a tensor.
+// nonzero, masked_select and one_hot: ops whose result sizes depend on values.
 #include <array>
 #include <cstring>
 
@@ -11,8 +11,8 @@
 namespace pel::cpu {
 namespace {
 
-// Elements that are counted together. Threads take whole blocks, and where a block's results begin is known
-// before it is walked.
+// Blocks per thread task. Elements are counted per block first, so the position of a block's results is known
+// before it is processed.
 constexpr std::int64_t kGrainBlocks = 8;
 
 std::int64_t element_count(const Operand& a) {
@@ -21,7 +21,7 @@ std::int64_t element_count(const Operand& a) {
   return count;
 }
 
-// All bits but the sign of a floating value: -0 is zero, NaN is not.
+// Returns a mask of all bits except the sign of a float: -0 is zero, NaN is not.
 template <class U>
 U bits_that_count(DType dtype) {
   return static_cast<U>(is_floating(dtype) ? static_cast<U>(~U{0}) >> 1 : static_cast<U>(~U{0}));
@@ -41,7 +41,8 @@ void with_width(DType dtype, F&& f) {
   }
 }
 
-// counts: i64[blocks + 1], where each block's results begin, and the total; src, row-major; the block's size.
+// Operands: counts i64[blocks + 1], the start of each block's results, and the total; src, row-major; the
+// block size.
 void run_count(Stream&, const KernelArgs& args) {
   const Operand& src = input(args, 0);
   const std::int64_t count = element_count(src), block = args.scalars[0].as_int;
@@ -64,7 +65,7 @@ void run_count(Stream&, const KernelArgs& args) {
   for (std::int64_t b = 0; b < blocks; ++b) begins[b + 1] += begins[b];
 }
 
-// dst: i64[n, rank]; src, row-major; counts; the block's size.
+// Operands: dst i64[n, rank]; src, row-major; counts; the block size.
 void run_nonzero(Stream&, const KernelArgs& args) {
   const Operand& src = input(args, 0);
   const std::int64_t count = element_count(src), block = args.scalars[0].as_int;
@@ -92,10 +93,10 @@ void run_nonzero(Stream&, const KernelArgs& args) {
 }
 
 Support counts_only(const KernelArgs& args) {
-  return args.input_count == 1 ? Support::yes() : Support::no("the elements are counted already");
+  return args.input_count == 1 ? Support::yes() : Support::no("the elements are already counted");
 }
 
-// dst; src and mask, row-major and of the same sizes; counts; the block's size.
+// Operands: dst; src and mask, row-major and of the same sizes; counts; the block size.
 void run_masked_select(Stream&, const KernelArgs& args) {
   const Operand &src = input(args, 0), &mask = input(args, 1);
   const std::int64_t block = args.scalars[0].as_int;
@@ -108,7 +109,8 @@ void run_masked_select(Stream&, const KernelArgs& args) {
       for (std::int64_t b = first; b < last; ++b) {
         auto* to = static_cast<char*>(output(args, 0).data) + begins[b] * kWidth;
         const auto* to_end = static_cast<char*>(output(args, 0).data) + begins[b + 1] * kWidth;
-        // Every element is written and the place moves only past chosen ones: no branch to guess.
+        // Every element is written, but the position advances only after selected ones: no branch to
+        // mispredict.
         for (std::int64_t i = b * block; to != to_end; ++i) {
           std::memcpy(to, from + i * kWidth, kWidth);
           to += chosen[i] != 0 ? kWidth : 0;
@@ -118,22 +120,22 @@ void run_masked_select(Stream&, const KernelArgs& args) {
   });
 }
 
-// one_hot: the largest class, and whether any is negative, into i64[2].
+// one_hot: writes the largest class, and whether any is negative, to i64[2].
 void run_largest_class(Stream&, const KernelArgs& args) {
   const Operand& src = input(args, 0);
   const auto* from = static_cast<const char*>(src.data);
-  std::int64_t largest = -1, least = 0;
+  std::int64_t largest = -1, smallest = 0;
   for (std::int64_t i = 0; i < element_count(src); ++i) {
     const auto value = load_as<std::int64_t>(from + i * 8);
     largest = std::max(largest, value);
-    least = std::min(least, value);
+    smallest = std::min(smallest, value);
   }
   auto* to = static_cast<std::int64_t*>(output(args, 0).data);
-  to[0] = least;
+  to[0] = smallest;
   to[1] = largest;
 }
 
-// dst: i64[…, classes]; src, row-major.
+// Operands: dst i64[…, classes]; src, row-major.
 void run_one_hot(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &src = input(args, 0);
   const std::int64_t classes = dst.sizes[dst.rank - 1];
@@ -145,7 +147,8 @@ void run_one_hot(Stream&, const KernelArgs& args) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const auto value = load_as<std::int64_t>(from + i * 8);
                    PEL_CHECK(value >= 0 && value < classes, ValueError,
-                             "class {} is outside of [0, {}); give more classes", value, classes);
+                             "class {} is out of range [0, {}); pass a larger number of classes", value,
+                             classes);
                    to[i * classes + value] = 1;
                  }
                });

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "pellucid/profile.h"
+
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
@@ -16,30 +18,29 @@
 namespace pel::cpu {
 namespace {
 
-// What the kernels point into.
+// The memory that the kernels point into.
 struct Loops {
-  std::deque<std::string> names;
   std::deque<LoopCode> codes;
   std::deque<RowCode> rows;
   std::optional<codegen::CompiledKernels> compiled;
 };
 
-// All loops of a graph, each code once: layers of a model are alike.
+// All loops of a graph. Equal code is compiled once: the layers of a model are alike.
 class LoopList {
  public:
   explicit LoopList(codegen::Isa isa) : isa_(isa) {}
 
-  // Its function is `*to` when all are compiled.
+  // Sets `*to` to the function once all loops are compiled.
   const codegen::LoopKernel& add(const KernelSpec& spec, codegen::PelLoopFn** to) {
     const auto [known, is_new] = by_content_.emplace(spec.content(), kernels_.size());
     if (is_new) kernels_.push_back(spec.lower(isa_));
-    wanted_.emplace_back(to, known->second);
+    requests_.emplace_back(to, known->second);
     return kernels_[known->second];
   }
 
   codegen::CompiledKernels compile() {
     codegen::CompiledKernels compiled = codegen::compile_in_process(kernels_, isa_);
-    for (const auto& [to, kernel] : wanted_) *to = compiled[kernel];
+    for (const auto& [to, kernel] : requests_) *to = compiled[kernel];
     return compiled;
   }
 
@@ -47,13 +48,13 @@ class LoopList {
   codegen::Isa isa_;
   std::vector<codegen::LoopKernel> kernels_;
   std::map<std::string, std::size_t> by_content_;
-  std::vector<std::pair<codegen::PelLoopFn**, std::size_t>> wanted_;
+  std::vector<std::pair<codegen::PelLoopFn**, std::size_t>> requests_;
 };
 
 void fill_loop(LoopCode& code, const std::string& name, const scalar::ScalarExpr& body, codegen::Isa isa,
                LoopList& list) {
-  PEL_CHECK(body.results.size() + body.inputs.size() <= kMostLoopOperands, InternalError,
-            "a loop has at most {} operands", kMostLoopOperands);
+  PEL_CHECK(body.results.size() + body.inputs.size() <= kMaxLoopOperands, InternalError,
+            "a fused loop may have at most {} operands", kMaxLoopOperands);
   const KernelSpec spec{.name = name, .body = body};
   code.grain = grain_of(codegen::cost_per_element(list.add(spec, &code.function), isa));
   code.output_count = static_cast<int>(body.results.size());
@@ -65,22 +66,22 @@ void fill_loop(LoopCode& code, const std::string& name, const scalar::ScalarExpr
 
 codegen::PelLoopFn* prebuilt(const std::string& name, codegen::Isa isa) {
   const PrebuiltKernel* found = find_prebuilt(name);
-  PEL_CHECK(found != nullptr, InternalError, "there is no loop {}", name);
+  PEL_CHECK(found != nullptr, InternalError, "there is no prebuilt loop named {}", name);
   return found->function[static_cast<int>(isa)];
 }
 
 void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, codegen::Isa isa,
                LoopList& list) {
-  PEL_CHECK(rows.inputs.size() <= kMostRowInputs && rows.outputs.size() <= kMostRowOutputs &&
-                rows.folds.size() <= kMostRowFolds && rows.stages.size() <= kMostRowStages,
-            InternalError, "a kernel over rows has more parts than there is room for");
+  PEL_CHECK(rows.inputs.size() <= kMaxRowInputs && rows.outputs.size() <= kMaxRowOutputs &&
+                rows.folds.size() <= kMaxRowFolds && rows.stages.size() <= kMaxRowStages,
+            InternalError, "a fused row op exceeds the limits of the row driver");
   code.value = rows.value;
   code.input_count = static_cast<int>(rows.inputs.size());
   std::copy(rows.inputs.begin(), rows.inputs.end(), code.inputs);
-  const std::size_t elements = rows.inputs.size() + rows.stages.size();  // then values, one a row
+  const std::size_t elements = rows.inputs.size() + rows.stages.size();  // then values, one per row
   const bool by_rows = std::ranges::none_of(
       rows.folds, [](const RowLoops::Fold& fold) { return fold.accumulate.has_value(); });
-  // No function moves before all are there.
+  // Sized in advance, because the list stores addresses of the functions.
   code.stages.resize(rows.stages.size());
   code.folds.resize(rows.folds.size());
   code.outputs.resize(rows.outputs.size());
@@ -95,50 +96,49 @@ void fill_rows(RowCode& code, const std::string& name, const RowLoops& rows, cod
       spec.dense = ((std::uint64_t{1} << elements) - 1) & (~std::uint64_t{0} << rows.inputs.size());
     }
     list.add(spec, &to);
-    // Beside elements, loops read values, which they are always given.
+    // Loops also read values, which are always passed.
     return spec.reads() & ((std::uint64_t{1} << elements) - 1);
   };
   for (std::size_t i = 0; i < rows.stages.size(); ++i) {
     const RowLoops::Stage& stage = rows.stages[i];
-    RowCode::Stage& made = code.stages[i];
-    made.function = nullptr;
-    made.reads = 0;
-    made.dtype = stage.dtype;
-    made.after = stage.after;
-    made.output = stage.output;
-    if (stage.body) made.reads = add("stage", i, *stage.body, made.function);
+    RowCode::Stage& result = code.stages[i];
+    result.function = nullptr;
+    result.reads = 0;
+    result.dtype = stage.dtype;
+    result.after = stage.after;
+    result.output = stage.output;
+    if (stage.body) result.reads = add("stage", i, *stage.body, result.function);
   }
   for (std::size_t f = 0; f < rows.folds.size(); ++f) {
     const RowLoops::Fold& fold = rows.folds[f];
-    RowCode::Fold& made = code.folds[f];
-    made = {};
-    made.initial_bits = initial_bits(fold.kind, rows.value);
-    made.stage = fold.stage;
-    if (fold.finish) add(kFinishLoop, f, *fold.finish, made.finish);
+    RowCode::Fold& result = code.folds[f];
+    result = {};
+    result.initial_bits = initial_bits(fold.kind, rows.value);
+    result.stage = fold.stage;
+    if (fold.finish) add(kFinishLoop, f, *fold.finish, result.finish);
     if (!fold.element) continue;
-    made.reads = add(kFoldLoop, f, *fold.element, made.fold,
-                     codegen::Fold{combine_expr(fold.kind, rows.value), made.initial_bits});
-    if (fold.accumulate) add(kAccumulateLoop, f, *fold.accumulate, made.accumulate);
-    made.fold_values = prebuilt(fold_name(fold.kind, rows.value), isa);
-    made.combine = prebuilt(combine_name(fold.kind, rows.value), isa);
+    result.reads = add(kFoldLoop, f, *fold.element, result.fold,
+                       codegen::Fold{combine_expr(fold.kind, rows.value), result.initial_bits});
+    if (fold.accumulate) add(kAccumulateLoop, f, *fold.accumulate, result.accumulate);
+    result.fold_values = prebuilt(fold_name(fold.kind, rows.value), isa);
+    result.combine = prebuilt(combine_name(fold.kind, rows.value), isa);
   }
   for (std::size_t o = 0; o < rows.outputs.size(); ++o) {
     const RowLoops::Output& output = rows.outputs[o];
-    RowCode::Output& made = code.outputs[o];
-    made = {.kind = output.kind, .dtype = output.dtype, .function = nullptr, .reads = 0, .runs = nullptr};
-    if (output.body) made.reads = add(kOutputLoop, o, *output.body, made.function);
+    RowCode::Output& result = code.outputs[o];
+    result = {.kind = output.kind, .dtype = output.dtype, .function = nullptr, .reads = 0, .runs = nullptr};
+    if (output.body) result.reads = add(kOutputLoop, o, *output.body, result.function);
   }
 }
 
 CompiledLoops compile_loops(const std::vector<LoopSource>& sources) {
   const std::optional<codegen::Isa> isa = active_isa();
-  PEL_CHECK(isa, InternalError, "loops are compiled for AVX2 and AVX-512, and this processor has neither");
+  PEL_CHECK(isa, InternalError, "compiled loops need AVX2 or AVX-512, and this processor has neither");
   const auto loops = std::make_shared<Loops>();
   LoopList list(*isa);
   CompiledLoops result;
   for (const LoopSource& source : sources) {
-    const char* const name =
-        loops->names.emplace_back(fmt::format("{}_{}", source.name, codegen::name(*isa))).c_str();
+    const char* const name = interned(fmt::format("{}_{}", source.name, codegen::name(*isa)));
     if (source.rows) {
       RowCode& code = loops->rows.emplace_back();
       code.name = name;

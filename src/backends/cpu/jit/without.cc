@@ -1,4 +1,4 @@
-// In place of compiled_loops.cc where the library is built without LLVM.
+// Replaces compiled_loops.cc if the library is built without LLVM.
 #include "backends/cpu/elementwise/pointwise.h"
 
 namespace pel::cpu {

@@ -1,6 +1,10 @@
-// Convolutions on oneDNN. It is given images whose channels lie side by side, which all its fast
-// implementations take; others are turned on the way in and out, a piece at a time. A piece is some images,
-// or some rows of one: by the sizes alone. Weights are brought into the engine's order once a call.
+// Convolutions on oneDNN. All its fast implementations take channels-last images; other layouts are
+// transposed on the way in and out, a piece at a time. A piece is some images, or some rows of one, chosen by
+// the sizes alone. Weights are reordered to oneDNN's layout once per call.
+//
+// Parts: Split divides a call into pieces; describe_piece and Prepared create the primitives, which a
+// thread-local Cache holds; Rows copies rows in and out; Reordered describes the reordered weights and bias;
+// run, supports, predict and describe_call form the kernel.
 #include "backends/cpu/onednn/convolution.h"
 
 #include <algorithm>
@@ -26,13 +30,13 @@ using dnnl::memory;
 
 memory::data_type type_of(DType dtype) { return static_cast<memory::data_type>(type_number(dtype)); }
 
-// Some images and some rows of the result, along the first spatial axis; and the rows of the input that they
-// see, with what is padded before and after.
+// Some images and some rows of the result along the first spatial axis, and the input rows that they read,
+// with the padding before and after.
 struct Piece {
   std::int64_t first_image, images, first_row, rows;
   std::int64_t first_in, in_rows, before, after;
-  // Pieces that one primitive serves.
-  bool looks_like(const Piece& other) const {
+  // Returns whether one primitive serves both pieces.
+  bool same_primitive(const Piece& other) const {
     return images == other.images && rows == other.rows && in_rows == other.in_rows &&
            before == other.before && after == other.after;
   }
@@ -40,7 +44,7 @@ struct Piece {
 
 int first_axis(const ConvCall& c) { return kSpatialAxes - c.spatial_rank; }
 
-// Nanoseconds on one core. Operations a nanosecond are those of large images on a server core of 2023.
+// Nanoseconds on one core. FLOP per nanosecond are those of large images on a server core of 2023.
 constexpr double kCallNs = 4000;
 double rate_of(DType dtype) {
   const bool wide = active_isa() == codegen::Isa::Avx512;
@@ -48,7 +52,7 @@ double rate_of(DType dtype) {
   return wide ? (dtype == kBF16 ? 1000 : 165) : 20;
 }
 double arithmetic_ns(const ConvCall& c) {
-  // Of one channel at a time: as fast as memory.
+  // Depthwise is memory-bound.
   return c.is_depthwise() ? c.flops() / 40 : c.flops() / rate_of(c.dtype);
 }
 
@@ -56,16 +60,15 @@ class Split {
  public:
   explicit Split(const ConvCall& c, bool by_rows = true) : c_(c) {
     constexpr double kPieceNs = 60'000;
-    constexpr std::int64_t kMost = 16, kFewestRows = 3;
+    constexpr std::int64_t kMaxPieces = 16, kMinRows = 3;
     const double image_ns = arithmetic_ns(c) / static_cast<double>(c.batch);
     images_ =
         std::clamp<std::int64_t>(static_cast<std::int64_t>(kPieceNs / std::max(image_ns, 1.0)), 1, c.batch);
     rows_ = axis().out;
     if (images_ > 1 || !by_rows || c.transposed) return;
-    const std::int64_t wanted =
-        std::min({kMost / std::min(kMost, c.batch), static_cast<std::int64_t>(image_ns / kPieceNs),
-                  rows_ / kFewestRows});
-    if (wanted > 1) rows_ = parts(rows_, wanted);
+    const std::int64_t splits = std::min({kMaxPieces / std::min(kMaxPieces, c.batch),
+                                          static_cast<std::int64_t>(image_ns / kPieceNs), rows_ / kMinRows});
+    if (splits > 1) rows_ = parts(rows_, splits);
   }
   bool by_rows() const { return rows_ < axis().out; }
   std::int64_t count() const { return parts(c_.batch, images_) * parts(axis().out, rows_); }
@@ -79,7 +82,7 @@ class Split {
     p.rows = std::min(rows_, a.out - p.first_row);
     if (!by_rows()) {
       p.in_rows = a.in;
-      p.before = p.after = a.given_padding;
+      p.before = p.after = a.call_padding;
       return p;
     }
     const std::int64_t low = p.first_row * a.stride - a.before,
@@ -113,13 +116,13 @@ Key key_of(const ConvCall& c) {
   for (int i = 0; i < kSpatialAxes; ++i) {
     const ConvAxis& a = c.axes[i];
     for (const std::int64_t word :
-         {a.in, a.out, a.kernel, a.given_stride, a.given_padding, a.dilation, c.weight.axis[i]})
+         {a.in, a.out, a.kernel, a.call_stride, a.call_padding, a.dilation, c.weight.axis[i]})
       key.words[next++] = word;
   }
   return key;
 }
 
-// [images, channels, rows, …], channels last.
+// Describes [images, channels, rows, …], channels last.
 memory::desc image_desc(const ConvCall& c, std::int64_t images, std::int64_t channels, std::int64_t rows,
                         bool is_input) {
   memory::dims sizes = {images, channels};
@@ -137,15 +140,16 @@ memory::dims weight_sizes(const ConvCall& c) {
   for (int i = first_axis(c); i < kSpatialAxes; ++i) sizes.push_back(c.axes[i].kernel);
   return sizes;
 }
-// As they lie. Those of a transposed convolution were turned for our own kernels (convolution.h).
-memory::desc weights_as_given(const ConvCall& c) {
+// Describes the weights in place. Those of a transposed convolution were flipped for our own kernels
+// (convolution.h).
+memory::desc weights_in_place(const ConvCall& c) {
   memory::dims strides = {c.weight.channel, c.weight_in};
   if (c.groups > 1) strides.insert(strides.begin(), c.weight.batch);
   for (int i = first_axis(c); i < kSpatialAxes; ++i)
     strides.push_back(c.transposed ? -c.weight.axis[i] : c.weight.axis[i]);
   const memory::dims sizes = weight_sizes(c);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 1) strides[i] = 1;  // may have been anything
+    if (sizes[i] == 1) strides[i] = 1;  // the stride of a size-1 axis is arbitrary
   }
   return {sizes, type_of(c.dtype), strides};
 }
@@ -156,22 +160,22 @@ char* weights_begin(const ConvCall& c) {
 }
 
 struct Description {
-  dnnl::primitive_desc_base made;
+  dnnl::primitive_desc_base description;
   dnnl::primitive primitive;
 };
 
-// Nothing where oneDNN has no implementation. `weights` may be of any format.
+// Returns none if oneDNN has no implementation. `weights` may have format `any`.
 std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, const memory::desc& weights) {
   memory::dims strides, dilates, before, after;
   for (int i = first_axis(c); i < kSpatialAxes; ++i) {
     const ConvAxis& a = c.axes[i];
-    strides.push_back(a.given_stride);
+    strides.push_back(a.call_stride);
     dilates.push_back(a.dilation - 1);
-    before.push_back(i == first_axis(c) ? p.before : a.given_padding);
-    std::int64_t behind = i == first_axis(c) ? p.after : a.given_padding;
+    before.push_back(i == first_axis(c) ? p.before : a.call_padding);
+    std::int64_t padding_after = i == first_axis(c) ? p.after : a.call_padding;
     if (c.transposed)
-      behind = (a.in - 1) * a.given_stride + (a.kernel - 1) * a.dilation + 1 - a.out - a.given_padding;
-    after.push_back(behind);
+      padding_after = (a.in - 1) * a.call_stride + (a.kernel - 1) * a.dilation + 1 - a.out - a.call_padding;
+    after.push_back(padding_after);
   }
   const memory::desc src = image_desc(c, p.images, c.groups * c.in_channels, p.in_rows, true),
                      dst = image_desc(c, p.images, c.groups * c.out_channels, p.rows, false);
@@ -182,39 +186,39 @@ std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, con
   constexpr bool kMayFail = true;
   constexpr auto kKind = dnnl::prop_kind::forward_inference;
   if (c.transposed) {
-    const dnnl::deconvolution_forward::primitive_desc made(
+    const dnnl::deconvolution_forward::primitive_desc description(
         engine(), kKind, dnnl::algorithm::deconvolution_direct, src, weights, bias, dst, strides, dilates,
         before, after, attr, kMayFail);
-    if (made.get(true) == nullptr) return std::nullopt;
-    return Description{made, dnnl::deconvolution_forward(made)};
+    if (description.get(true) == nullptr) return std::nullopt;
+    return Description{description, dnnl::deconvolution_forward(description)};
   }
-  const dnnl::convolution_forward::primitive_desc made(engine(), kKind, dnnl::algorithm::convolution_direct,
-                                                       src, weights, bias, dst, strides, dilates, before,
-                                                       after, attr, kMayFail);
-  if (made.get(true) == nullptr) return std::nullopt;
-  return Description{made, dnnl::convolution_forward(made)};
+  const dnnl::convolution_forward::primitive_desc description(
+      engine(), kKind, dnnl::algorithm::convolution_direct, src, weights, bias, dst, strides, dilates, before,
+      after, attr, kMayFail);
+  if (description.get(true) == nullptr) return std::nullopt;
+  return Description{description, dnnl::convolution_forward(description)};
 }
 
-// oneDNN 3.2 crashes while it prepares bf16 for a window that sees nothing of the input, or forgets the bias.
-bool every_window_sees_the_input(const ConvCall& c) {
+// oneDNN 3.2 crashes in preparing bf16 for a window entirely in the padding, or omits the bias.
+bool every_window_covers_input(const ConvCall& c) {
   for (const ConvAxis& a : c.axes) {
     for (std::int64_t o = 0; o < a.out; ++o) {
-      bool sees = false;
-      for (std::int64_t k = 0; k < a.kernel && !sees; ++k) {
+      bool covers = false;
+      for (std::int64_t k = 0; k < a.kernel && !covers; ++k) {
         const std::int64_t at = o * a.stride + k * a.dilation - a.before;
-        sees = at >= 0 && at % a.spread == 0 && at / a.spread < a.in;
+        covers = at >= 0 && at % a.input_dilation == 0 && at / a.input_dilation < a.in;
       }
-      if (!sees) return false;
+      if (!covers) return false;
     }
   }
   return true;
 }
 
-// The primitives of a call: one for each kind of piece. Belongs to one thread.
+// The primitives of a call, one per kind of piece. Belongs to one thread.
 class Prepared {
  public:
   explicit Prepared(const ConvCall& c) {
-    if (!every_window_sees_the_input(c)) return;
+    if (!every_window_covers_input(c)) return;
     if (!prepare(c, Split(c))) prepare(c, Split(c, false));
   }
   bool is_usable() const { return !kinds_.empty() && !name_.starts_with("ref"); }
@@ -229,7 +233,7 @@ class Prepared {
   void run(const Piece& p, char* src, char* weights, char* dst, char* bias, dnnl::stream& stream,
            Scratch& scratch) {
     for (Kind& kind : kinds_) {
-      if (kind.piece.looks_like(p)) return kind.bound.run({src, weights, dst, bias}, stream, scratch);
+      if (kind.piece.same_primitive(p)) return kind.bound.run({src, weights, dst, bias}, stream, scratch);
     }
   }
 
@@ -242,27 +246,27 @@ class Prepared {
   bool prepare(const ConvCall& c, const Split& split) {
     kinds_.clear();
     by_rows_ = split.by_rows();
-    // A piece from the middle: most look like it.
+    // A piece from the middle, like most others.
     if (!add(c, split[split.count() / 2], {weight_sizes(c), type_of(c.dtype), memory::format_tag::any}))
       return false;
     for (std::int64_t i = 0; i < split.count(); ++i) {
       const Piece p = split[i];
       const bool known =
-          std::any_of(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.piece.looks_like(p); });
+          std::any_of(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.piece.same_primitive(p); });
       if (!known && !add(c, p, weights_)) return false;
     }
-    const memory::desc given = weights_as_given(c);
-    reorders_ = given != weights_;
+    const memory::desc in_place = weights_in_place(c);
+    reorders_ = in_place != weights_;
     if (reorders_) {
       dnnl::primitive_attr attr;
       attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      const dnnl::reorder::primitive_desc made(engine(), given, engine(), weights_, attr, true);
-      if (made.get(true) == nullptr) {
+      const dnnl::reorder::primitive_desc description(engine(), in_place, engine(), weights_, attr, true);
+      if (description.get(true) == nullptr) {
         kinds_.clear();
         return false;
       }
-      reorder_ = BoundPrimitive(dnnl::reorder(made), made.scratchpad_desc().get());
-      reorder_.add(DNNL_ARG_FROM, given.get());
+      reorder_ = BoundPrimitive(dnnl::reorder(description), description.scratchpad_desc().get());
+      reorder_.add(DNNL_ARG_FROM, in_place.get());
       reorder_.add(DNNL_ARG_TO, weights_.get());
     }
     return true;
@@ -273,19 +277,21 @@ class Prepared {
       kinds_.clear();
       return false;
     }
-    const dnnl::primitive_desc_base& made = described->made;
+    const dnnl::primitive_desc_base& description = described->description;
     if (kinds_.empty()) {
-      name_ = made.impl_info_str();
-      weights_ = made.query_md(dnnl::query::weights_md, 0);
-    } else if (name_ != made.impl_info_str()) {  // these weights suit no fast one
+      name_ = description.impl_info_str();
+      weights_ = description.query_md(dnnl::query::weights_md, 0);
+    } else if (name_ != description.impl_info_str()) {  // no fast implementation supports this weight format
       kinds_.clear();
       return false;
     }
-    Kind kind{p, BoundPrimitive(described->primitive, made.query_md(dnnl::query::scratchpad_md).get())};
-    kind.bound.add(DNNL_ARG_SRC, made.query_md(dnnl::query::src_md, 0).get());
+    Kind kind{p,
+              BoundPrimitive(described->primitive, description.query_md(dnnl::query::scratchpad_md).get())};
+    kind.bound.add(DNNL_ARG_SRC, description.query_md(dnnl::query::src_md, 0).get());
     kind.bound.add(DNNL_ARG_WEIGHTS, weights_.get());
-    kind.bound.add(DNNL_ARG_DST, made.query_md(dnnl::query::dst_md, 0).get());
-    if (c.bias != nullptr) kind.bound.add(DNNL_ARG_BIAS, made.query_md(dnnl::query::weights_md, 1).get());
+    kind.bound.add(DNNL_ARG_DST, description.query_md(dnnl::query::dst_md, 0).get());
+    if (c.bias != nullptr)
+      kind.bound.add(DNNL_ARG_BIAS, description.query_md(dnnl::query::weights_md, 1).get());
     kinds_.push_back(std::move(kind));
     return true;
   }
@@ -297,7 +303,7 @@ class Prepared {
   BoundPrimitive reorder_;
 };
 
-// What belongs to one thread.
+// The state of one thread.
 class Cache {
  public:
   static Cache& of_thread() {
@@ -318,7 +324,7 @@ class Cache {
   PreparedCache<Key, Prepared> prepared_;
 };
 
-// Rows of an image, dense with channels last, from or to where they lie.
+// Copies rows of an image to or from a dense channels-last block.
 class Rows {
  public:
   Rows(const ConvCall& c, bool is_input)
@@ -348,14 +354,14 @@ class Rows {
     std::int64_t sizes[kSpatialAxes] = {sizes_[0], sizes_[1], sizes_[2]};
     sizes[axis] = rows;
     const std::int64_t step = flat_step(image_, sizes);
-    // All positions at once where their strides allow, else row by row.
+    // All positions at once if their strides permit it, else row by row.
     const std::int64_t run = step != 0 ? sizes[0] * sizes[1] * sizes[2] : sizes[2];
     for (std::int64_t n = 0; n < images; ++n) {
       char* const begin = at(first_image + n, first_row);
       for (std::int64_t done = 0; done < sizes[0] * sizes[1] * sizes[2]; done += run) {
         const std::int64_t h = done / sizes[2] % sizes[1], d = done / sizes[2] / sizes[1];
-        char* const there = begin + (step != 0 ? 0 : d * image_.axis[0] + h * image_.axis[1]) * size_;
-        const Tile outside{there, (step != 0 ? step : image_.axis[2]) * size_, image_.channel * size_};
+        char* const position = begin + (step != 0 ? 0 : d * image_.axis[0] + h * image_.axis[1]) * size_;
+        const Tile outside{position, (step != 0 ? step : image_.axis[2]) * size_, image_.channel * size_};
         const Tile inside{block, channels_ * size_, size_};
         if constexpr (kToBlock) {
           copy_tile(inside, outside, run, channels_, size_);
@@ -392,7 +398,7 @@ void run_piece(const ConvCall& c, const Piece& p, const Rows& src, const Rows& d
   if (!dst.is_dense()) dst.copy<false>(to, p.first_image, p.images, p.first_row, p.rows);
 }
 
-// What the engine wants otherwise than it is given: weights in an order of its own, then a dense bias.
+// Operands that oneDNN needs in another layout: weights in its own format, then a dense bias.
 struct Reordered {
   Reordered(const ConvCall& c, const Prepared& prepared) {
     const std::int64_t channels = c.groups * c.out_channels;
@@ -400,7 +406,7 @@ struct Reordered {
     if (c.bias != nullptr && c.bias_step != 1 && channels > 1) bias_bytes = channels * size_bytes(c.dtype);
   }
   std::int64_t bytes() const { return weight_bytes + bias_bytes; }
-  std::int64_t weight_bytes = 0, bias_bytes = 0;  // 0: as given
+  std::int64_t weight_bytes = 0, bias_bytes = 0;  // 0: used in place
 };
 std::uint64_t scratch_of_convolution(const KernelArgs& args) {
   const ConvCall c(args);
@@ -414,10 +420,10 @@ void run(Stream&, const KernelArgs& args) {
   const Reordered needs(c, prepared);
   char *weights = weights_begin(c), *bias = const_cast<char*>(c.bias),
        *scratch = static_cast<char*>(args.scratch);
-  Tensor taken;
+  Tensor allocated;
   if (scratch == nullptr && needs.bytes() != 0) {
-    taken = make_dense({needs.bytes()}, kU8, kCpu);
-    scratch = static_cast<char*>(taken.raw_data());
+    allocated = make_dense({needs.bytes()}, kU8, kCpu);
+    scratch = static_cast<char*>(allocated.raw_data());
   }
   if (needs.weight_bytes != 0) {
     char* const from = std::exchange(weights, scratch);
@@ -436,8 +442,8 @@ void run(Stream&, const KernelArgs& args) {
   });
 }
 
-// Whether no two indices of the weights meet in one element.
-bool weights_lie_apart(const ConvCall& c) {
+// Returns whether no two indices of the weights alias one element.
+bool weights_are_distinct(const ConvCall& c) {
   for (int i = 0; i < kSpatialAxes; ++i) {
     if (c.axes[i].kernel > 1 && c.weight.axis[i] == 0) return false;
   }
@@ -448,9 +454,9 @@ bool weights_lie_apart(const ConvCall& c) {
 Support supports(const KernelArgs& args) {
   const ConvCall c(args);
   if (c.dtype != kF32 && c.dtype != kBF16 && c.dtype != kF16)
-    return Support::no("oneDNN convolves f32, bf16 and f16");
-  if (c.depth() == 0) return Support::no("there is nothing to multiply");
-  if (!weights_lie_apart(c)) return Support::no("the weights repeat elements");
+    return Support::no("oneDNN convolutions support only f32, bf16 and f16");
+  if (c.depth() == 0) return Support::no("the convolution is empty");
+  if (!weights_are_distinct(c)) return Support::no("the weights have overlapping elements");
   if (!Cache::of_thread().get(c).is_usable())
     return Support::no("oneDNN has no fast implementation for this dtype and window on this processor");
   return Support::yes();
@@ -458,11 +464,11 @@ Support supports(const KernelArgs& args) {
 
 double predict(const KernelArgs& args) {
   const ConvCall c(args);
-  constexpr double kBytesPerNs = 16, kWeightBytesPerNs = 8, kTurnedBytesPerNs = 6;
+  constexpr double kBytesPerNs = 16, kWeightBytesPerNs = 8, kTransposedBytesPerNs = 6;
   const double weight_bytes =
       static_cast<double>(c.groups * c.out_channels * c.depth() * size_bytes(c.dtype));
   double ns = kCallNs + arithmetic_ns(c) + c.bytes() / kBytesPerNs + weight_bytes / kWeightBytesPerNs;
-  if (!c.channels_last()) ns += (c.bytes() - weight_bytes) / kTurnedBytesPerNs;
+  if (!c.channels_last()) ns += (c.bytes() - weight_bytes) / kTransposedBytesPerNs;
   return ns;
 }
 

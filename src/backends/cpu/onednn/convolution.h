@@ -7,7 +7,7 @@
 
 namespace pel::cpu::onednn {
 
-// None where the library is built without oneDNN.
+// Returns none if the library is built without oneDNN.
 std::optional<Kernel> convolution_kernel();
 
 }  // namespace pel::cpu::onednn

@@ -7,7 +7,7 @@
 #include "backends/cpu/isa.h"
 #include "base/check.h"
 
-extern "C" {  // of the OpenMP library that oneDNN runs on
+extern "C" {  // of the OpenMP library that oneDNN uses
 int omp_get_max_threads();
 void omp_set_num_threads(int count);
 }
@@ -67,7 +67,7 @@ BoundPrimitive::~BoundPrimitive() = default;
 void BoundPrimitive::add(int argument, const dnnl_memory_desc* desc) {
   dnnl_memory_desc_t copy = nullptr;
   const dnnl_status_t status = dnnl_memory_desc_clone(&copy, desc);
-  PEL_ASSERT(status == dnnl_success, "a description can be copied");
+  PEL_ASSERT(status == dnnl_success, "oneDNN failed to copy a memory description");
   state_->memories.emplace_back(dnnl::memory::desc(copy), engine(), nullptr);
   state_->arguments.push_back({argument, state_->memories.back().get()});
 }
@@ -79,7 +79,7 @@ void BoundPrimitive::run(std::initializer_list<char*> operands, dnnl::stream& st
   for (std::size_t i = 1; i < s.memories.size(); ++i) s.memories[i].set_data_handle(*operand++);
   const dnnl_status_t status = dnnl_primitive_execute(
       s.primitive.get(), stream.get(), static_cast<int>(s.arguments.size()), s.arguments.data());
-  PEL_ASSERT(status == dnnl_success, "oneDNN takes what its description was made for");
+  PEL_ASSERT(status == dnnl_success, "oneDNN failed to execute a primitive");
 }
 
 ImplementationName::ImplementationName(const std::string& text) {

@@ -1,4 +1,4 @@
-// What all of oneDNN's primitives are run with.
+// The engine, stream and caches that all oneDNN primitives use.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct dnnl_memory_desc;
 
 namespace pel::cpu::onednn {
 
-// The engine runs on the thread that calls it; the library's own pool is what shares out the work.
+// oneDNN runs on the calling thread; the library's own thread pool distributes the work.
 class OneOmpThread {
  public:
   OneOmpThread();
@@ -32,13 +32,13 @@ class OneOmpThread {
   int before_;
 };
 
-// Bounded by the active instruction set.
+// Limited to the active instruction set.
 const dnnl::engine& engine();
 
 // dnnl::memory::data_type, of f32, bf16 and f16.
 int type_number(DType dtype);
 
-// oneDNN 3.2 steps to no other implementation of what stands in its own cache.
+// oneDNN 3.2 cannot iterate over implementations of a primitive that is in its own cache.
 class WithoutItsCache {
  public:
   WithoutItsCache();
@@ -50,7 +50,7 @@ class WithoutItsCache {
   int before_;
 };
 
-// All that a primitive is made for, as numbers.
+// A primitive's parameters, as integers.
 template <class Key>
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
@@ -61,7 +61,7 @@ struct KeyHash {
   }
 };
 
-// What one thread has prepared. Bounded: when it is full it is emptied.
+// A thread's cache of prepared primitives. Bounded: cleared when it is full.
 template <class Key, class Prepared>
 class PreparedCache {
  public:
@@ -70,7 +70,7 @@ class PreparedCache {
     if (last_ != nullptr && key == last_key_) return *last_;
     auto found = prepared_.find(key);
     if (found == prepared_.end()) {
-      if (prepared_.size() == kMost) prepared_.clear();
+      if (prepared_.size() == kMaxEntries) prepared_.clear();
       found = prepared_.emplace(key, make()).first;
     }
     last_key_ = key;
@@ -79,13 +79,13 @@ class PreparedCache {
   }
 
  private:
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMaxEntries = 256;
   std::unordered_map<Key, std::unique_ptr<Prepared>, KeyHash<Key>> prepared_;
   Key last_key_{};
   Prepared* last_ = nullptr;
 };
 
-// A primitive and the memory objects that its operands are set in. Belongs to one thread.
+// A primitive and the memory objects of its operands. Belongs to one thread.
 class BoundPrimitive {
  public:
   BoundPrimitive();
@@ -93,7 +93,7 @@ class BoundPrimitive {
   BoundPrimitive(BoundPrimitive&&) noexcept;
   BoundPrimitive& operator=(BoundPrimitive&&) noexcept;
   ~BoundPrimitive();
-  // Operands are given to run() in the order in which they are added.
+  // run() takes operands in the order in which they were added.
   void add(int argument, const dnnl_memory_desc* desc);
   void run(std::initializer_list<char*> operands, dnnl::stream& stream, Scratch& scratch);
 
@@ -102,7 +102,7 @@ class BoundPrimitive {
   std::unique_ptr<State> state_;
 };
 
-// "brg:avx512_core_amx" is {"brg", "avx512_core_amx"}.
+// Splits "brg:avx512_core_amx" into {"brg", "avx512_core_amx"}.
 struct ImplementationName {
   explicit ImplementationName(const std::string& text);
   std::string kind, isa;

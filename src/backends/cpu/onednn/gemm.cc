@@ -1,3 +1,6 @@
+// GEMM on oneDNN. Parts: Key and Prepared describe and create a primitive, a thread-local Cache holds them;
+// predicted and preferred estimate the time; supports refuses calls; Split divides a call into pieces, and
+// run_piece runs one; full_name, describe_call and variants name the implementations.
 #include "backends/cpu/onednn/gemm.h"
 
 #include <algorithm>
@@ -28,16 +31,15 @@ struct Piece {
   std::int64_t first_batch, batch, first_row, rows, first_column, columns;
 };
 
-// How the added tensor reaches the result.
+// How the added tensor is combined with the result.
 enum class Adds : std::uint8_t { Nothing, Row, Matrix, Scaled };
 Adds how_adds(const GemmCall& c) {
   if (!c.adds) return Adds::Nothing;
-  if (c.beta.as_float != 1)
-    return Adds::Scaled;  // copied into the result, which the product is then added to
+  if (c.beta.as_float != 1) return Adds::Scaled;  // copied into the result; the GEMM accumulates onto it
   return c.added.row == 0 && c.added.batch == 0 ? Adds::Row : Adds::Matrix;
 }
 
-// All that a primitive is made for.
+// The parameters of a primitive.
 struct Key {
   std::array<std::int64_t, 20> words;
   bool operator==(const Key&) const = default;
@@ -75,7 +77,7 @@ struct Sizes {
   std::int64_t batch, rows, columns;
 };
 memory::desc describe(const Matrix& x, Sizes size, DType dtype) {
-  // An axis of size 1 may have any stride; oneDNN wants one that fits.
+  // An axis of size 1 may have any stride; oneDNN requires a consistent one.
   std::int64_t row = x.row, column = x.column;
   if (size.columns == 1 && row != 1) column = 1;
   if (size.rows == 1) row = column == 1 ? std::max(size.columns, row) : 1;
@@ -111,19 +113,19 @@ dnnl::matmul::primitive_desc make_description(const GemmCall& c, const Piece& p,
                      out = describe(c.out, {p.batch, p.rows, p.columns}, c.dtype);
   const dnnl::primitive_attr attr = attributes(c, p, adds);
   constexpr bool kMayFail = true;
-  dnnl::matmul::primitive_desc made;
+  dnnl::matmul::primitive_desc description;
   if (adds == Adds::Row && c.alpha.as_float == 1) {
     const memory::dims sizes = p.batch == 1 ? memory::dims{1, p.columns} : memory::dims{1, 1, p.columns};
     const memory::dims strides =
         p.batch == 1 ? memory::dims{p.columns, 1} : memory::dims{p.columns, p.columns, 1};
-    made = {engine(), a, b, {sizes, type_of(c.dtype), strides}, out, attr, kMayFail};
+    description = {engine(), a, b, {sizes, type_of(c.dtype), strides}, out, attr, kMayFail};
   } else {
-    made = {engine(), a, b, out, attr, kMayFail};
+    description = {engine(), a, b, out, attr, kMayFail};
   }
-  for (std::size_t i = 0; made.get(true) != nullptr && i < implementation; ++i) {
-    if (!made.next_impl()) return {};
+  for (std::size_t i = 0; description.get(true) != nullptr && i < implementation; ++i) {
+    if (!description.next_impl()) return {};
   }
-  return made;
+  return description;
 }
 
 class Prepared {
@@ -131,23 +133,24 @@ class Prepared {
   Prepared(const GemmCall& c, const Piece& p, std::size_t implementation) {
     std::optional<WithoutItsCache> without;
     if (implementation > 0) without.emplace();
-    const auto made = make_description(c, p, implementation);
-    PEL_CHECK(made.get(true) != nullptr, NoKernelError, "oneDNN has no implementation for this product");
-    name_ = made.impl_info_str();
-    bound_ = BoundPrimitive(dnnl::matmul(made), made.scratchpad_desc().get());
-    bound_.add(DNNL_ARG_SRC, made.src_desc().get());
-    bound_.add(DNNL_ARG_WEIGHTS, made.weights_desc().get());
-    bound_.add(DNNL_ARG_DST, made.dst_desc().get());
+    const auto description = make_description(c, p, implementation);
+    PEL_CHECK(description.get(true) != nullptr, NoKernelError,
+              "oneDNN has no implementation for this matmul");
+    name_ = description.impl_info_str();
+    bound_ = BoundPrimitive(dnnl::matmul(description), description.scratchpad_desc().get());
+    bound_.add(DNNL_ARG_SRC, description.src_desc().get());
+    bound_.add(DNNL_ARG_WEIGHTS, description.weights_desc().get());
+    bound_.add(DNNL_ARG_DST, description.dst_desc().get());
     const Adds adds = how_adds(c);
     if (adds == Adds::Row && c.alpha.as_float == 1) {
-      bound_.add(DNNL_ARG_BIAS, made.bias_desc().get());
+      bound_.add(DNNL_ARG_BIAS, description.bias_desc().get());
     } else if (adds == Adds::Row || adds == Adds::Matrix) {
-      const int place = c.alpha.as_float != 1 ? 1 : 0;
-      const dnnl::post_ops after = made.get_primitive_attr().get_post_ops();
+      const int index = c.alpha.as_float != 1 ? 1 : 0;
+      const dnnl::post_ops after = description.get_primitive_attr().get_post_ops();
       dnnl::algorithm algorithm{};
       memory::desc added;
-      after.get_params_binary(place, algorithm, added);
-      bound_.add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, added.get());
+      after.get_params_binary(index, algorithm, added);
+      bound_.add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, added.get());
     }
   }
 
@@ -162,7 +165,7 @@ class Prepared {
   BoundPrimitive bound_;
 };
 
-// What belongs to one thread.
+// The state of one thread.
 class Cache {
  public:
   static Cache& of_thread() {
@@ -181,8 +184,8 @@ class Cache {
   PreparedCache<Key, Prepared> prepared_;
 };
 
-// Nanoseconds on one core: 1 µs for the call, then what is slower of arithmetic and memory. Floating-point
-// operations a nanosecond are those of large products on a server core of 2023, one after the other.
+// Nanoseconds on one core: 1 µs for the call, then the slower of arithmetic and memory. FLOP per nanosecond
+// are those of large GEMMs on a server core of 2023, one after the other.
 struct Rate {
   std::string_view implementation;
   double flops;
@@ -206,7 +209,7 @@ double predicted(const GemmCall& c, std::string_view implementation) {
     }
   }
   double ns = std::max(c.flops() / flops, c.bytes() / kBytesPerNs);
-  // Weights that lie the other way are copied first, which only many rows pay for.
+  // Transposed weights are copied first, which pays off only for many rows.
   if (c.b.order(c.k, c.n) == 't' && static_cast<double>(c.m) < kFewRows) ns *= kTransposeFactor;
   return kCallNs + ns;
 }
@@ -224,8 +227,9 @@ double predict(const KernelArgs& args) {
   return predicted(call, preferred(call));
 }
 
-// Whether one axis has unit stride and no two indices meet in one element; but a batch may repeat one matrix.
-bool lies_well(const Matrix& x, Sizes size) {
+// Returns whether one axis has unit stride and no two indices alias one element; a batch may repeat one
+// matrix.
+bool is_distinct_with_unit_stride(const Matrix& x, Sizes size) {
   if (x.order(size.rows, size.columns) == 'x') return false;
   struct Axis {
     std::int64_t stride, size;
@@ -248,8 +252,9 @@ bool has_type(DType dtype) {
     std::array<bool, kDTypeCount> all{};
     for (const DType type : {kF32, kBF16, kF16}) {
       const memory::desc square({16, 16}, type_of(type), memory::dims{16, 1});
-      const dnnl::matmul::primitive_desc made(engine(), square, square, square, dnnl::primitive_attr(), true);
-      all[static_cast<std::size_t>(type)] = made.get(true) != nullptr;
+      const dnnl::matmul::primitive_desc description(engine(), square, square, square, dnnl::primitive_attr(),
+                                                     true);
+      all[static_cast<std::size_t>(type)] = description.get(true) != nullptr;
     }
     return all;
   }();
@@ -259,13 +264,13 @@ bool has_type(DType dtype) {
 Support supports(const KernelArgs& args) {
   const GemmCall c(args);
   if (c.dtype != kF32 && c.dtype != kBF16 && c.dtype != kF16)
-    return Support::no("oneDNN multiplies f32, bf16 and f16");
-  if (!has_type(c.dtype)) return Support::no("oneDNN does not multiply this dtype on this processor");
-  if (c.k == 0) return Support::no("there is nothing to multiply");
-  if (!lies_well(c.a, {c.batch, c.m, c.k}))
-    return Support::no("the first operand has no unit stride, or repeats elements");
-  if (!lies_well(c.b, {c.batch, c.k, c.n}))
-    return Support::no("the second operand has no unit stride, or repeats elements");
+    return Support::no("oneDNN matmul supports only f32, bf16 and f16");
+  if (!has_type(c.dtype)) return Support::no("oneDNN matmul does not support this dtype on this processor");
+  if (c.k == 0) return Support::no("the inner size k is 0");
+  if (!is_distinct_with_unit_stride(c.a, {c.batch, c.m, c.k}))
+    return Support::no("the first operand has no unit stride, or has overlapping elements");
+  if (!is_distinct_with_unit_stride(c.b, {c.batch, c.k, c.n}))
+    return Support::no("the second operand has no unit stride, or has overlapping elements");
   if (c.batch > 1 && c.a.batch == 0 && c.b.batch == 0) return Support::no("both operands repeat one matrix");
   if (c.out.order(c.m, c.n) != 'n') return Support::no("the result is not row-major");
   switch (how_adds(c)) {
@@ -274,35 +279,36 @@ Support supports(const KernelArgs& args) {
       break;
     case Adds::Row:
       if (c.added.column != 1 && c.n > 1)
-        return Support::no("what is added is a row of one number or of strided ones");
+        return Support::no("the added tensor is a row with one element or a strided row");
       break;
     case Adds::Matrix:
-      if (c.added.order(c.m, c.n) != 'n' || !lies_well(c.added, {c.batch, c.m, c.n}))
-        return Support::no("what is added is not row-major");
+      if (c.added.order(c.m, c.n) != 'n' || !is_distinct_with_unit_stride(c.added, {c.batch, c.m, c.n}))
+        return Support::no("the added tensor is not row-major");
       break;
   }
   return Support::yes();
 }
 
-// Which pieces a call is cut into: by its sizes alone, not by how many threads there are.
+// Divides a call into pieces: by its sizes alone, not by the number of threads.
 //
-// Measured against the whole on one thread: f32 in columns of 768 takes 0.5 to 0.7 of the time where there
-// are many, because of how their rows fall into the caches; rows of 256 and more cost nothing; fewer rows, or
-// columns of bf16, up to 1.7.
+// Measured relative to the undivided call on one thread: f32 in blocks of 768 columns takes 0.5 to 0.7 of the
+// time if there are many columns, because of how their rows map to the caches; blocks of 256 rows and more
+// cost nothing; fewer rows, or blocks of columns in bf16, take up to 1.7.
 class Split {
  public:
   explicit Split(const GemmCall& c) : c_(c), step_{c.batch, c.m, c.n} {
-    constexpr double kWorthNs = 100'000;
-    constexpr std::int64_t kManyRows = 512, kFewestRows = 256, kManyColumns = 1536, kColumns = 768, kMost = 8;
-    if (predicted(c, preferred(c)) < kWorthNs) return;
+    constexpr double kMinPieceNs = 100'000;
+    constexpr std::int64_t kManyRows = 512, kMinRows = 256, kManyColumns = 1536, kColumns = 768,
+                           kMaxPieces = 8;
+    if (predicted(c, preferred(c)) < kMinPieceNs) return;
     const auto part = [](std::int64_t size, std::int64_t pieces, std::int64_t unit) {
       return ((size + pieces - 1) / pieces + unit - 1) / unit * unit;
     };
     if (c.batch > 1) {
-      step_.batch = part(c.batch, kMost, 1);
+      step_.batch = part(c.batch, kMaxPieces, 1);
       return;
     }
-    if (c.m >= kManyRows) step_.rows = std::max(kFewestRows, part(c.m, kMost, 64));
+    if (c.m >= kManyRows) step_.rows = std::max(kMinRows, part(c.m, kMaxPieces, 64));
     if (c.dtype == kF32 && c.n >= kManyColumns) {
       step_.columns = kColumns;
     } else if (c.m < kManyRows) {
@@ -312,7 +318,7 @@ class Split {
   std::int64_t count() const {
     return parts(c_.batch, step_.batch) * parts(c_.m, step_.rows) * parts(c_.n, step_.columns);
   }
-  // Columns outside, so that neighbours share them.
+  // Columns are the outer index, so that consecutive pieces share them.
   Piece operator[](std::int64_t i) const {
     const auto range = [&i](std::int64_t size, std::int64_t step) {
       const std::int64_t count = parts(size, step), first = i % count * step;
@@ -371,7 +377,7 @@ std::string describe_call(const KernelArgs& args) {
   return full_name(call, Cache::of_thread().get(call, Split(call)[0], 0).name());
 }
 
-// Every implementation that oneDNN has for the call.
+// Returns every implementation that oneDNN has for the call.
 std::vector<KernelVariant> variants(const KernelArgs& args) {
   const GemmCall call(args);
   std::vector<KernelVariant> all;
@@ -379,9 +385,9 @@ std::vector<KernelVariant> variants(const KernelArgs& args) {
   const WithoutItsCache without;
   const Split split(call);
   for (std::size_t i = 0;; ++i) {
-    const auto made = make_description(call, split[0], i);
-    if (made.get(true) == nullptr) return all;
-    const std::string implementation = made.impl_info_str();
+    const auto description = make_description(call, split[0], i);
+    if (description.get(true) == nullptr) return all;
+    const std::string implementation = description.impl_info_str();
     all.push_back(
         {full_name(call, implementation), predicted(call, implementation), [call, i] { run_with(call, i); }});
   }

@@ -1,4 +1,4 @@
-// oneDNN's products of matrices.
+// oneDNN's GEMM.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace pel::cpu::onednn {
 
-// None where the library is built without oneDNN.
+// Returns none if the library is built without oneDNN.
 std::optional<Kernel> gemm_kernel();
 
 }  // namespace pel::cpu::onednn

@@ -1,4 +1,4 @@
-// Stands in where the library is built without oneDNN.
+// Replaces the kernels if the library is built without oneDNN.
 #include "backends/cpu/onednn/convolution.h"
 #include "backends/cpu/onednn/gemm.h"
 

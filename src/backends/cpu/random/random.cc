@@ -1,5 +1,8 @@
-// Random numbers. Element i, in row-major order, is made of the words at i of its call's stream.
+// Random numbers. Element i, in row-major order, is computed from the words at i of its call's stream.
 // The first two scalars of every call are the seed and the offset of the stream.
+//
+// Parts: RowMajorWalk iterates over an operand; for_chunks generates the words of a chunk; Uniform, Normal,
+// Exponential and Bernoulli turn words into values; fill writes them; the run functions serve the ops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,8 +21,8 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kChunk = 512;          // elements made at a time, in L1
-constexpr std::int64_t kGrain = 16 * kChunk;  // elements that are worth a thread
+constexpr std::int64_t kChunk = 512;          // elements generated at a time, in L1
+constexpr std::int64_t kGrain = 16 * kChunk;  // elements per thread task
 
 PhiloxStream stream_of(const KernelArgs& args) {
   return {static_cast<std::uint64_t>(args.scalars[0].as_int),
@@ -32,7 +35,7 @@ std::int64_t count_of(const Operand& operand) {
   return count;
 }
 
-// What is computed in: f64 for f64, f32 for the other floating types.
+// The compute type: f64 for f64, f32 for the other floating types.
 template <class T>
 using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -79,32 +82,32 @@ class RowMajorWalk {
   SmallVector<std::int64_t, 8> index_;
 };
 
-// Calls work(words, first, count) for all chunks of `total` elements that take PerElement words each. Beyond
-// the last element there are zeros, so that work may compute whole chunks.
-template <int PerElement, class MakeWork>
-void for_chunks(const KernelArgs& args, std::int64_t total, MakeWork&& make_work) {
+// Calls process(words, first, count) for all chunks of `total` elements that need PerElement words each. The
+// words past the last element are zero, so process may compute whole chunks.
+template <int PerElement, class MakeProcess>
+void for_chunks(const KernelArgs& args, std::int64_t total, MakeProcess&& make_process) {
   const PhiloxStream stream = stream_of(args);
   parallel_for(total, kGrain, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatMode mode;
-    auto work = make_work();
+    auto process = make_process();
     alignas(64) std::uint32_t words[kChunk * PerElement];
     for (std::int64_t first = begin; first < end; first += kChunk) {
       const std::int64_t count = std::min(kChunk, end - first);
       const std::int64_t blocks = (count * PerElement + 3) / 4;
       philox_words(words, stream, static_cast<std::uint64_t>(first * PerElement / 4), blocks);
       std::fill(words + 4 * blocks, std::end(words), 0);
-      work(words, first, count);
+      process(words, first, count);
     }
   });
 }
 
-// Values of one kind for a whole chunk, from its words: to[i] of words i, or 2 i and 2 i + 1.
+// Distributions. Each computes a whole chunk from its words: to[i] from word i, or 2 i and 2 i + 1.
 struct Uniform {
   double from, to;
   template <class T>
   [[gnu::always_inline]] void operator()(const std::uint32_t* words, Real<T>* values) const {
     using C = Real<T>;
-    // As many digits as the dtype has: the result never rounds to 1.
+    // Only as many digits as the dtype has, so the result never rounds to 1.
     constexpr int kDigits = std::is_same_v<T, Float16>    ? 11
                             : std::is_same_v<T, BFloat16> ? 8
                                                           : RandomReal<C>::kPrecision;
@@ -126,15 +129,15 @@ struct Normal {
     using C = Real<T>;
     const C center = static_cast<C>(mean), width = static_cast<C>(std);
     constexpr std::int64_t kPairs = kChunk / 2;
-    // Box and Muller: the first number of a pair gives the radius, the second the angle.
+    // Box-Muller: the first number of a pair determines the radius, the second the angle.
     alignas(64) C radius[kPairs], x[kPairs], y[kPairs];
     for (std::int64_t i = 0; i < kPairs; ++i) {
       if constexpr (std::is_same_v<C, double>) {
         radius[i] = 2 * minus_log<C>(word64(words + 4 * i));
-        turn<C>(word64(words + 4 * i + 2), x[i], y[i]);
+        cosine_sine<C>(word64(words + 4 * i + 2), x[i], y[i]);
       } else {
         radius[i] = 2 * minus_log<C>(words[2 * i]);
-        turn<C>(words[2 * i + 1], x[i], y[i]);
+        cosine_sine<C>(words[2 * i + 1], x[i], y[i]);
       }
     }
     sqrt_all(radius, kPairs);
@@ -151,8 +154,8 @@ struct Exponential {
   [[gnu::always_inline]] void operator()(const std::uint32_t* words, Real<T>* values) const {
     using C = Real<T>;
     const C divisor = static_cast<C>(rate);
-    constexpr C kLeast =
-        std::is_same_v<C, double> ? C(0x1p-65) : C(0x1p-33);  // 0 is no value of this distribution
+    constexpr C kMin =
+        std::is_same_v<C, double> ? C(0x1p-65) : C(0x1p-33);  // 0 is not a value of this distribution
     for (std::int64_t i = 0; i < kChunk; ++i) {
       C x;
       if constexpr (std::is_same_v<C, double>) {
@@ -160,17 +163,17 @@ struct Exponential {
       } else {
         x = minus_log<C>(words[i]);
       }
-      values[i] = (x < kLeast ? kLeast : x) / divisor;
+      values[i] = (x < kMin ? kMin : x) / divisor;
     }
   }
 };
 
 // `yes` with probability p, else 0.
-struct Chance {
-  Chance(double p, double value)
+struct Bernoulli {
+  Bernoulli(double p, double value)
       : yes(value), words_below(static_cast<std::uint64_t>(std::ceil(p * 0x1p32))) {}
   double yes;
-  std::uint64_t words_below;  // as many of the 2^32 words mean yes
+  std::uint64_t words_below;  // words below this mean yes, out of 2^32
 
   bool operator()(std::uint32_t word) const { return word < words_below; }
   template <class T>
@@ -181,7 +184,7 @@ struct Chance {
   }
 };
 
-// Vectors of eight. There is no fma in it: the same bits as without.
+// Compiled for vectors of eight. It has no fma, so the bits are the same as without vectors.
 template <class T, class Values>
 __attribute__((target("avx2"))) void make_in_vectors(const Values& make, const std::uint32_t* words,
                                                      Real<T>* values) {
@@ -228,7 +231,7 @@ void run_normal(Stream&, const KernelArgs& args) {
 }
 void run_exponential(Stream&, const KernelArgs& args) { fill(args, Exponential{args.scalars[2].as_float}); }
 
-// scalars: the lowest value, and how many there are, as an unsigned number; 0 means 2^64.
+// Scalars: the lowest value, and the number of values, unsigned; 0 means 2^64.
 void run_randint(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const auto low = static_cast<std::uint64_t>(args.scalars[2].as_int),
@@ -246,10 +249,10 @@ void run_randint(Stream&, const KernelArgs& args) {
   });
 }
 
-// One probability for all.
+// One probability for all elements.
 void run_bernoulli(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
-  const Chance chance(args.scalars[2].as_float, 1);
+  const Bernoulli bernoulli(args.scalars[2].as_float, 1);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
     for_chunks<1>(args, count_of(dst), [&] {
       return [&, walk = RowMajorWalk(dst)](const std::uint32_t* words, std::int64_t first,
@@ -257,33 +260,34 @@ void run_bernoulli(Stream&, const KernelArgs& args) {
         if constexpr (std::is_same_v<T, float>) {
           if (walk.is_dense() && count == kChunk) {
             alignas(64) float values[kChunk];
-            make_values<T>(chance, words, values);
+            make_values<T>(bernoulli, words, values);
             std::memcpy(walk.at(first), values, sizeof values);
             return;
           }
         }
         walk.each(first, count,
-                  [&](char* to, std::int64_t i) { store_as(to, convert<T>(chance(words[i]))); });
+                  [&](char* to, std::int64_t i) { store_as(to, convert<T>(bernoulli(words[i]))); });
       };
     });
   });
 }
 
-// A tensor of probabilities.
-Support takes_chances(const KernelArgs& args) {
-  return args.input_count == 1 ? Support::yes() : Support::no("one probability is given for all");
+// A probability per element.
+Support has_probabilities(const KernelArgs& args) {
+  return args.input_count == 1 ? Support::yes()
+                               : Support::no("the call has one probability for all elements");
 }
 void run_bernoulli_of(Stream&, const KernelArgs& args) {
-  const Operand &dst = output(args, 0), &chances = input(args, 0);
+  const Operand &dst = output(args, 0), &probabilities = input(args, 0);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
     for_chunks<1>(args, count_of(dst), [&] {
-      return [&, walk = RowMajorWalk(dst), chance_walk = RowMajorWalk(chances)](
+      return [&, walk = RowMajorWalk(dst), probability_walk = RowMajorWalk(probabilities)](
                  const std::uint32_t* words, std::int64_t first, std::int64_t count) mutable {
         bool yes[kChunk];
-        chance_walk.each(first, count, [&](const char* from, std::int64_t i) {
+        probability_walk.each(first, count, [&](const char* from, std::int64_t i) {
           const auto p = convert<double>(load_as<T>(from));
-          PEL_CHECK(p >= 0 && p <= 1, ValueError, "a probability is {}; it must be from 0 to 1", p);
-          yes[i] = Chance(p, 1)(words[i]);
+          PEL_CHECK(p >= 0 && p <= 1, ValueError, "a probability is {}; it must be between 0 and 1", p);
+          yes[i] = Bernoulli(p, 1)(words[i]);
         });
         walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, convert<T>(yes[i])); });
       };
@@ -291,11 +295,11 @@ void run_bernoulli_of(Stream&, const KernelArgs& args) {
   });
 }
 
-// outputs: the result and which elements were kept. scalars: the probability of being dropped.
+// Outputs: the result and the mask of retained elements. Scalar: the probability of dropping.
 void run_dropout(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &mask = output(args, 1), &src = input(args, 0);
-  const double keep = 1 - args.scalars[2].as_float;
-  const Chance chance(keep, keep == 0 ? 0 : 1 / keep);
+  const double keep_probability = 1 - args.scalars[2].as_float;
+  const Bernoulli bernoulli(keep_probability, keep_probability == 0 ? 0 : 1 / keep_probability);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
     if constexpr (!std::is_integral_v<T>) {
       for_chunks<1>(args, count_of(dst), [&] {
@@ -304,30 +308,30 @@ void run_dropout(Stream&, const KernelArgs& args) {
                                                std::int64_t count) mutable {
           using C = Real<T>;
           alignas(64) C values[kChunk];
-          alignas(64) bool kept[kChunk];
-          make_values<T>(chance, words, values);
-          for (std::int64_t i = 0; i < kChunk; ++i) kept[i] = chance(words[i]);
+          alignas(64) bool retained[kChunk];
+          make_values<T>(bernoulli, words, values);
+          for (std::int64_t i = 0; i < kChunk; ++i) retained[i] = bernoulli(words[i]);
           const bool dense = from_walk.is_dense() && to_walk.is_dense() && mask_walk.is_dense();
           if (dense && std::is_same_v<T, C> && count == kChunk) {
             alignas(64) C factors[kChunk];
             std::memcpy(factors, from_walk.at(first), sizeof factors);
             for (std::int64_t i = 0; i < kChunk; ++i) values[i] *= factors[i];
             std::memcpy(to_walk.at(first), values, sizeof values);
-            std::memcpy(mask_walk.at(first), kept, sizeof kept);
+            std::memcpy(mask_walk.at(first), retained, sizeof retained);
             return;
           }
           from_walk.each(first, count, [&](const char* from, std::int64_t i) {
             values[i] *= convert<C>(load_as<T>(from));
           });
           to_walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, convert<T>(values[i])); });
-          mask_walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, kept[i]); });
+          mask_walk.each(first, count, [&](char* to, std::int64_t i) { store_as(to, retained[i]); });
         };
       });
     }
   });
 }
 
-// inputs: means and standard deviations, in the sizes of the output.
+// Inputs: means and standard deviations, broadcast to the sizes of the output.
 void run_normal_of(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   with_type(static_cast<DType>(dst.dtype), [&]<class T>(std::type_identity<T>) {
@@ -366,7 +370,7 @@ KernelLists random_kernels() {
       std::to_array<Kernel>({{"cpu_random_exponential", supports_any, run_exponential}});
   static const auto kRandint = std::to_array<Kernel>({{"cpu_random_integers", supports_any, run_randint}});
   static const auto kBernoulli =
-      std::to_array<Kernel>({{"cpu_random_bernoulli_of", takes_chances, run_bernoulli_of},
+      std::to_array<Kernel>({{"cpu_random_bernoulli_of", has_probabilities, run_bernoulli_of},
                              {"cpu_random_bernoulli", supports_any, run_bernoulli}});
   static const auto kDropout = std::to_array<Kernel>({{"cpu_random_dropout", supports_any, run_dropout}});
   static const auto kLists = std::to_array<BackendKernels>({{"uniform_", kUniform},

@@ -9,7 +9,7 @@
 namespace pel::cpu {
 namespace {
 
-// Four blocks in each of `kSets` sets, one in each 64-bit lane, whose upper half may hold anything: the
+// Each of `kSets` sets has four blocks, one per 64-bit lane. The upper half of a lane is arbitrary: the
 // multiplication reads the lower one. Several sets hide its latency.
 constexpr std::int64_t kSets = 2, kStep = 4 * kSets;
 

@@ -1,5 +1,5 @@
 // From random bits to numbers. Plain arithmetic in one order, without the C library's functions: every
-// processor gives the same bits.
+// processor produces the same bits.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@
 
 namespace pel::cpu {
 
-// The words of `blocks` blocks from `first` on, four for each.
+// Writes the words of `blocks` blocks from `first` on, four per block.
 void philox_words(std::uint32_t* to, const PhiloxStream& stream, std::uint64_t first, std::int64_t blocks);
 
-// f32 takes a word of random bits, f64 two.
+// f32 uses one word of random bits, f64 two.
 template <class C>
 struct RandomReal;
 
@@ -25,7 +25,7 @@ struct RandomReal<float> {
   using Bits = std::uint32_t;
   static constexpr int kWidth = 32;
   static constexpr int kPrecision = 24;
-  // Where the mantissa of sqrt(1/2) begins: [sqrt(1/2), sqrt(2)) is the range of a logarithm's argument.
+  // The bits of sqrt(1/2): [sqrt(1/2), sqrt(2)) is the reduced range of a logarithm's argument.
   static constexpr Bits kRootHalf = 0x3f3504f3u;
   static constexpr int kMantissa = 23;
   static constexpr std::array<float, 5> kLog = {2.0f, 2.0f / 3, 2.0f / 5, 2.0f / 7, 2.0f / 9};
@@ -56,7 +56,7 @@ struct RandomReal<double> {
                                                  -1.0 / 6402373705728e3};
 };
 
-// Unrolled here: a loop inside would keep the compiler from making vectors of the loop around it.
+// Unrolled here: an inner loop would prevent the compiler from vectorizing the outer one.
 template <std::size_t K = 0, class C, std::size_t N>
 [[gnu::always_inline]] inline C horner(C x, const std::array<C, N>& coefficients) {
   if constexpr (K + 1 == N) {
@@ -66,7 +66,7 @@ template <std::size_t K = 0, class C, std::size_t N>
   }
 }
 
-// In [0, 1), a multiple of 2^-digits.
+// Returns a value in [0, 1), a multiple of 2^-digits.
 template <class C>
 [[gnu::always_inline]] inline C uniform_value(typename RandomReal<C>::Bits bits, int digits) {
   using R = RandomReal<C>;
@@ -75,7 +75,7 @@ template <class C>
   return static_cast<C>(static_cast<Signed>(bits >> (R::kWidth - digits))) * unit;
 }
 
-// -log(u), u = (bits + 1/2) / 2^width rounded. Never negative; 0 only where u rounds to 1.
+// Returns -log(u), u = (bits + 1/2) / 2^width rounded. Never negative; 0 only if u rounds to 1.
 template <class C>
 [[gnu::always_inline]] inline C minus_log(typename RandomReal<C>::Bits bits) {
   using R = RandomReal<C>;
@@ -94,13 +94,13 @@ template <class C>
   return -(e * static_cast<C>(0.69314718055994530942) + s * horner(s * s, R::kLog));
 }
 
-// The cosine and sine of bits / 2^width turns.
+// Computes the cosine and sine of bits / 2^width full revolutions.
 template <class C>
-[[gnu::always_inline]] inline void turn(typename RandomReal<C>::Bits bits, C& cosine, C& sine) {
+[[gnu::always_inline]] inline void cosine_sine(typename RandomReal<C>::Bits bits, C& cosine, C& sine) {
   using R = RandomReal<C>;
   using Bits = typename R::Bits;
   using Signed = std::make_signed_t<Bits>;
-  // Quarter turns, and the rest t in [-pi / 4, pi / 4).
+  // Quarter revolutions, and the remainder t in [-pi / 4, pi / 4).
   const Bits quarter = (bits + (Bits(1) << (R::kWidth - 3))) >> (R::kWidth - 2);
   const auto rest = static_cast<Signed>(bits - (quarter << (R::kWidth - 2)));
   constexpr C kUnit = static_cast<C>(1.57079632679489661923) / static_cast<C>(Bits(1) << (R::kWidth - 2));
@@ -112,8 +112,8 @@ template <class C>
   sine = (quarter & 2) != 0 ? -y : y;
 }
 
-// In place, by the instruction: std::sqrt also reports errors, which no vector of it can. `count` is a
-// multiple of 4.
+// Takes square roots in place, with the instruction: std::sqrt also sets errno, which prevents vectorization.
+// `count` is a multiple of 4.
 inline void sqrt_all(float* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += 4)
     _mm_storeu_ps(values + i, _mm_sqrt_ps(_mm_loadu_ps(values + i)));
@@ -123,7 +123,7 @@ inline void sqrt_all(double* values, std::int64_t count) {
     _mm_storeu_pd(values + i, _mm_sqrt_pd(_mm_loadu_pd(values + i)));
 }
 
-// In [0, range), by the upper half of a product: off by less than range / 2^64.
+// Returns a value in [0, range), the upper half of a product: the bias is below range / 2^64.
 inline std::uint64_t below(std::uint64_t range, std::uint64_t bits) {
   __extension__ using Product = unsigned __int128;
   return static_cast<std::uint64_t>(static_cast<Product>(bits) * range >> 64);

@@ -1,4 +1,4 @@
-// Random choices: permutations, and samples of given probabilities. The first two scalars of every call are
+// Random permutations, and samples from given probabilities. The first two scalars of every call are
 // the seed and the offset of the stream.
 #include <algorithm>
 #include <array>
@@ -21,13 +21,13 @@ PhiloxStream stream_of(const KernelArgs& args) {
           static_cast<std::uint64_t>(args.scalars[1].as_int)};
 }
 
-// Number `i` of a stream of 64-bit numbers.
+// Returns number `i` of a stream of 64-bit numbers.
 std::uint64_t number_at(const PhiloxStream& stream, std::uint64_t i) {
   const auto words = philox(stream, i / 2);
   return word64(words.data() + 2 * (i % 2));
 }
 
-// Fisher and Yates, from the end.
+// Fisher-Yates, from the end.
 void run_randperm(Stream&, const KernelArgs& args) {
   const Operand& dst = output(args, 0);
   const PhiloxStream stream = stream_of(args);
@@ -43,14 +43,14 @@ void run_randperm(Stream&, const KernelArgs& args) {
   });
 }
 
-// One row of probabilities; the numbers from `first` on are its own.
+// Samples one row of probabilities, which uses the random numbers from `first` on.
 class RowSampler {
  public:
   RowSampler(const KernelArgs& args)
       : stream_(stream_of(args)),
-        chances_(input(args, 0)),
+        probabilities_(input(args, 0)),
         with_replacement_(args.scalars[2].as_int != 0),
-        weights_(static_cast<std::size_t>(chances_.sizes[chances_.rank - 1])) {}
+        weights_(static_cast<std::size_t>(probabilities_.sizes[probabilities_.rank - 1])) {}
 
   void operator()(std::int64_t row, std::int64_t* to, std::int64_t samples) {
     load(row);
@@ -65,9 +65,9 @@ class RowSampler {
   void load(std::int64_t row) {
     const auto count = static_cast<std::int64_t>(weights_.size());
     double total = 0;
-    with_type(static_cast<DType>(chances_.dtype), [&]<class T>(std::type_identity<T>) {
+    with_type(static_cast<DType>(probabilities_.dtype), [&]<class T>(std::type_identity<T>) {
       const auto* from =
-          static_cast<const char*>(chances_.data) + row * count * static_cast<std::int64_t>(sizeof(T));
+          static_cast<const char*>(probabilities_.data) + row * count * static_cast<std::int64_t>(sizeof(T));
       for (double& weight : weights_) {
         weight = convert<double>(load_as<T>(from));
         PEL_CHECK(weight >= 0 && std::isfinite(weight), ValueError,
@@ -76,10 +76,11 @@ class RowSampler {
         from += sizeof(T);
       }
     });
-    PEL_CHECK(total > 0, ValueError, "the probabilities of a row add up to 0; one of them must be positive");
+    PEL_CHECK(total > 0, ValueError, "the probabilities of a row sum to 0; at least one must be positive");
   }
 
-  // By the sums up to each: the first that is greater. One of probability 0 never is.
+  // Samples with replacement: finds the first prefix sum that is larger. An index of probability 0 is never
+  // chosen.
   void sample_again(std::int64_t first, std::int64_t* to, std::int64_t samples) {
     std::partial_sum(weights_.begin(), weights_.end(), weights_.begin());
     const double total = weights_.back();
@@ -92,7 +93,7 @@ class RowSampler {
     }
   }
 
-  // The greatest of weight / exponential are a sample without replacement. Zeros come last.
+  // Samples without replacement: takes the largest weight / exponential. Zeros come last.
   void sample_once(std::int64_t first, std::int64_t* to, std::int64_t samples) {
     order_.resize(weights_.size());
     std::iota(order_.begin(), order_.end(), 0);
@@ -109,7 +110,7 @@ class RowSampler {
   }
 
   PhiloxStream stream_;
-  const Operand& chances_;
+  const Operand& probabilities_;
   bool with_replacement_;
   std::vector<double> weights_;
   std::vector<std::int64_t> order_;

@@ -1,4 +1,4 @@
-// What the driver of rows hands to its loops: operands as axes and steps, and the arguments of one call.
+// The arguments that the row driver passes to its loops: operands as axes and steps, and one call.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pel::cpu {
 
-inline constexpr int kMaxOutputs = kMostRowOutputs, kMaxFolds = kMostRowFolds, kMaxStages = kMostRowStages;
+inline constexpr int kMaxOutputs = kMaxRowOutputs, kMaxFolds = kMaxRowFolds, kMaxStages = kMaxRowStages;
 inline constexpr int kMaxOperands = kMaxOutputs + kMaxRowInputs;
 
 struct Axis {
@@ -24,7 +24,7 @@ inline std::int64_t count_of(const Axes& axes) {
   for (const Axis& axis : axes) count *= axis.size;
   return count;
 }
-// Offset of element `index` of the sequence over `axes`, the first axis fastest.
+// Returns the offset of element `index` of the sequence over `axes`, the first axis fastest.
 inline std::int64_t offset_of(const Axes& axes, int operand, std::int64_t index) {
   if (axes.size() == 1) return index * axes[0].step[operand];
   std::int64_t offset = 0;
@@ -35,15 +35,15 @@ inline std::int64_t offset_of(const Axes& axes, int operand, std::int64_t index)
   return offset;
 }
 
-// What a loop reads: dense elements, or one that repeats.
+// Input of a loop: dense elements, or one that repeats.
 struct View {
   char* data;
   std::int64_t stride;
 };
-// For an input that a loop does not read.
-alignas(64) inline char unread[64] = {};
+// A valid address for an input that a loop does not read.
+alignas(64) inline char unused_input[64] = {};
 
-// Some bytes, mostly few: in pieces of a known size, of which the last begins where it must to end in time.
+// Copies some bytes, usually few, in pieces of constant size; the last piece overlaps the previous one.
 inline void copy_short(char* to, const char* from, std::int64_t bytes) {
   constexpr std::int64_t kPiece = 32, kShort = 512;
   if (bytes < kPiece || bytes > kShort) {
@@ -54,7 +54,7 @@ inline void copy_short(char* to, const char* from, std::int64_t bytes) {
   std::memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
 }
 
-// One run of elements to dense ones.
+// Copies one run of elements to dense memory.
 inline void gather_run(char* to, char* from, std::int64_t step, std::int64_t count, std::int64_t width) {
   if (step == width) {
     copy_short(to, from, count * width);
@@ -63,11 +63,11 @@ inline void gather_run(char* to, char* from, std::int64_t step, std::int64_t cou
   }
 }
 
-// The arguments of a loop, one by one: the output, then the inputs.
+// Collects the arguments of a loop: the output, then the inputs.
 struct LoopCall {
-  static constexpr int kMost = 2 + kMaxRowInputs + kMaxStages + 1 + kMaxFolds;
-  void* data[kMost];
-  std::int64_t strides[kMost];
+  static constexpr int kMaxArguments = 2 + kMaxRowInputs + kMaxStages + 1 + kMaxFolds;
+  void* data[kMaxArguments];
+  std::int64_t strides[kMaxArguments];
   int count = 0;
 
   void add(void* pointer, std::int64_t stride) {

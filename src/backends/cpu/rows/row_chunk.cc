@@ -1,4 +1,4 @@
-// What the rows of a chunk are, and how loops read them.
+// The rows of a chunk, and the inputs of its loops.
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/rows/row_run.h"
@@ -12,7 +12,7 @@ void cast_elements(char* to, DType to_type, char* from, DType from_type, std::in
 }
 
 void RowRun::Chunk::run(std::int64_t number) {
-  place(number);
+  locate(number);
   pack_rows();
   for (std::size_t f = 0; f < run_.code_.folds.size(); ++f) {
     run_stages(f);
@@ -32,7 +32,7 @@ void RowRun::Chunk::run_stages(std::size_t folds) {
       add_row(call, stage.reads, w, begin, length);
       add_stages(call, stage.reads, w, begin);
       for (std::size_t v = 0; v < stage.after; ++v) call.add(value(v, w), 0);
-      stage.function(length, call.data, call.strides, numbers());
+      stage.function(length, call.data, call.strides, scalars());
       store_staged(i, w, begin, length);
     });
   }
@@ -52,15 +52,15 @@ void RowRun::Chunk::store_staged(std::size_t stage, std::int64_t w, std::int64_t
 void RowRun::Chunk::add_stages(LoopCall& call, std::uint64_t reads, std::int64_t w, std::int64_t begin) {
   for (std::size_t i = 0; i < run_.code_.stages.size(); ++i) {
     const bool is_read = (reads >> (static_cast<std::size_t>(run_.code_.input_count) + i) & 1) != 0;
-    call.add(is_read ? View{staged_row(i, w, begin), 1} : View{unread, 0});
+    call.add(is_read ? View{staged_row(i, w, begin), 1} : View{unused_input, 0});
   }
 }
 
-void RowRun::Chunk::place(std::int64_t number) {
+void RowRun::Chunk::locate(std::int64_t number) {
   if (run_.by_columns_) {
     const std::int64_t inside = number % run_.chunks_inside_ * run_.chunk_width_;
-    first_ = number / run_.chunks_inside_ * run_.kept_[0].size + inside;
-    count_ = std::min(run_.chunk_width_, run_.kept_[0].size - inside);
+    first_ = number / run_.chunks_inside_ * run_.outer_[0].size + inside;
+    count_ = std::min(run_.chunk_width_, run_.outer_[0].size - inside);
   } else {
     first_ = number * run_.chunk_width_;
     count_ = std::min(run_.chunk_width_, run_.rows_ - first_);
@@ -70,18 +70,18 @@ void RowRun::Chunk::place(std::int64_t number) {
 
 void RowRun::Chunk::find_rows() {
   const int operands = run_.operand_count();
-  SmallVector<std::int64_t, 6> at(run_.kept_.size());
+  SmallVector<std::int64_t, 6> at(run_.outer_.size());
   std::int64_t left = first_;
   for (std::size_t i = 0; i < at.size(); ++i) {
-    at[i] = left % run_.kept_[i].size;
-    left /= run_.kept_[i].size;
+    at[i] = left % run_.outer_[i].size;
+    left /= run_.outer_[i].size;
   }
   char** next = rows_.data();
-  for (int k = 0; k < operands; ++k) next[k] = run_.base_[k] + offset_of(run_.kept_, k, first_);
+  for (int k = 0; k < operands; ++k) next[k] = run_.base_[k] + offset_of(run_.outer_, k, first_);
   for (std::int64_t w = 1; w < count_; ++w, next += operands) {
     std::copy(next, next + operands, next + operands);
     for (std::size_t i = 0; i < at.size(); ++i) {
-      const Axis& axis = run_.kept_[i];
+      const Axis& axis = run_.outer_[i];
       const bool ends = ++at[i] == axis.size;
       const std::int64_t move = ends ? 1 - axis.size : 1;
       for (int k = 0; k < operands; ++k) next[operands + k] += move * axis.step[k];
@@ -110,12 +110,12 @@ void RowRun::Chunk::pack_rows() {
 void RowRun::Chunk::add_row(LoopCall& call, std::uint64_t reads, std::int64_t w, std::int64_t begin,
                             std::int64_t length) {
   for (int i = 0; i < run_.code_.input_count; ++i)
-    call.add(reads >> i & 1 ? read_row(run_.outputs_ + i, w, begin, length) : View{unread, 0});
+    call.add(reads >> i & 1 ? read_row(run_.outputs_ + i, w, begin, length) : View{unused_input, 0});
 }
 
 void RowRun::Chunk::add_columns(LoopCall& call, std::uint64_t reads, std::int64_t at) {
   for (int i = 0; i < run_.code_.input_count; ++i)
-    call.add(reads >> i & 1 ? read_columns(run_.outputs_ + i, at) : View{unread, 0});
+    call.add(reads >> i & 1 ? read_columns(run_.outputs_ + i, at) : View{unused_input, 0});
 }
 
 void RowRun::Chunk::gather_row(int k, char* base, std::int64_t begin, std::int64_t length, char* to) const {
@@ -136,7 +136,7 @@ void RowRun::Chunk::gather_row(int k, char* base, std::int64_t begin, std::int64
 }
 
 View RowRun::Chunk::read_row(int k, std::int64_t w, std::int64_t begin, std::int64_t length) {
-  const DType stored = run_.stored_[k], wanted = run_.wanted(k);
+  const DType stored = run_.stored_[k], loop_dtype = run_.loop_dtype(k);
   char* base = row(k, w);
   if (run_.repeats_[k]) return one(k, base);
   const Axes& axes = run_.reduced_;
@@ -147,7 +147,7 @@ View RowRun::Chunk::read_row(int k, std::int64_t w, std::int64_t begin, std::int
   char* from = base + offset_of(axes, k, begin);
   if (is_run && axes[0].step[k] == 0) return one(k, from);
   if (!is_run || axes[0].step[k] != width) {
-    char* to = stored == wanted ? room().packed[k] : room().raw;
+    char* to = stored == loop_dtype ? workspace().packed[k] : workspace().raw;
     gather_row(k, base, begin, length, to);
     from = to;
   }
@@ -155,12 +155,12 @@ View RowRun::Chunk::read_row(int k, std::int64_t w, std::int64_t begin, std::int
 }
 
 View RowRun::Chunk::read_columns(int k, std::int64_t at) {
-  const DType stored = run_.stored_[k], wanted = run_.wanted(k);
-  const std::int64_t width = size_bytes(stored), step = run_.kept_[0].step[k];
+  const DType stored = run_.stored_[k], loop_dtype = run_.loop_dtype(k);
+  const std::int64_t width = size_bytes(stored), step = run_.outer_[0].step[k];
   char* from = row(k, 0) + offset_of(run_.reduced_, k, at);
   if (step == 0) return one(k, from);
   if (step != width) {
-    char* to = stored == wanted ? room().packed[k] : room().raw;
+    char* to = stored == loop_dtype ? workspace().packed[k] : workspace().raw;
     copy_tile({to, 0, width}, {from, 0, step}, 1, count_, width);
     from = to;
   }
@@ -168,15 +168,15 @@ View RowRun::Chunk::read_columns(int k, std::int64_t at) {
 }
 
 View RowRun::Chunk::one(int k, char* from) {
-  if (run_.stored_[k] == run_.wanted(k)) return {from, 0};
-  convert_one(room().packed[k], run_.wanted(k), from, run_.stored_[k]);
-  return {room().packed[k], 0};
+  if (run_.stored_[k] == run_.loop_dtype(k)) return {from, 0};
+  convert_one(workspace().packed[k], run_.loop_dtype(k), from, run_.stored_[k]);
+  return {workspace().packed[k], 0};
 }
 
 View RowRun::Chunk::in_dtype(int k, char* from, std::int64_t length) {
-  if (run_.stored_[k] == run_.wanted(k)) return {from, 1};
-  cast_elements(room().packed[k], run_.wanted(k), from, run_.stored_[k], length);
-  return {room().packed[k], 1};
+  if (run_.stored_[k] == run_.loop_dtype(k)) return {from, 1};
+  cast_elements(workspace().packed[k], run_.loop_dtype(k), from, run_.stored_[k], length);
+  return {workspace().packed[k], 1};
 }
 
 }  // namespace pel::cpu

@@ -1,4 +1,4 @@
-// From the elements of rows to their values, by rows and by columns in one order.
+// Reduces the elements of rows to values, by rows and by columns in one order.
 #include "backends/cpu/rows/row_run.h"
 
 namespace pel::cpu {
@@ -6,25 +6,25 @@ namespace pel::cpu {
 void RowRun::Chunk::fold(std::size_t f) {
   const RowCode::Fold& code = run_.code_.folds[f];
   if (code.combine == nullptr) {
-    // Nothing is folded.
+    // There is no reduction.
   } else if (run_.by_columns_) {
     const bool grouped = run_.is_grouped_;
     if (grouped) make_tiles(code.reads, f);
     for_blocks([&](std::int64_t begin, std::int64_t length, std::int64_t b) {
       grouped ? fold_groups(f, begin, length, partial(b)) : fold_columns(f, begin, length, partial(b));
     });
-    join_columns(code, value(f));
+    combine_columns(code, value(f));
   } else {
     for_rows([&](std::int64_t w, std::int64_t begin, std::int64_t length, std::int64_t b) {
       fold_row(f, w, begin, length, partial(b, w));
     });
-    for (std::int64_t w = 0; w < count_; ++w) join_row(code, w, value(f, w));
+    for (std::int64_t w = 0; w < count_; ++w) combine_row(code, w, value(f, w));
   }
   if (code.finish == nullptr) return;
   LoopCall call;
   call.add(value(f), 1);
   for (std::size_t v = 0; v <= f; ++v) call.add(value(v), 1);
-  code.finish(count_, call.data, call.strides, numbers());
+  code.finish(count_, call.data, call.strides, scalars());
 }
 
 void RowRun::Chunk::fold_row(std::size_t f, std::int64_t w, std::int64_t begin, std::int64_t length,
@@ -33,7 +33,7 @@ void RowRun::Chunk::fold_row(std::size_t f, std::int64_t w, std::int64_t begin, 
   LoopCall call;
   call.add(to, 1);
   if (code.element != nullptr) {
-    call.add(keep_row(w, begin, length), 1);
+    call.add(save_row(w, begin, length), 1);
     code.fold_values(length, call.data, call.strides, nullptr);
     return;
   }
@@ -41,27 +41,27 @@ void RowRun::Chunk::fold_row(std::size_t f, std::int64_t w, std::int64_t begin, 
   add_row(call, code.reads, w, begin, length);
   add_stages(call, code.reads, w, begin);
   for (std::size_t v = 0; v < f; ++v) call.add(value(v, w), 0);
-  code.fold(length, call.data, call.strides, numbers());
+  code.fold(length, call.data, call.strides, scalars());
   if (code.stage >= 0) store_staged(static_cast<std::size_t>(code.stage), w, begin, length);
 }
 
-char* RowRun::Chunk::keep_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
-  const auto f = static_cast<std::size_t>(run_.code_.keeps);
+char* RowRun::Chunk::save_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
+  const auto f = static_cast<std::size_t>(run_.code_.saved_fold);
   LoopCall call;
-  call.add(kept_row(w, begin), 1);
+  call.add(saved_row(w, begin), 1);
   add_row(call, run_.code_.folds[f].reads, w, begin, length);
   for (std::size_t v = 0; v < f; ++v) call.add(value(v, w), 0);
-  run_.code_.folds[f].element(length, call.data, call.strides, numbers());
+  run_.code_.folds[f].element(length, call.data, call.strides, scalars());
   return static_cast<char*>(call.data[0]);
 }
 
-char* RowRun::Chunk::keep_columns(std::int64_t at) {
-  const auto f = static_cast<std::size_t>(run_.code_.keeps);
+char* RowRun::Chunk::save_columns(std::int64_t at) {
+  const auto f = static_cast<std::size_t>(run_.code_.saved_fold);
   LoopCall call;
-  call.add(kept_columns(at), 1);
+  call.add(saved_columns(at), 1);
   add_columns(call, run_.code_.folds[f].reads, at);
   for (std::size_t v = 0; v < f; ++v) call.add(value(v), 1);
-  run_.code_.folds[f].element(count_, call.data, call.strides, numbers());
+  run_.code_.folds[f].element(count_, call.data, call.strides, scalars());
   return static_cast<char*>(call.data[0]);
 }
 
@@ -75,7 +75,7 @@ void RowRun::Chunk::fold_columns(std::size_t f, std::int64_t begin, std::int64_t
     if (r == 0 || !run_.is_direct_ || code.element != nullptr) {
       call.count = 2;
       if (code.element != nullptr) {
-        call.add(keep_columns(begin + r), 1);
+        call.add(save_columns(begin + r), 1);
       } else {
         add_columns(call, code.reads, begin + r);
         for (std::size_t v = 0; v < f; ++v) call.add(value(v), 1);
@@ -99,15 +99,15 @@ void RowRun::Chunk::fold_columns(std::size_t f, std::int64_t begin, std::int64_t
     if (code.element != nullptr) {
       code.combine(count_, call.data, call.strides, nullptr);
     } else {
-      code.accumulate(count_, call.data, call.strides, numbers());
+      code.accumulate(count_, call.data, call.strides, scalars());
     }
   }
-  join_lanes(code, lanes.data(), length, to);
+  combine_lanes(code, lanes.data(), length, to);
 }
 
 void RowRun::Chunk::make_tiles(std::uint64_t reads, std::size_t values) {
   tiles_.clear();
-  // Views into `tiles_` are made when it no longer moves.
+  // Views into `tiles_` are created once it is no longer reallocated.
   SmallVector<std::int64_t, 8> begins;
   SmallVector<std::int64_t, 8> strides;
   const auto add = [&](const View& view, std::int64_t width) {
@@ -121,7 +121,7 @@ void RowRun::Chunk::make_tiles(std::uint64_t reads, std::size_t values) {
   for (int i = 0; i < run_.code_.input_count; ++i) {
     const int k = run_.outputs_ + i;
     const bool is_tile = (reads >> i & 1) != 0 && !run_.follows(k);
-    add(is_tile ? read_columns(k, 0) : View{unread, 0}, size_bytes(run_.wanted(k)));
+    add(is_tile ? read_columns(k, 0) : View{unused_input, 0}, size_bytes(run_.loop_dtype(k)));
   }
   for (std::size_t v = 0; v < values; ++v) add({value(v), 1}, run_.width_);
   views_.clear();
@@ -146,12 +146,12 @@ void RowRun::Chunk::fold_groups(std::size_t f, std::int64_t begin, std::int64_t 
     call.add(lanes.data(), 1);
     call.add(r == 0 ? View{reinterpret_cast<char*>(&initial), 0} : View{lanes.data(), 1});
     add_groups(call, code.reads, begin + r);
-    code.accumulate(std::min(kLanes, length - r) * count_, call.data, call.strides, numbers());
+    code.accumulate(std::min(kLanes, length - r) * count_, call.data, call.strides, scalars());
   }
-  join_lanes(code, lanes.data(), length, to);
+  combine_lanes(code, lanes.data(), length, to);
 }
 
-void RowRun::Chunk::join_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to) {
+void RowRun::Chunk::combine_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to) {
   const std::int64_t bytes = count_ * run_.width_;
   for (std::int64_t half = kLanes / 2; half >= 1; half /= 2) {
     for (std::int64_t l = 0; l < half && l + half < length; ++l) {
@@ -165,7 +165,7 @@ void RowRun::Chunk::join_lanes(const RowCode::Fold& code, char* lanes, std::int6
   std::memcpy(to, lanes, static_cast<std::size_t>(bytes));
 }
 
-void RowRun::Chunk::join_row(const RowCode::Fold& code, std::int64_t w, char* to) {
+void RowRun::Chunk::combine_row(const RowCode::Fold& code, std::int64_t w, char* to) {
   if (run_.blocks_ == 0) {
     std::memcpy(to, &code.initial_bits, static_cast<std::size_t>(run_.width_));
     return;
@@ -188,7 +188,7 @@ void RowRun::Chunk::join_row(const RowCode::Fold& code, std::int64_t w, char* to
   std::memcpy(to, from, static_cast<std::size_t>(run_.width_));
 }
 
-void RowRun::Chunk::join_columns(const RowCode::Fold& code, char* to) {
+void RowRun::Chunk::combine_columns(const RowCode::Fold& code, char* to) {
   const std::int64_t bytes = count_ * run_.width_;
   if (run_.blocks_ == 0) {
     for (std::int64_t w = 0; w < count_; ++w)
@@ -214,7 +214,7 @@ void RowRun::Chunk::join_columns(const RowCode::Fold& code, char* to) {
         call.add(from + (b * kBlock + i) * from_step, 1);
         code.combine(count_, call.data, call.strides, nullptr);
       }
-      join_lanes(code, lanes.data(), length, folded.data() + b * bytes);
+      combine_lanes(code, lanes.data(), length, folded.data() + b * bytes);
     }
     sequence = std::move(folded);
     from = sequence.data();

@@ -1,4 +1,4 @@
-// From the values of rows to what an op gives.
+// Writes the outputs of row ops from the values of rows.
 #include <cstring>
 
 #include "backends/cpu/elementwise/pointwise.h"
@@ -9,9 +9,9 @@
 namespace pel::cpu {
 namespace {
 
-// A value that can be compared; f16 and bf16 are no values.
+// Loads a value for comparison; f16 and bf16 are not compared.
 template <class T>
-auto load_number(const char* from) {
+auto load_value(const char* from) {
   if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
     return convert<float>(load_as<T>(from));
   } else {
@@ -26,7 +26,7 @@ void RowRun::Chunk::write(int o) {
     case RowOutput::Kind::Value:
       return write_values(o);
     case RowOutput::Kind::Row:
-      if (run_.length_ == 0) return;  // loops over runs take them to have an element
+      if (run_.length_ == 0) return;  // loops over runs require at least one element
       if (run_.code_.outputs[static_cast<std::size_t>(o)].function == nullptr)
         return;  // a stage has written it
       return run_.by_columns_ ? write_columns(o) : write_rows(o);
@@ -39,7 +39,7 @@ void RowRun::Chunk::write_values(int o) {
   LoopCall call;
   call.add(results_.data(), 1);
   for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v), 1);
-  run_.code_.outputs[static_cast<std::size_t>(o)].function(count_, call.data, call.strides, numbers());
+  run_.code_.outputs[static_cast<std::size_t>(o)].function(count_, call.data, call.strides, scalars());
   scatter(o);
 }
 
@@ -53,8 +53,8 @@ void RowRun::Chunk::write_plain(int o) {
   const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
   const Axis& inner = run_.reduced_[0];
   const bool is_one_run = run_.reduced_.size() == 1;
-  const Axis outer = !is_one_run ? run_.reduced_[1] : run_.kept_.empty() ? Axis{1, {}} : run_.kept_[0];
-  SmallVector<int, kMaxOperands> moving = {o};  // the operand behind each argument
+  const Axis outer = !is_one_run ? run_.reduced_[1] : run_.outer_.empty() ? Axis{1, {}} : run_.outer_[0];
+  SmallVector<int, kMaxOperands> moving = {o};  // the operand of each argument
   LoopCall call;
   std::int64_t steps[std::size(call.data)] = {outer.step[o]};
   bool is_dense_first = true;
@@ -66,7 +66,7 @@ void RowRun::Chunk::write_plain(int o) {
     is_dense_first = is_dense_first && stride == (i == 0 ? 1 : 0);
     moving.push_back(is_read ? k : -1);
     steps[call.count] = is_read ? outer.step[k] : 0;
-    call.add(unread, stride);
+    call.add(unused_input, stride);
   }
   for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) {
     steps[call.count] = is_one_run ? run_.width_ : 0;
@@ -76,16 +76,16 @@ void RowRun::Chunk::write_plain(int o) {
     if (is_one_run) rows = std::min(count_ - w, outer.size - (first_ + w) % outer.size);
     for (std::size_t i = 0; i < moving.size(); ++i) {
       if (const int k = moving[i]; k >= 0)
-        call.data[i] = run_.base_[k] + offset_of(run_.kept_, k, first_ + w);
+        call.data[i] = run_.base_[k] + offset_of(run_.outer_, k, first_ + w);
     }
     for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.data[moving.size() + v] = value(v, w);
     const std::int64_t runs = is_one_run ? rows : outer.size;
     if (is_dense_first && code.runs != nullptr) {
-      code.runs(inner.size, call.data, numbers(), runs, steps);
+      code.runs(inner.size, call.data, scalars(), runs, steps);
       continue;
     }
     for (std::int64_t r = 0; r < runs; ++r) {
-      code.function(inner.size, call.data, call.strides, numbers());
+      code.function(inner.size, call.data, call.strides, scalars());
       for (int i = 0; i < call.count; ++i) call.data[i] = static_cast<char*>(call.data[i]) + steps[i];
     }
   }
@@ -93,9 +93,9 @@ void RowRun::Chunk::write_plain(int o) {
 
 void RowRun::Chunk::write_rows(int o) {
   if (run_.is_plain_[o]) return write_plain(o);
-  // By runs of the inner axis: there the result is dense, and what repeats along it is one element.
+  // Writes runs of the inner axis: there the result is dense, and a repeated input is one element.
   const Axes& axes = run_.reduced_;
-  const bool by_runs = axes.size() > 1 && axes[0].size >= kFewestInRun;
+  const bool by_runs = axes.size() > 1 && axes[0].size >= kMinInRun;
   for_rows([&](std::int64_t w, std::int64_t begin, std::int64_t length, std::int64_t) {
     if (!by_runs) return write_row(o, w, begin, length);
     for (std::int64_t done = 0; done < length;) {
@@ -117,13 +117,13 @@ void RowRun::Chunk::write_row(int o, std::int64_t w, std::int64_t begin, std::in
   const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
   const bool is_direct = is_dense_run(o, begin, length) && !run_.streams_[o];
   LoopCall call;
-  call.add(is_direct ? row(o, w) + offset_of(run_.reduced_, o, begin) : room().packed[o], 1);
+  call.add(is_direct ? row(o, w) + offset_of(run_.reduced_, o, begin) : workspace().packed[o], 1);
   add_row(call, code.reads, w, begin, length);
   add_stages(call, code.reads, w, begin);
-  if (run_.code_.keeps >= 0) call.add(read_kept_row(w, begin, length));
+  if (run_.code_.saved_fold >= 0) call.add(read_saved_row(w, begin, length));
   for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v, w), 0);
-  code.function(length, call.data, call.strides, numbers());
-  if (!is_direct) store_row(o, w, begin, length, room().packed[o]);
+  code.function(length, call.data, call.strides, scalars());
+  if (!is_direct) store_row(o, w, begin, length, workspace().packed[o]);
 }
 
 void RowRun::Chunk::store_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length, char* from) {
@@ -142,7 +142,7 @@ void RowRun::Chunk::store_row(int o, std::int64_t w, std::int64_t begin, std::in
 }
 
 void RowRun::Chunk::write_columns(int o) {
-  const std::int64_t width = size_bytes(run_.stored_[o]), step = run_.kept_[0].step[o];
+  const std::int64_t width = size_bytes(run_.stored_[o]), step = run_.outer_[0].step[o];
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / count_);
   const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
   const bool grouped = run_.is_grouped_ && run_.follows(o);
@@ -153,27 +153,27 @@ void RowRun::Chunk::write_columns(int o) {
       LoopCall call;
       call.add(row(o, 0) + at * run_.reduced_[0].step[o], 1);
       add_groups(call, code.reads, at);
-      code.function(std::min(kLanes, end - at) * count_, call.data, call.strides, numbers());
+      code.function(std::min(kLanes, end - at) * count_, call.data, call.strides, scalars());
     }
     for (std::int64_t at = begin; !grouped && at < end; ++at) {
       char* to = row(o, 0) + offset_of(run_.reduced_, o, at);
       LoopCall call;
-      call.add(step == width ? to : room().packed[o], 1);
+      call.add(step == width ? to : workspace().packed[o], 1);
       add_columns(call, code.reads, at);
-      if (run_.code_.keeps >= 0) call.add(read_kept_columns(at));
+      if (run_.code_.saved_fold >= 0) call.add(read_saved_columns(at));
       for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v), 1);
-      code.function(count_, call.data, call.strides, numbers());
-      if (step != width) copy_tile({to, 0, step}, {room().packed[o], 0, width}, 1, count_, width);
+      code.function(count_, call.data, call.strides, scalars());
+      if (step != width) copy_tile({to, 0, step}, {workspace().packed[o], 0, width}, 1, count_, width);
     }
   });
 }
 
 const char* RowRun::Chunk::read_values(std::int64_t w, std::int64_t begin, std::int64_t length) {
   const int k = run_.outputs_;
-  const DType stored = run_.wanted(k), type = run_.code_.value;
+  const DType stored = run_.loop_dtype(k), type = run_.code_.value;
   const View elements = read_row(k, w, begin, length);
   if (elements.stride == 1 && stored == type) return elements.data;
-  char* to = room().raw;
+  char* to = workspace().raw;
   if (elements.stride == 1) {
     cast_elements(to, type, elements.data, stored, length);
     return to;
@@ -184,17 +184,17 @@ const char* RowRun::Chunk::read_values(std::int64_t w, std::int64_t begin, std::
 
 void RowRun::Chunk::write_indices(int o) {
   with_type(run_.code_.value, [&]<class T>(std::type_identity<T>) {
-    using Number = decltype(load_number<T>(nullptr));
-    const auto load = [](const char* from) { return load_number<T>(from); };
+    using Number = decltype(load_value<T>(nullptr));
+    const auto load = [](const char* from) { return load_value<T>(from); };
     const auto same = [](Number a, Number b) { return a == b || (a != a && b != b); };
     for (std::int64_t w = 0; w < count_; ++w) {
-      const Number wanted = load(value(0, w));
+      const Number target = load(value(0, w));
       std::int64_t b = 0;
-      while (b + 1 < run_.blocks_ && !same(load(partial(b, w)), wanted)) ++b;
+      while (b + 1 < run_.blocks_ && !same(load(partial(b, w)), target)) ++b;
       const std::int64_t length = std::min(kBlock, run_.length_ - b * kBlock);
       const char* elements = read_values(w, b * kBlock, length);
       std::int64_t i = 0;
-      while (i + 1 < length && !same(load(elements + i * run_.width_), wanted)) ++i;
+      while (i + 1 < length && !same(load(elements + i * run_.width_), target)) ++i;
       const std::int64_t index = b * kBlock + i;
       std::memcpy(results_.data() + w * 8, &index, 8);
     }

@@ -1,5 +1,6 @@
-// One call of an op over rows: how its axes are walked, and the rows that are taken through all folds
-// together. rows.h says what it computes.
+// One call of a row op: RowRun plans the order of its axes, RowRun::Chunk processes a chunk of rows through
+// all reductions. rows.h says what it computes. Implemented in rows.cc (planning), row_chunk.cc (inputs of
+// loops), row_folds.cc (reductions) and row_outputs.cc (results).
 #pragma once
 
 #include <algorithm>
@@ -15,21 +16,21 @@
 
 namespace pel::cpu {
 
-inline constexpr std::int64_t kBlock = 1024;  // elements that are folded at once
+inline constexpr std::int64_t kBlock = 1024;  // elements per block of a reduction
 inline constexpr std::int64_t kLanes = codegen::Fold::kLanes;
-// Rows that are taken through all folds together stay in L2 between them.
+// The rows of a chunk stay in L2 between reductions.
 inline constexpr std::int64_t kChunkBytes = 256 << 10;
-inline constexpr std::int64_t kMostRows = 32, kMostWithoutFolds = 512, kMostColumns = 512;
-// Kept elements of a chunk; more are computed again.
-inline constexpr std::int64_t kMostKeptBytes = 1 << 20;
-// Chunks that threads share out, where each has enough columns.
-inline constexpr std::int64_t kShares = 8, kFewestInChunk = 256;
-inline constexpr std::int64_t kFetchRows = 8;  // by columns, rows that are fetched ahead
-// Neighbouring columns that are worth walking across rows for.
-inline constexpr std::int64_t kFewestColumns = 8;
-inline constexpr std::int64_t kMostInGroup = 256;  // columns of rows that are taken several at once
-inline constexpr std::int64_t kGrain = 16 << 10;   // elements worth a thread
-inline constexpr std::int64_t kFewestInRun = 16;   // of a row that is written run by run
+inline constexpr std::int64_t kMaxRows = 32, kMaxRowsWithoutFolds = 512, kMaxColumns = 512;
+// Limit of the saved elements of a chunk; beyond it they are recomputed.
+inline constexpr std::int64_t kMaxSavedBytes = 1 << 20;
+// Chunks for the threads, if each has enough columns.
+inline constexpr std::int64_t kTasks = 8, kMinInChunk = 256;
+inline constexpr std::int64_t kFetchRows = 8;  // by columns: prefetch distance in rows
+// Minimum of adjacent columns for processing by columns.
+inline constexpr std::int64_t kMinColumns = 8;
+inline constexpr std::int64_t kMaxInGroup = 256;  // columns of rows that are grouped into one call
+inline constexpr std::int64_t kGrain = 16 << 10;  // elements per thread task
+inline constexpr std::int64_t kMinInRun = 16;     // elements per run of a row that is written run by run
 
 class RowRun {
  public:
@@ -41,23 +42,23 @@ class RowRun {
   int operand_count() const { return outputs_ + code_.input_count; }
 
   void make_axes(const KernelArgs& args);
-  // An axis that continues the one inside it is one with it, where no operand can tell.
-  void join(Axes& axes, const Axis& axis) const;
+  // Merges an axis with the one inside it if it is contiguous to it in all operands.
+  void merge(Axes& axes, const Axis& axis) const;
 
   void plan();
-  // By rows: the inner axis is dense or repeats, in all that the output reads, and nothing is converted.
+  // By rows: whether the inner axis is dense or repeats in all operands of the output, without conversion.
   bool is_plain(int o) const;
-  // By columns: each row of them begins where the one before ends.
+  // By columns: whether each row begins where the previous one ends.
   bool follows(int k) const {
     const std::int64_t width = size_bytes(stored_[k]);
-    return kept_[0].step[k] == width && reduced_[0].step[k] == kept_[0].size * width;
+    return outer_[0].step[k] == width && reduced_[0].step[k] == outer_[0].size * width;
   }
   std::uint64_t read_by_folds() const;
   bool has_row_output() const;
   std::int64_t stored_width(int k) const { return size_bytes(stored_[k]); }
-  DType wanted(int k) const { return code_.inputs[k - outputs_]; }
+  DType loop_dtype(int k) const { return code_.inputs[k - outputs_]; }
 
-  // Whether the elements of a stage are computed where the output is that they are.
+  // Returns whether a stage writes its elements directly to its output.
   bool is_staged_in_place(std::size_t stage) const {
     const int o = code_.stages[stage].output;
     return o >= 0 && is_dense_[o] && !streams_[o];
@@ -70,23 +71,23 @@ class RowRun {
   std::int64_t width_;  // of a value
   char* base_[kMaxOperands];
   DType stored_[kMaxOperands];
-  bool repeats_[kMaxOperands] = {};    // along the row
+  bool repeats_[kMaxOperands] = {};    // is constant along the row
   bool is_dense_[kMaxOperands] = {};   // along the row, across all of its axes
-  bool is_packed_[kMaxOperands] = {};  // once for all folds
+  bool is_packed_[kMaxOperands] = {};  // packed once for all reductions
   bool is_grouped_ = false;            // by columns, many rows can be one call
   bool streams_[kMaxOutputs] = {};
-  bool is_plain_[kMaxOutputs] = {};  // by rows, all that it reads and writes is dense along the inner axis
-  bool needs_rows_ = true;           // where each begins
-  bool is_direct_ = false;           // by columns, all inputs are read where they are
-  Axes reduced_, kept_;
+  bool is_plain_[kMaxOutputs] = {};  // by rows: all operands are dense along the inner axis
+  bool needs_rows_ = true;           // whether the start of each row is needed
+  bool is_direct_ = false;           // by columns: all inputs are read in place
+  Axes reduced_, outer_;
   std::int64_t length_ = 1, rows_ = 1, blocks_ = 1;
   bool by_columns_ =
-      false;  // neighbours in memory are of different rows: all rows of a chunk advance together
+      false;  // adjacent elements belong to different rows: all rows of a chunk advance together
   std::int64_t chunk_width_ = 1, chunks_ = 1, chunks_inside_ = 1;
-  SmallVector<PelScalar, 4> numbers_;
+  SmallVector<PelScalar, 4> scalars_;
 };
 
-// Rows that are folded together, and the memory for it. Arrays have one value for each row.
+// Rows that are reduced together, and their scratch memory. Arrays have one value per row.
 class RowRun::Chunk {
  public:
   explicit Chunk(const RowRun& run) : run_(run) {
@@ -95,9 +96,9 @@ class RowRun::Chunk {
     values_.resize(run.code_.folds.size() * static_cast<std::size_t>(width * bytes));
     results_.resize(static_cast<std::size_t>(width) * 8);
     rows_.resize(static_cast<std::size_t>(width * run.operand_count()));
-    const std::int64_t kept_bytes = width * run.length_ * bytes;
-    if (run.code_.keeps >= 0 && kept_bytes <= kMostKeptBytes)
-      kept_.resize(static_cast<std::size_t>(kept_bytes));
+    const std::int64_t saved_bytes = width * run.length_ * bytes;
+    if (run.code_.saved_fold >= 0 && saved_bytes <= kMaxSavedBytes)
+      saved_.resize(static_cast<std::size_t>(saved_bytes));
     staged_.resize(run.code_.stages.size());
     for (std::size_t i = 0; i < staged_.size(); ++i) {
       if (!run.is_staged_in_place(i))
@@ -109,22 +110,22 @@ class RowRun::Chunk {
   void run(std::int64_t number);
 
  private:
-  // Room of one thread for operands that are not dense, or of another dtype.
-  struct Room {
+  // Scratch of one thread for operands that are not dense, or have another dtype.
+  struct Workspace {
     alignas(64) char packed[kMaxOperands][kBlock * 8];
-    alignas(64) char kept[kBlock * 8];
+    alignas(64) char saved[kBlock * 8];
     alignas(64) char raw[kBlock * 8];
   };
-  static Room& room() {
-    thread_local const std::unique_ptr<Room> instance = std::make_unique<Room>();
+  static Workspace& workspace() {
+    thread_local const std::unique_ptr<Workspace> instance = std::make_unique<Workspace>();
     return *instance;
   }
 
-  void place(std::int64_t number);
-  // Where each row of each operand begins: counted up, since to divide for each costs more than a short
-  // row.
+  void locate(std::int64_t number);
+  // Finds the start of each row of each operand. Increments positions, because a division per row costs more
+  // than a short row.
   void find_rows();
-  // Short rows that are read by several folds and are not dense, once for all of them.
+  // Packs short, non-dense rows once if several reductions read them.
   void pack_rows();
   char* row(int k, std::int64_t w) const {
     return rows_[static_cast<std::size_t>(w * run_.operand_count() + k)];
@@ -132,14 +133,15 @@ class RowRun::Chunk {
   char* value(std::size_t f, std::int64_t w = 0) {
     return values_.data() + (static_cast<std::int64_t>(f) * run_.chunk_width_ + w) * run_.width_;
   }
-  // Of block b: by rows the blocks of a row are neighbours, by columns the rows of a block.
+  // Returns the partial result of block b: by rows the blocks of a row are adjacent, by columns the rows of a
+  // block.
   char* partial(std::int64_t b, std::int64_t w = 0) {
     const std::int64_t at = run_.by_columns_ ? b * run_.chunk_width_ + w : w * run_.blocks_ + b;
     return partial_.data() + at * run_.width_;
   }
-  const PelScalar* numbers() const { return run_.numbers_.data(); }
+  const PelScalar* scalars() const { return run_.scalars_.data(); }
 
-  // f(begin, length, number) for each block.
+  // Calls f(begin, length, number) for each block.
   template <class F>
   void for_blocks(F&& f) {
     const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (kBlock * count_));
@@ -150,8 +152,8 @@ class RowRun::Chunk {
       stream_fence();
     });
   }
-  // f(row, begin, length, number) for each block, row by row. Several rows are never so few that their
-  // blocks would have to be shared out.
+  // Calls f(row, begin, length, number) for each block, row by row. With several rows, there are enough of
+  // them that threads need not split their blocks.
   template <class F>
   void for_rows(F&& f) {
     if (count_ == 1) {
@@ -173,46 +175,48 @@ class RowRun::Chunk {
 
   void fold_row(std::size_t f, std::int64_t w, std::int64_t begin, std::int64_t length, char* to);
 
-  // Where kept elements lie: of all blocks, or of the one at hand.
-  char* kept_row(std::int64_t w, std::int64_t begin) {
-    return kept_.empty() ? room().kept : kept_.data() + (w * run_.length_ + begin) * run_.width_;
+  // Returns the address of saved elements: of all blocks, or of the current one.
+  char* saved_row(std::int64_t w, std::int64_t begin) {
+    return saved_.empty() ? workspace().saved : saved_.data() + (w * run_.length_ + begin) * run_.width_;
   }
-  char* kept_columns(std::int64_t at) {
-    return kept_.empty() ? room().kept : kept_.data() + at * run_.chunk_width_ * run_.width_;
+  char* saved_columns(std::int64_t at) {
+    return saved_.empty() ? workspace().saved : saved_.data() + at * run_.chunk_width_ * run_.width_;
   }
-  // Computes the elements that rows read again.
-  char* keep_row(std::int64_t w, std::int64_t begin, std::int64_t length);
-  char* keep_columns(std::int64_t at);
-  // For a row's formula: kept, or computed again.
-  View read_kept_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
-    return {kept_.empty() ? keep_row(w, begin, length) : kept_row(w, begin), 1};
+  // Computes and saves elements that rows read again.
+  char* save_row(std::int64_t w, std::int64_t begin, std::int64_t length);
+  char* save_columns(std::int64_t at);
+  // Returns elements for a row formula: saved, or recomputed.
+  View read_saved_row(std::int64_t w, std::int64_t begin, std::int64_t length) {
+    return {saved_.empty() ? save_row(w, begin, length) : saved_row(w, begin), 1};
   }
-  View read_kept_columns(std::int64_t at) { return {kept_.empty() ? keep_columns(at) : kept_columns(at), 1}; }
+  View read_saved_columns(std::int64_t at) {
+    return {saved_.empty() ? save_columns(at) : saved_columns(at), 1};
+  }
 
-  // kLanes arrays of running values: the order of every column is that of a row.
+  // Keeps kLanes arrays of accumulators: each column has the order of a row.
   void fold_columns(std::size_t f, std::int64_t begin, std::int64_t length, char* to);
-  // Where the columns of neighbouring rows are neighbours, kLanes rows are one call: row r of them is lane
-  // r. What is the same for all rows stands there as often as there are rows.
+  // If the columns of adjacent rows are adjacent, kLanes rows form one call: row r of them is lane
+  // r. Inputs that are the same for all rows are replicated per row.
   void make_tiles(std::uint64_t reads, std::size_t values);
   void add_groups(LoopCall& call, std::uint64_t reads, std::int64_t at) const;
   void fold_groups(std::size_t f, std::int64_t begin, std::int64_t length, char* to);
 
-  // Lanes that no element came to hold the initial value, which changes nothing.
-  void join_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to);
+  // Lanes without elements hold the initial value, which is neutral.
+  void combine_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to);
 
-  // The values of blocks are a sequence of their own.
-  void join_row(const RowCode::Fold& code, std::int64_t w, char* to);
-  void join_columns(const RowCode::Fold& code, char* to);
+  // The values of blocks are reduced as another sequence.
+  void combine_row(const RowCode::Fold& code, std::int64_t w, char* to);
+  void combine_columns(const RowCode::Fold& code, char* to);
 
-  // The inputs that a loop reads.
+  // Adds the inputs that a loop reads.
   void add_row(LoopCall& call, std::uint64_t reads, std::int64_t w, std::int64_t begin, std::int64_t length);
   void add_columns(LoopCall& call, std::uint64_t reads, std::int64_t at);
 
-  // Elements [begin, begin + length) of a row, to dense ones.
+  // Copies elements [begin, begin + length) of a row to dense memory.
   void gather_row(int k, char* base, std::int64_t begin, std::int64_t length, char* to) const;
-  // Elements [begin, begin + length) of row w, for a loop to read.
+  // Returns elements [begin, begin + length) of row w as an input of a loop.
   View read_row(int k, std::int64_t w, std::int64_t begin, std::int64_t length);
-  // Element `at` of all rows of the chunk.
+  // Returns element `at` of all rows of the chunk.
   View read_columns(int k, std::int64_t at);
   View one(int k, char* from);
   View in_dtype(int k, char* from, std::int64_t length);
@@ -221,34 +225,34 @@ class RowRun::Chunk {
   void write_values(int o);
   void scatter(int o);
 
-  // A row is runs of its inner axis: nothing to pack, and little to compute for each. Where only the first
-  // input is dense along them, all runs of a row are one call, or all rows that are one run each.
+  // Writes a row as runs of its inner axis, without packing. If only the first input is dense along them, all
+  // runs of a row are one call, or all rows that are one run each.
   void write_plain(int o);
   void write_rows(int o);
   void write_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length);
-  // Elements that lie in one run of the inner axis, or dense.
+  // Returns whether elements are in one run of the inner axis, or dense.
   bool is_dense_run(int o, std::int64_t begin, std::int64_t length) const;
-  // Dense elements, to where they belong.
+  // Stores dense elements to the output.
   void store_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length, char* from);
   void write_columns(int o);
 
-  // Elements of the first input as values, dense.
+  // Returns elements of the first input as dense values.
   const char* read_values(std::int64_t w, std::int64_t begin, std::int64_t length);
 
-  // The block that the value came from is read once more.
+  // Reads the block that contains the value once more, to find the index.
   void write_indices(int o);
 
   const RowRun& run_;
   std::int64_t first_ = 0, count_ = 0;  // rows of the chunk
-  std::vector<char*> rows_;             // where each begins, operand by operand
+  std::vector<char*> rows_;             // the start of each row, operand by operand
   std::vector<char> tiles_, packed_;
   char* packed_begin_[kMaxOperands];
   SmallVector<View, 8> views_;  // into tiles_: inputs, then values
-  std::vector<char> partial_, values_, results_, kept_;
+  std::vector<char> partial_, values_, results_, saved_;
   std::vector<std::vector<char>> staged_;
 };
 
-// Dense elements as another dtype.
+// Converts dense elements to another dtype.
 void cast_elements(char* to, DType to_type, char* from, DType from_type, std::int64_t count);
 
 }  // namespace pel::cpu

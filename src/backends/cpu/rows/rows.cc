@@ -9,24 +9,25 @@ namespace pel::cpu {
 
 RowRun::RowRun(const RowCode& code, const KernelArgs& args)
     : code_(code), outputs_(static_cast<int>(code.outputs.size())), width_(size_bytes(code.value)) {
-  PEL_ASSERT(outputs_ <= kMaxOutputs && code.folds.size() <= kMaxFolds, "fits the driver's arrays");
+  PEL_ASSERT(outputs_ <= kMaxOutputs && code.folds.size() <= kMaxFolds,
+             "the row op must fit the driver's arrays");
   for (int k = 0; k < operand_count(); ++k) {
     base_[k] = static_cast<char*>(args.operands[k].data);
     stored_[k] = static_cast<DType>(args.operands[k].dtype);
   }
   make_axes(args);
   length_ = count_of(reduced_);
-  rows_ = count_of(kept_);
+  rows_ = count_of(outer_);
   blocks_ = (length_ + kBlock - 1) / kBlock;
-  numbers_.push_back({static_cast<double>(length_), length_, PEL_SCALAR_INT, {}});
-  for (std::uint32_t i = 1; i < args.scalar_count; ++i) numbers_.push_back(args.scalars[i]);
+  scalars_.push_back({static_cast<double>(length_), length_, PEL_SCALAR_INT, {}});
+  for (std::uint32_t i = 1; i < args.scalar_count; ++i) scalars_.push_back(args.scalars[i]);
   plan();
 }
 
 void RowRun::run() {
-  // Few chunks of many blocks share out their blocks.
+  // If there are few chunks of many blocks, threads split the blocks.
   const std::int64_t grain =
-      chunks_ < kShares && blocks_ >= kShares
+      chunks_ < kTasks && blocks_ >= kTasks
           ? chunks_
           : std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length_ * chunk_width_));
   parallel_for(chunks_, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -45,14 +46,14 @@ void RowRun::make_axes(const KernelArgs& args) {
     Axis axis{first.sizes[i], {}};
     for (int k = 0; k < operand_count(); ++k)
       axis.step[k] = args.operands[k].strides[i] * size_bytes(stored_[k]);
-    join((mask >> i) & 1 ? reduced_ : kept_, axis);
+    merge((mask >> i) & 1 ? reduced_ : outer_, axis);
   }
-  // Kept axes in the order of memory: neighbours share lines. Reduced ones keep theirs.
-  std::sort(kept_.begin(), kept_.end(),
+  // Outer axes are sorted by stride, so that adjacent rows share cache lines. Reduced axes keep their order.
+  std::sort(outer_.begin(), outer_.end(),
             [this](const Axis& a, const Axis& b) { return a.step[outputs_] < b.step[outputs_]; });
 }
 
-void RowRun::join(Axes& axes, const Axis& axis) const {
+void RowRun::merge(Axes& axes, const Axis& axis) const {
   bool continues = !axes.empty();
   for (int k = 0; continues && k < operand_count(); ++k)
     continues = axis.step[k] == axes.back().size * axes.back().step[k];
@@ -65,8 +66,8 @@ void RowRun::join(Axes& axes, const Axis& axis) const {
 
 void RowRun::plan() {
   const int first = outputs_;
-  by_columns_ = !kept_.empty() && !reduced_.empty() && kept_[0].size >= kFewestColumns &&
-                kept_[0].step[first] < reduced_[0].step[first] && kept_[0].step[first] != 0 &&
+  by_columns_ = !outer_.empty() && !reduced_.empty() && outer_[0].size >= kMinColumns &&
+                outer_[0].step[first] < reduced_[0].step[first] && outer_[0].step[first] != 0 &&
                 code_.stages.empty();
   for (const RowCode::Fold& fold : code_.folds)
     by_columns_ =
@@ -80,36 +81,36 @@ void RowRun::plan() {
       dense *= axis.size;
     }
   }
-  is_grouped_ = by_columns_ && reduced_.size() == 1 && kept_[0].size <= kMostInGroup && code_.keeps < 0;
+  is_grouped_ = by_columns_ && reduced_.size() == 1 && outer_[0].size <= kMaxInGroup && code_.saved_fold < 0;
   for (int k = first; is_grouped_ && k < operand_count(); ++k)
-    is_grouped_ = repeats_[k] || (follows(k) && stored_[k] == wanted(k));
+    is_grouped_ = repeats_[k] || (follows(k) && stored_[k] == loop_dtype(k));
   const std::int64_t row_bytes = std::max<std::int64_t>(1, length_ * size_bytes(stored_[first]));
   if (by_columns_) {
     const bool once = code_.folds.size() == 1 && !has_row_output();
     const std::int64_t fits =
-        once ? kMostColumns : std::clamp<std::int64_t>(2 * kChunkBytes / row_bytes, 16, kMostColumns);
-    const std::int64_t shared = std::max(kFewestInChunk, (kept_[0].size + kShares - 1) / kShares);
-    chunk_width_ = is_grouped_ ? kept_[0].size : std::min({fits, shared, kept_[0].size});
-    chunks_inside_ = (kept_[0].size + chunk_width_ - 1) / chunk_width_;
-    chunks_ = rows_ / kept_[0].size * chunks_inside_;
+        once ? kMaxColumns : std::clamp<std::int64_t>(2 * kChunkBytes / row_bytes, 16, kMaxColumns);
+    const std::int64_t shared = std::max(kMinInChunk, (outer_[0].size + kTasks - 1) / kTasks);
+    chunk_width_ = is_grouped_ ? outer_[0].size : std::min({fits, shared, outer_[0].size});
+    chunks_inside_ = (outer_[0].size + chunk_width_ - 1) / chunk_width_;
+    chunks_ = rows_ / outer_[0].size * chunks_inside_;
   } else {
-    const std::int64_t shared = std::max<std::int64_t>(1, rows_ / kShares);
-    const std::int64_t most = code_.folds.empty() ? kMostWithoutFolds : kMostRows;
-    chunk_width_ = std::min(std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, most), shared);
+    const std::int64_t shared = std::max<std::int64_t>(1, rows_ / kTasks);
+    const std::int64_t max_rows = code_.folds.empty() ? kMaxRowsWithoutFolds : kMaxRows;
+    chunk_width_ = std::min(std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, max_rows), shared);
     chunks_ = (rows_ + chunk_width_ - 1) / chunk_width_;
   }
   is_direct_ = by_columns_ && reduced_.size() == 1;
   for (int k = first; is_direct_ && k < operand_count(); ++k) {
-    is_direct_ =
-        stored_[k] == wanted(k) && (kept_[0].step[k] == size_bytes(stored_[k]) || kept_[0].step[k] == 0);
+    is_direct_ = stored_[k] == loop_dtype(k) &&
+                 (outer_[0].step[k] == size_bytes(stored_[k]) || outer_[0].step[k] == 0);
   }
-  // A large result that is not written in place goes past the caches.
+  // A large result that is not written in place bypasses the caches.
   for (int o = 0; o < outputs_; ++o) {
     streams_[o] = code_.outputs[static_cast<std::size_t>(o)].kind == RowOutput::Kind::Row &&
                   rows_ * length_ * size_bytes(stored_[o]) >= kStreamBytes;
     for (int k = outputs_; k < operand_count(); ++k) streams_[o] = streams_[o] && base_[k] != base_[o];
   }
-  // As many as stay in L2.
+  // As many rows as stay in L2.
   int folds = 0;
   for (const RowCode::Fold& fold : code_.folds) folds += fold.combine != nullptr ? 1 : 0;
   for (int k = first; k < operand_count(); ++k)
@@ -126,13 +127,13 @@ void RowRun::plan() {
 
 bool RowRun::is_plain(int o) const {
   const RowCode::Output& code = code_.outputs[static_cast<std::size_t>(o)];
-  bool is_plain = chunks_ >= kShares && !streams_[o] && code_.keeps < 0 && code_.stages.empty() &&
+  bool is_plain = chunks_ >= kTasks && !streams_[o] && code_.saved_fold < 0 && code_.stages.empty() &&
                   reduced_.size() >= 1 && reduced_.size() <= 2 &&
                   reduced_[0].step[o] == size_bytes(stored_[o]);
   for (int k = outputs_; is_plain && k < operand_count(); ++k) {
     const std::int64_t step = reduced_[0].step[k];
     is_plain = (code.reads >> (k - outputs_) & 1) == 0 ||
-               (stored_[k] == wanted(k) && (step == 0 || step == size_bytes(stored_[k])));
+               (stored_[k] == loop_dtype(k) && (step == 0 || step == size_bytes(stored_[k])));
   }
   return is_plain;
 }

@@ -1,4 +1,4 @@
-// Rows along one axis of several operands. All have the same sizes but along that axis.
+// Rows along one axis of several operands. All have the same sizes except along that axis.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace pel::cpu {
 
 inline constexpr int kMaxRowOperands = 3;
 
-// The other axes, joined where no operand can tell, the one with the smallest steps first: rows that follow
-// each other along it share cache lines when the rows themselves are strided.
+// The other axes, merged if they are contiguous in all operands, the one with the smallest steps first: rows
+// that are consecutive along it share cache lines when the rows themselves are strided.
 class AxisRows {
  public:
   struct Axis {
@@ -68,17 +68,17 @@ class AxisRows {
     return at;
   }
 
-  // Cuts the rows into groups of at most `most` neighbours, none across the end of the inner axis.
-  std::int64_t group_count(std::int64_t most) const {
-    return count_ / inner() * ((inner() + most - 1) / most);
+  // Splits the rows into groups of at most `max_size` adjacent rows, none across the end of the inner axis.
+  std::int64_t group_count(std::int64_t max_size) const {
+    return count_ / inner() * ((inner() + max_size - 1) / max_size);
   }
   struct Group {
     std::int64_t first, count;
   };
-  Group group(std::int64_t number, std::int64_t most) const {
-    const std::int64_t inside = (inner() + most - 1) / most;
-    const std::int64_t begin = number % inside * most;
-    return {number / inside * inner() + begin, std::min(most, inner() - begin)};
+  Group group(std::int64_t number, std::int64_t max_size) const {
+    const std::int64_t inside = (inner() + max_size - 1) / max_size;
+    const std::int64_t begin = number % inside * max_size;
+    return {number / inside * inner() + begin, std::min(max_size, inner() - begin)};
   }
 
  private:

@@ -1,5 +1,5 @@
-// Rows of two outputs and one input, handed over as dense arrays. Strided ones are packed, a few neighbours
-// at a time, because they share cache lines.
+// Passes rows of two outputs and one input as dense arrays. Strided rows are packed, a few adjacent ones at a
+// time, because they share cache lines.
 #pragma once
 
 #include <vector>
@@ -10,32 +10,33 @@
 
 namespace pel::cpu {
 
-// For each row calls work(dst0, dst1, src), where work = make_work() once a thread's piece. `grain`: rows
-// that are worth a thread.
-template <class MakeWork>
-void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeWork&& make_work) {
+// Calls process(dst0, dst1, src) for each row, where process = make_process() once per thread task. `grain`:
+// rows per task.
+template <class MakeProcess>
+void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeProcess&& make_process) {
   constexpr int kInput = 2;
   bool is_dense[3], any_packed = false;
-  std::int64_t most_bytes = 1;
+  std::int64_t max_row_bytes = 1;
   for (int o = 0; o < 3; ++o) {
     is_dense[o] = rows.step(o) == rows.width(o) || rows.length(o) == 1;
     any_packed = any_packed || !is_dense[o];
-    most_bytes = std::max(most_bytes, rows.length(o) * rows.width(o));
+    max_row_bytes = std::max(max_row_bytes, rows.length(o) * rows.width(o));
   }
-  // A line's worth of f32, and no more than half of L2.
+  // One cache line of f32, and at most half of L2.
   constexpr std::int64_t kGroup = 16, kGroupBytes = 1 << 20;
-  const std::int64_t most = any_packed ? std::clamp<std::int64_t>(kGroupBytes / most_bytes, 1, kGroup) : 1;
+  const std::int64_t group_size =
+      any_packed ? std::clamp<std::int64_t>(kGroupBytes / max_row_bytes, 1, kGroup) : 1;
   parallel_for(
-      rows.group_count(most), std::max<std::int64_t>(1, grain / most),
+      rows.group_count(group_size), std::max<std::int64_t>(1, grain / group_size),
       [&](std::int64_t begin, std::int64_t end) {
-        auto work = make_work();
+        auto process = make_process();
         std::vector<char> packed[3];
         const auto row_bytes = [&](int o) { return rows.length(o) * rows.width(o); };
         for (int o = 0; o < 3; ++o) {
-          if (!is_dense[o]) packed[o].resize(static_cast<std::size_t>(most * row_bytes(o)));
+          if (!is_dense[o]) packed[o].resize(static_cast<std::size_t>(group_size * row_bytes(o)));
         }
         for (std::int64_t g = begin; g < end; ++g) {
-          const AxisRows::Group group = rows.group(g, most);
+          const AxisRows::Group group = rows.group(g, group_size);
           const auto in_memory = [&](int o) {
             return Tile{rows.row(o, group.first), rows.to_next_row(o), rows.step(o)};
           };
@@ -47,7 +48,7 @@ void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeWork&& make_wo
             char* at[3];
             for (int o = 0; o < 3; ++o)
               at[o] = is_dense[o] ? rows.row(o, group.first + r) : packed[o].data() + r * row_bytes(o);
-            work(at[0], at[1], at[2]);
+            process(at[0], at[1], at[2]);
           }
           for (int o = 0; o < kInput; ++o) {
             if (!is_dense[o])

@@ -1,5 +1,9 @@
-// Scans along one axis: from the first element to the last, one after the other, whatever the layout. Rows
-// are independent: several advance side by side, so that no addition waits for the one before it.
+// Scans along one axis, sequentially from the first element to the last, whatever the layout. Rows are
+// independent: several advance together, so that no addition waits for the previous one.
+//
+// Parts: the operations (Sum, Product, LogSumExp), vector versions for f32 (advance_vectors,
+// advance_squares), scan_across for adjacent rows, scan_along for contiguous rows, scan, which chooses, and
+// scan_extremes for cummax and cummin.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -20,10 +24,10 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kChains = 8;       // rows side by side: as many as hide an addition's latency
-constexpr std::int64_t kPiece = 64;       // elements of each
-constexpr std::int64_t kAcross = 1024;    // rows whose elements are neighbours: a page of f32
-constexpr std::int64_t kGrain = 1 << 14;  // elements that are worth a thread
+constexpr std::int64_t kChains = 8;  // rows that advance together: enough to hide the latency of an addition
+constexpr std::int64_t kPiece = 64;  // elements per row and step
+constexpr std::int64_t kAcross = 1024;    // rows with adjacent elements: a page of f32
+constexpr std::int64_t kGrain = 1 << 14;  // elements per thread task
 
 // f32 accumulates in f64, as in PyTorch; integers wrap.
 template <class T>
@@ -60,7 +64,7 @@ struct Product {
   }
 };
 
-// 1/k!, and 1/(2k + 1): those of even and of odd k, because two short chains of multiplications end before a
+// 1/k!, and 1/(2k + 1), separately for even and odd k: two short chains of multiplications finish before a
 // long one.
 template <std::size_t N>
 struct Coefficients {
@@ -86,9 +90,10 @@ double polynomial(double x, const Coefficients<N>& c) {
   return horner(x2, c.even) + x * horner(x2, c.odd);
 }
 
-// log(1 + e^-d) for 0 <= d < 700. The library's own, because the C library's bits depend on the processor.
+// log(1 + e^-d) for 0 <= d < 700. Implemented here, because the bits of the C library's functions depend on
+// the processor.
 double log1p_of_exp(double d) {
-  // e^-d = 2^-k e^r with |r| <= ln 2 / 2; ln 2 in two parts, the first with zeros at its end.
+  // e^-d = 2^-k e^r with |r| <= ln 2 / 2; ln 2 in two parts, the first with trailing zero bits.
   const double k = std::floor(d * 0x1.71547652b82fep0 + 0.5);
   const double r = (k * 0x1.62e42feep-1 - d) + k * 0x1.a39ef35793c76p-33;
   const auto scale =
@@ -106,12 +111,12 @@ struct LogSumExp {
     if (total != total || x != x) return total + x;
     const double low = std::min<double>(total, x), high = std::max<double>(total, x);
     if (high - low < 700) return static_cast<A>(high + log1p_of_exp(high - low));
-    return static_cast<A>(high);  // also of two equal infinities, whose difference is NaN
+    return static_cast<A>(high);  // also for two equal infinities, whose difference is NaN
   }
 };
 
 template <class T>
-constexpr bool kHasVectors = std::is_same_v<T, float>;  // of f32, combined in f64 four at a time
+constexpr bool kHasVectors = std::is_same_v<T, float>;  // f32, accumulated in f64 four at a time
 
 template <class Combine>
 __attribute__((target("avx2"), always_inline)) inline __m256d combined(__m256d totals, __m128 x) {
@@ -119,7 +124,7 @@ __attribute__((target("avx2"), always_inline)) inline __m256d combined(__m256d t
                                       : _mm256_mul_pd(totals, _mm256_cvtps_pd(x));
 }
 
-// The next element of `count` rows that are neighbours in memory. Returns how many it did.
+// Processes the next element of `count` rows that are adjacent in memory. Returns how many rows it processed.
 template <class Combine>
 __attribute__((target("avx2"))) std::int64_t advance_vectors(char* to, const char* from, double* totals,
                                                              std::int64_t count) {
@@ -133,7 +138,7 @@ __attribute__((target("avx2"))) std::int64_t advance_vectors(char* to, const cha
   return l;
 }
 
-// Rows of contiguous elements, eight side by side: squares of four are transposed on their way in and out.
+// Processes eight rows of contiguous elements together: 4x4 squares are transposed on load and store.
 constexpr std::int64_t kSquares = kChains / 4;
 template <class Combine>
 __attribute__((target("avx2"))) std::int64_t advance_squares(char* to, std::int64_t to_next, const char* from,
@@ -200,7 +205,7 @@ void scan_along(const AxisRows& rows, char* to, const char* from, bool streams =
   std::int64_t i = 0;
   if constexpr (kHasVectors<T> && Rows == kChains && !std::is_same_v<Combine, LogSumExp>) {
     if (to_step == kWidth && from_step == kWidth && use_vectors()) {
-      // By pieces, so that a large result can be streamed out line by line.
+      // In pieces, so that a large result can use non-temporal stores, line by line.
       alignas(64) float block[Rows][kPiece];
       for (; i + kPiece <= n; i += kPiece) {
         for (std::int64_t r = 0; r < Rows; ++r)
@@ -231,16 +236,17 @@ void scan(const KernelArgs& args) {
   const AxisRows rows(args, args.scalars[0].as_int);
   constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
   const bool across = rows.to_next_row(0) == kWidth && rows.to_next_row(1) == kWidth;
-  const std::int64_t most = across ? kAcross : kChains;
-  const std::int64_t work = std::max<std::int64_t>(1, rows.length(0)) * std::min(most, rows.inner());
+  const std::int64_t group_size = across ? kAcross : kChains;
+  const std::int64_t group_elements =
+      std::max<std::int64_t>(1, rows.length(0)) * std::min(group_size, rows.inner());
   const bool streams = rows.count() * rows.length(0) * kWidth >= kStreamBytes &&
                        args.operands[0].data != args.operands[1].data;
   parallel_for(
-      rows.group_count(most), std::max<std::int64_t>(1, kGrain / work),
+      rows.group_count(group_size), std::max<std::int64_t>(1, kGrain / group_elements),
       [&](std::int64_t begin, std::int64_t end) {
         const DefaultFloatMode mode;
         for (std::int64_t g = begin; g < end; ++g) {
-          const AxisRows::Group group = rows.group(g, most);
+          const AxisRows::Group group = rows.group(g, group_size);
           if (across) {
             scan_across<T, Combine>(rows, rows.row(0, group.first), rows.row(1, group.first), group.count);
           } else if (group.count == kChains) {
@@ -263,8 +269,8 @@ void run_scan(Stream&, const KernelArgs& args) {
   });
 }
 
-// The best so far and its index; of equal ones the last, and of NaNs the last.
-template <class T, bool Greatest>
+// Writes the running max or min and its index; the last of equal elements, the last of NaNs.
+template <class T, bool IsMax>
 void scan_extremes(const AxisRows& rows, std::int64_t row) {
   const std::int64_t n = rows.length(0);
   char *values = rows.row(0, row), *indices = rows.row(1, row);
@@ -276,7 +282,7 @@ void scan_extremes(const AxisRows& rows, std::int64_t row) {
   for (std::int64_t i = 0; i < n; ++i) {
     const T x = load_as<T>(from + i * rows.step(2));
     const auto compared = static_cast<Compared>(x);
-    const bool wins = Greatest ? compared >= best_compared : compared <= best_compared;
+    const bool wins = IsMax ? compared >= best_compared : compared <= best_compared;
     if (compared != compared || (best_compared == best_compared && wins)) {
       best = x;
       best_compared = compared;
@@ -287,14 +293,14 @@ void scan_extremes(const AxisRows& rows, std::int64_t row) {
   }
 }
 
-template <bool Greatest>
+template <bool IsMax>
 void run_extremes(Stream&, const KernelArgs& args) {
   const AxisRows rows(args, args.scalars[0].as_int);
   with_type(static_cast<DType>(input(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
     const std::int64_t length = std::max<std::int64_t>(1, rows.length(0));
     parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain / length),
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t r = begin; r < end; ++r) scan_extremes<T, Greatest>(rows, r);
+                   for (std::int64_t r = begin; r < end; ++r) scan_extremes<T, IsMax>(rows, r);
                  });
   });
 }
@@ -306,14 +312,13 @@ KernelLists scan_kernels() {
   static const auto kProduct = std::to_array<Kernel>({{"cpu_scan_product", supports_any, run_scan<Product>}});
   static const auto kLogSumExp =
       std::to_array<Kernel>({{"cpu_scan_log_sum_exp", supports_any, run_scan<LogSumExp>}});
-  static const auto kGreatest =
-      std::to_array<Kernel>({{"cpu_scan_greatest", supports_any, run_extremes<true>}});
-  static const auto kLeast = std::to_array<Kernel>({{"cpu_scan_least", supports_any, run_extremes<false>}});
+  static const auto kMax = std::to_array<Kernel>({{"cpu_scan_max", supports_any, run_extremes<true>}});
+  static const auto kMin = std::to_array<Kernel>({{"cpu_scan_min", supports_any, run_extremes<false>}});
   static const auto kLists = std::to_array<BackendKernels>({{"cumsum", kSum},
                                                             {"cumprod", kProduct},
                                                             {"logcumsumexp", kLogSumExp},
-                                                            {"cummax", kGreatest},
-                                                            {"cummin", kLeast}});
+                                                            {"cummax", kMax},
+                                                            {"cummin", kMin}});
   return kLists;
 }
 

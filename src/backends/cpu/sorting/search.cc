@@ -1,4 +1,4 @@
-// What is done with sorted values, and counting: unique, searchsorted, bincount. Operands are row-major.
+// Searches in sorted values, and counting: unique, searchsorted, bincount. Operands are row-major.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -21,13 +21,13 @@ Compared<T> compared(const Operand& operand, std::int64_t i) {
 }
 std::int64_t* integers(const Operand& operand) { return static_cast<std::int64_t*>(operand.data); }
 
-// inputs: the sorted values and where each stood. outputs: the values without repetition, for each place the
-// number of its value, how often each value stands there, and how many there are. A NaN equals no other.
+// Inputs: the sorted values and their original positions. Outputs: the unique values, for each position the
+// number of its value, the count of each value, and the number of unique values. A NaN equals no other.
 void run_unique(Stream&, const KernelArgs& args) {
   const Operand &values = output(args, 0), &sorted = input(args, 0);
   const std::int64_t count = sorted.sizes[0];
   std::int64_t *inverse = integers(output(args, 1)), *counts = integers(output(args, 2));
-  const std::int64_t* places = integers(input(args, 1));
+  const std::int64_t* positions = integers(input(args, 1));
   with_type(static_cast<DType>(sorted.dtype), [&]<class T>(std::type_identity<T>) {
     constexpr auto kWidth = static_cast<std::int64_t>(sizeof(T));
     std::int64_t last = -1;
@@ -38,14 +38,14 @@ void run_unique(Stream&, const KernelArgs& args) {
         counts[last] = 0;
       }
       ++counts[last];
-      inverse[places[i]] = last;
+      inverse[positions[i]] = last;
     }
     *integers(output(args, 3)) = last + 1;
   });
 }
 
-// inputs: the boundaries, the values, and maybe the order of the boundaries. scalars: whether a place behind
-// equal boundaries is wanted. Comparisons with NaN are false, which sends the search to the right, as in
+// Inputs: the boundaries, the values, and optionally the order of the boundaries. Scalar: whether to return
+// the position after equal boundaries. Comparisons with NaN are false, so the search goes to the right, as in
 // PyTorch.
 template <class T, class Index>
 void search(const KernelArgs& args) {
@@ -62,7 +62,7 @@ void search(const KernelArgs& args) {
     for (int i = 0; i < boundaries.rank; ++i) boundary_count *= boundaries.sizes[i];
     for (std::int64_t i = 0; i < boundary_count; ++i)
       PEL_CHECK(sorted_index(i) >= 0 && sorted_index(i) < length, ValueError,
-                "the sorter holds {}; an index into {} boundaries is expected", sorted_index(i), length);
+                "the sorter contains {}; expected an index into {} boundaries", sorted_index(i), length);
   }
   parallel_for(count, 512, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -93,27 +93,27 @@ void run_search(Stream&, const KernelArgs& args) {
   });
 }
 
-// The first of two steps: the least and the greatest value, since the size of the result depends on them.
-Support gives_range(const KernelArgs& args) {
-  return args.scalar_count == 0 ? Support::yes() : Support::no("the counts are wanted");
+// The first of two steps: finds the min and the max value, because the size of the result depends on them.
+Support returns_range(const KernelArgs& args) {
+  return args.scalar_count == 0 ? Support::yes() : Support::no("the call requests the counts");
 }
 void run_range(Stream&, const KernelArgs& args) {
   const Operand& src = input(args, 0);
-  std::int64_t least = std::numeric_limits<std::int64_t>::max(), greatest = -1;
+  std::int64_t min_value = std::numeric_limits<std::int64_t>::max(), max_value = -1;
   with_type(static_cast<DType>(src.dtype), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
       for (std::int64_t i = 0; i < src.sizes[0]; ++i) {
         const auto value = static_cast<std::int64_t>(compared<T>(src, i));
-        least = std::min(least, value);
-        greatest = std::max(greatest, value);
+        min_value = std::min(min_value, value);
+        max_value = std::max(max_value, value);
       }
     }
   });
-  integers(output(args, 0))[0] = least;
-  integers(output(args, 0))[1] = greatest;
+  integers(output(args, 0))[0] = min_value;
+  integers(output(args, 0))[1] = max_value;
 }
 
-// Weights are added in the order in which they stand.
+// Weights are added in their order in memory.
 void run_bincount(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &src = input(args, 0);
   with_type(static_cast<DType>(dst.dtype), [&]<class R>(std::type_identity<R>) {
@@ -138,7 +138,7 @@ KernelLists search_kernels() {
   static const auto kUnique = std::to_array<Kernel>({{"cpu_unique_of_sorted", supports_any, run_unique}});
   static const auto kSearch = std::to_array<Kernel>({{"cpu_search_binary", supports_any, run_search}});
   static const auto kBincount = std::to_array<Kernel>(
-      {{"cpu_bincount_range", gives_range, run_range}, {"cpu_bincount", supports_any, run_bincount}});
+      {{"cpu_bincount_range", returns_range, run_range}, {"cpu_bincount", supports_any, run_bincount}});
   static const auto kLists = std::to_array<BackendKernels>(
       {{"unique", kUnique}, {"searchsorted", kSearch}, {"bincount", kBincount}});
   return kLists;

@@ -1,5 +1,5 @@
-// Sorted rows, their first k elements, and one element of the sorted order. Indices come with the values: of
-// equal values the lowest index is first.
+// sort, topk and kthvalue. Indices accompany the values: of equal values the lowest index is
+// first.
 #include <array>
 #include <utility>
 
@@ -10,8 +10,8 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kSortGrain = 1 << 11;    // elements to sort that are worth a thread
-constexpr std::int64_t kSelectGrain = 1 << 14;  // elements to look at once
+constexpr std::int64_t kSortGrain = 1 << 11;    // elements per thread task when sorting
+constexpr std::int64_t kSelectGrain = 1 << 14;  // elements per thread task when selecting
 
 std::int64_t grain_of(std::int64_t elements, std::int64_t length) {
   return std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, length));
@@ -33,7 +33,7 @@ template <class T, class Entry>
 void write_first(const Entry* entries, std::int64_t count, char* values, char* indices, const char* src) {
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = entries[i].index();
-    // By bytes: what bool memory holds is copied as it is.
+    // Copied by bytes: bool memory is copied unchanged.
     std::memcpy(values + i * static_cast<std::int64_t>(sizeof(T)),
                 src + at * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
     store_as(indices + i * 8, at);
@@ -43,8 +43,11 @@ void write_first(const Entry* entries, std::int64_t count, char* values, char* i
 template <class T, class Entry>
 class RowSorter {
  public:
-  RowSorter(std::int64_t length, std::int64_t wanted, Order order)
-      : length_(length), wanted_(wanted), order_(order), entries_(2 * static_cast<std::size_t>(length)) {}
+  RowSorter(std::int64_t length, std::int64_t requested, Order order)
+      : length_(length),
+        requested_(requested),
+        order_(order),
+        entries_(2 * static_cast<std::size_t>(length)) {}
 
   void operator()(char* values, char* indices, const char* src) {
     for (std::int64_t i = 0; i < length_; ++i) {
@@ -52,11 +55,11 @@ class RowSorter {
       entries_[static_cast<std::size_t>(i)] = Entry(ordered_key(value, order_), i);
     }
     const Entry* sorted = sort_entries(entries_.data(), entries_.data() + length_, length_, 8 * sizeof(T));
-    write_first<T>(sorted, wanted_, values, indices, src);
+    write_first<T>(sorted, requested_, values, indices, src);
   }
 
  private:
-  std::int64_t length_, wanted_;
+  std::int64_t length_, requested_;
   Order order_;
   std::vector<Entry> entries_;
 };
@@ -64,42 +67,42 @@ class RowSorter {
 template <class T, class Entry>
 class RowSelector {
  public:
-  RowSelector(std::int64_t length, std::int64_t wanted, Order order)
-      : length_(length), wanted_(wanted), order_(order) {}
+  RowSelector(std::int64_t length, std::int64_t requested, Order order)
+      : length_(length), requested_(requested), order_(order) {}
 
   void operator()(char* values, char* indices, const char* src) {
-    select_first<T>(entries_, src, length_, wanted_, order_);
-    write_first<T>(entries_.data(), wanted_, values, indices, src);
+    select_first<T>(entries_, src, length_, requested_, order_);
+    write_first<T>(entries_.data(), requested_, values, indices, src);
   }
 
  private:
-  std::int64_t length_, wanted_;
+  std::int64_t length_, requested_;
   Order order_;
   std::vector<Entry> entries_;
 };
 
-// scalars: axis, descending. The outputs hold the first elements of each sorted row: all of them, or k.
+// Scalars: axis, descending. The outputs hold the first elements of each sorted row: all of them, or k.
 template <template <class, class> class Worker>
 void run_rows(const KernelArgs& args, std::int64_t grain) {
   const AxisRows rows(args, args.scalars[0].as_int);
   const auto order = static_cast<Order>(args.scalars[1].as_int != 0);
-  const std::int64_t length = rows.length(2), wanted = rows.length(0);
+  const std::int64_t length = rows.length(2), requested = rows.length(0);
   with_entries(input(args, 0), length, [&]<class T, class E>(std::type_identity<T>, std::type_identity<E>) {
-    for_dense_rows(rows, grain_of(grain, length), [&] { return Worker<T, E>(length, wanted, order); });
+    for_dense_rows(rows, grain_of(grain, length), [&] { return Worker<T, E>(length, requested, order); });
   });
 }
 
-// The buffer of a selection is twice what is wanted, and is cut down again and again: not for most of a row.
+// A selection has a buffer of twice k entries and prunes it repeatedly: not efficient for most of a row.
 Support supports_selection(const KernelArgs& args) {
   const auto axis = args.scalars[0].as_int;
   const bool few = output(args, 0).sizes[axis] * 8 <= input(args, 0).sizes[axis];
-  return few ? Support::yes() : Support::no("more than an eighth of the row is wanted");
+  return few ? Support::yes() : Support::no("k is more than an eighth of the row");
 }
 
 void run_sort(Stream&, const KernelArgs& args) { run_rows<RowSorter>(args, kSortGrain); }
 void run_select(Stream&, const KernelArgs& args) { run_rows<RowSelector>(args, kSelectGrain); }
 
-// One element of the sorted row; with `nan_wins`, the first NaN where there is one.
+// Selects one element of the sorted row; with `nan_wins`, the first NaN if there is one.
 template <class T, class Entry>
 class RowNth {
  public:
@@ -113,7 +116,7 @@ class RowNth {
       const T x = load_as<T>(src + i * static_cast<std::int64_t>(sizeof(T)));
       entry = Entry(key_of(x), i++);
       if constexpr (!std::is_integral_v<T>) {
-        // The greatest key is NaN's alone.
+        // Only NaN has the largest key.
         found_nan = found_nan || entry.key() == static_cast<UnsignedOf<sizeof(T)>>(~UnsignedOf<sizeof(T)>(0));
         if (found_nan && nan_wins_) return write_first<T>(&entry, 1, value, index, src);
       }
@@ -128,7 +131,7 @@ class RowNth {
   std::vector<Entry> entries_;
 };
 
-// scalars: axis, which from 0, whether NaN wins.
+// Scalars: axis, rank from 0, whether NaN wins.
 void run_nth(Stream&, const KernelArgs& args) {
   const AxisRows rows(args, args.scalars[0].as_int);
   const std::int64_t length = rows.length(2), nth = args.scalars[1].as_int;

@@ -1,5 +1,5 @@
-// Rows as pairs of a key and an index. The keys of a dtype are unsigned integers in the order of its values;
-// with the index behind it an entry has no equal, so that every way of sorting gives the same, stable, order.
+// Rows as pairs of a key and an index. The keys of a dtype are unsigned integers in the order of its values.
+// With the index appended, entries are unique, so every sorting algorithm produces the same, stable order.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using UnsignedOf =
                        std::conditional_t<Width == 2, std::uint16_t,
                                           std::conditional_t<Width == 4, std::uint32_t, std::uint64_t>>>;
 
-// NaN is the greatest, and all NaNs are equal; so are 0 and -0.
+// NaN is the largest, and all NaNs are equal; so are 0 and -0.
 template <class T>
 UnsignedOf<sizeof(T)> key_of(T value) {
   using Key = UnsignedOf<sizeof(T)>;
@@ -67,56 +67,56 @@ struct WideEntry {
 
 enum class Order : bool { Ascending, Descending };
 
-// The key by which entries are in the wanted order.
+// Returns the key that sorts entries in the requested order.
 template <class T>
 std::uint64_t ordered_key(T value, Order order) {
   const auto key = key_of(value);
   return order == Order::Ascending ? key : static_cast<decltype(key)>(~key);
 }
 
-// Sorts entries that are in the order of their indices, by keys of `bits` bits. Returns where the result is:
-// `entries` or `spare`.
+// Sorts entries that are in the order of their indices, by keys of `bits` bits. Returns the array with the
+// result: `entries` or `scratch`.
 template <class Entry, int Digit>
-Entry* radix_sort(Entry* entries, Entry* spare, std::int64_t count, int bits) {
+Entry* radix_sort(Entry* entries, Entry* scratch, std::int64_t count, int bits) {
   constexpr std::size_t kBuckets = std::size_t{1} << Digit;
-  constexpr int kMostPasses = (64 + Digit - 1) / Digit;
+  constexpr int kMaxPasses = (64 + Digit - 1) / Digit;
   const int passes = (bits + Digit - 1) / Digit;
-  static thread_local std::vector<std::array<std::uint64_t, kBuckets>> counts(kMostPasses);
+  static thread_local std::vector<std::array<std::uint64_t, kBuckets>> counts(kMaxPasses);
   for (int p = 0; p < passes; ++p) counts[static_cast<std::size_t>(p)].fill(0);
   const auto digit = [](const Entry& e, int pass) { return e.key() >> (Digit * pass) & (kBuckets - 1); };
   for (std::int64_t i = 0; i < count; ++i) {
     for (int p = 0; p < passes; ++p) ++counts[static_cast<std::size_t>(p)][digit(entries[i], p)];
   }
   for (int p = 0; p < passes; ++p) {
-    auto& places = counts[static_cast<std::size_t>(p)];
-    if (places[digit(entries[0], p)] == static_cast<std::uint64_t>(count))
-      continue;  // all have the same digit
+    auto& offsets = counts[static_cast<std::size_t>(p)];
+    if (offsets[digit(entries[0], p)] == static_cast<std::uint64_t>(count))
+      continue;  // all entries have the same digit
     std::uint64_t next = 0;
-    for (std::uint64_t& place : places) next += std::exchange(place, next);
+    for (std::uint64_t& offset : offsets) next += std::exchange(offset, next);
     for (std::int64_t i = 0; i < count; ++i) {
       const Entry e = entries[i];
-      spare[places[digit(e, p)]++] = e;
+      scratch[offsets[digit(e, p)]++] = e;
     }
-    std::swap(entries, spare);
+    std::swap(entries, scratch);
   }
   return entries;
 }
 
-inline constexpr std::int64_t kSmallRow = 160;      // below, counting digits costs more than comparing
-inline constexpr std::int64_t kLargeRow = 1 << 14;  // from here on, fewer passes are worth more buckets
+inline constexpr std::int64_t kSmallRow = 160;      // below this, counting digits costs more than comparing
+inline constexpr std::int64_t kLargeRow = 1 << 14;  // from this size on, fewer passes justify more buckets
 
 template <class Entry>
-Entry* sort_entries(Entry* entries, Entry* spare, std::int64_t count, int bits) {
+Entry* sort_entries(Entry* entries, Entry* scratch, std::int64_t count, int bits) {
   if (count < kSmallRow) {
     std::sort(entries, entries + count);
     return entries;
   }
-  if (count < kLargeRow || bits <= 16) return radix_sort<Entry, 8>(entries, spare, count, bits);
-  return radix_sort<Entry, 11>(entries, spare, count, bits);
+  if (count < kLargeRow || bits <= 16) return radix_sort<Entry, 8>(entries, scratch, count, bits);
+  return radix_sort<Entry, 11>(entries, scratch, count, bits);
 }
 
-// Which of the next 32 elements may come before `last`, as bits: a quick no for most of a row. NaN is a
-// maybe.
+// Returns a bit for each of the next 32 elements that may come before `last`: a fast rejection for most of a
+// row. NaN counts as maybe.
 template <class T>
 std::uint32_t maybe_before(const char* src, T last, Order order) {
   if constexpr (std::is_same_v<T, float>) {
@@ -143,45 +143,45 @@ std::uint32_t maybe_before(const char* src, T last, Order order) {
   }
 }
 
-// The first `wanted` entries of the row in order, sorted, at the front of `entries`.
+// Moves the first `requested` entries of the row, sorted, to the front of `entries`.
 template <class T, class Entry>
-void select_first(std::vector<Entry>& entries, const char* src, std::int64_t count, std::int64_t wanted,
+void select_first(std::vector<Entry>& entries, const char* src, std::int64_t count, std::int64_t requested,
                   Order order) {
-  const std::int64_t room = std::min(count, 4 * wanted + 64);
-  entries.resize(static_cast<std::size_t>(room));
+  const std::int64_t capacity = std::min(count, 4 * requested + 64);
+  entries.resize(static_cast<std::size_t>(capacity));
   const auto value = [&](std::int64_t i) {
     return load_as<T>(src + i * static_cast<std::int64_t>(sizeof(T)));
   };
-  std::int64_t held = 0;
-  const auto keep_wanted = [&] {
-    if (held > wanted)
-      std::nth_element(entries.begin(), entries.begin() + wanted - 1, entries.begin() + held);
-    held = std::min(held, wanted);
+  std::int64_t filled = 0;
+  const auto prune = [&] {
+    if (filled > requested)
+      std::nth_element(entries.begin(), entries.begin() + requested - 1, entries.begin() + filled);
+    filled = std::min(filled, requested);
   };
-  for (; held < room; ++held)
-    entries[static_cast<std::size_t>(held)] = Entry(ordered_key(value(held), order), held);
-  keep_wanted();
-  // An entry found later has a greater index: with the last one's key it does not come before it.
-  const auto last = [&] { return entries[static_cast<std::size_t>(wanted - 1)]; };
+  for (; filled < capacity; ++filled)
+    entries[static_cast<std::size_t>(filled)] = Entry(ordered_key(value(filled), order), filled);
+  prune();
+  // An entry found later has a larger index: with the same key as the last one, it does not come before it.
+  const auto last = [&] { return entries[static_cast<std::size_t>(requested - 1)]; };
   std::uint64_t bound = last().key();
   T bound_value = value(last().index());
-  const auto look_at = [&](std::int64_t i) {
+  const auto consider = [&](std::int64_t i) {
     const std::uint64_t key = ordered_key(value(i), order);
     if (key >= bound) return;
-    entries[static_cast<std::size_t>(held++)] = Entry(key, i);
-    if (held < room) return;
-    keep_wanted();
+    entries[static_cast<std::size_t>(filled++)] = Entry(key, i);
+    if (filled < capacity) return;
+    prune();
     bound = last().key();
     bound_value = value(last().index());
   };
-  std::int64_t i = room;
+  std::int64_t i = capacity;
   for (; i + 32 <= count; i += 32) {
     std::uint32_t bits = maybe_before<T>(src + i * static_cast<std::int64_t>(sizeof(T)), bound_value, order);
-    for (; bits != 0; bits &= bits - 1) look_at(i + std::countr_zero(bits));
+    for (; bits != 0; bits &= bits - 1) consider(i + std::countr_zero(bits));
   }
-  for (; i < count; ++i) look_at(i);
-  keep_wanted();
-  std::sort(entries.begin(), entries.begin() + wanted);
+  for (; i < count; ++i) consider(i);
+  prune();
+  std::sort(entries.begin(), entries.begin() + requested);
 }
 
 }  // namespace pel::cpu

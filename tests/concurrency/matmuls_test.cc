@@ -1,4 +1,4 @@
-// Products from several threads at once, while their matrices are packed and forgotten.
+// Matmuls from several threads at once, while their matrices are packed and dropped from the cache.
 #include <thread>
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace pel {
 namespace {
 
-TEST(Products, ManyThreadsMultiplyAndPack) {
+TEST(Matmuls, ManyThreadsMultiplyAndPack) {
   set_thread_count(2);
   for (const DType dtype : {kF32, kBF16}) {
     const Tensor x = to_copy(randn({80, 96}), dtype), weight = to_copy(randn({70, 96}), dtype);

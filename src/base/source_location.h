@@ -1,4 +1,4 @@
-// Where a call stands, as people read it.
+// The source location of a call, for display.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace pel {
 
 // "model.cc:12", without the folders.
-inline std::string short_place(const Site& site) {
+inline std::string short_location(const Site& site) {
   const std::string_view path = site.file_name();
   return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), site.line());  // npos + 1 is 0
 }

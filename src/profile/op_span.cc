@@ -1,10 +1,8 @@
-// The Profile key: a call leaves a span behind.
+// The span of an op: a record of the call, from its begin to its end.
 #include <utility>
 
 #include "pellucid/extend/op.h"
 
-#include "dispatch/arguments.h"
-#include "dispatch/registry.h"
 #include "profile/recorder.h"
 
 namespace pel {
@@ -21,13 +19,13 @@ OpSpan::OpSpan(const Op& op, const Site& site, ArrayView<ArgRef> args, KeySet ke
   outer_ = state.op_span;
   state.op_span = this;
   id_ = ++state.last_id;
-  // Calls that a composite op makes are at places in the library: the user's is that of the outermost.
-  gives_site_ = state.site.line() == 0;
-  if (gives_site_) state.site = site;
+  // Calls inside a composite op are at lines of the library: the user's line is that of the outermost call.
+  sets_site_ = state.site.line() == 0;
+  if (sets_site_) state.site = site;
   state.refusal_count = 0;
   state.kernel_end = 0;
   ++state.watchers;
-  // Where layers are recorded, theirs come behind the kernel.
+  // Where layers are recorded, their records follow that of the kernel.
   ends_with_kernel_ = keys.bits() <= KeySet(Key::Backend).bits() && op.kind() == OpKind::Kernel &&
                       !now.wants(profile::Settings::kLayers);
   profile::OpenSpan span;
@@ -47,7 +45,7 @@ OpSpan::~OpSpan() {
     write(ends_with_kernel_ && state.kernel_end != 0 ? state.kernel_end : profile::ticks());
   }
   state.op_span = outer_;
-  if (gives_site_) state.site = Site();
+  if (sets_site_) state.site = Site();
 }
 
 void OpSpan::write(std::uint64_t end) const {
@@ -62,7 +60,7 @@ void OpSpan::write(std::uint64_t end) const {
         static_assert(sizeof(Dim) == sizeof(std::int64_t));  // plain Dims are int64 in memory
         const TensorHeader& header = *t.header();
         const auto rank = static_cast<std::size_t>(header.rank);
-        if (!profile::has_room(to, next, shapes, rank)) break;
+        if (!profile::shape_fits(to, next, shapes, rank)) break;
         next = profile::write_shape(next, static_cast<std::uint8_t>(header.dtype), header.is_row_major, rank,
                                     reinterpret_cast<const std::int64_t*>(header.sizes()),
                                     reinterpret_cast<const std::int64_t*>(header.strides()));
@@ -71,7 +69,7 @@ void OpSpan::write(std::uint64_t end) const {
     }
   }
   const profile::ThreadState& state = thread_state;
-  auto& record = profile::place_record<profile::SpanRecord>(to, next, ProfileEvent::Kind::Op);
+  auto& record = profile::new_record<profile::SpanRecord>(to, next, ProfileEvent::Kind::Op);
   record.header.shapes = shapes;
   record.header.flags =
       static_cast<std::uint8_t>((op_.kind() == OpKind::Sync ? profile::kSync : 0) |
@@ -91,17 +89,5 @@ void note_sequence(std::uint64_t sequence) {
 }
 
 }  // namespace detail
-
-namespace {
-
-void handle(const Op& op, BoxedCall& call) {
-  const std::vector<detail::ArgRef> refs = arg_refs(call.args);
-  detail::OpSpan span(op, call.site, refs, call.keys);
-  call.redispatch(op);
-}
-
-}  // namespace
-
-void register_profile() { Registry::set_fallback(Key::Profile, handle); }
 
 }  // namespace pel

@@ -1,5 +1,6 @@
-#include "dispatch/packing.h"
+#include "packing/packing.h"
 
+#include <array>
 #include <deque>
 #include <list>
 #include <mutex>
@@ -15,19 +16,24 @@ namespace pel {
 
 namespace detail {
 constinit std::atomic<std::int64_t> packed_count{0};
-constinit std::atomic<std::int64_t> packing_cache_most{0};
+constinit std::atomic<std::int64_t> packing_cache_limit{0};
 }  // namespace detail
 
 namespace {
 
-Packer the_packer = nullptr;
+constinit std::array<std::atomic<Packer>, kDeviceTypeCount>
+    packers{};  // null: matrices on this device are not packed
+
+Packer packer_for(Device device) {
+  return packers[static_cast<std::size_t>(device.type)].load(std::memory_order_acquire);
+}
 
 MatrixView view_of(const Tensor& matrix) {
   return {matrix.raw_data(), matrix.sizes()[0].value(), matrix.sizes()[1].value(),
           matrix.strides()[0].value(), matrix.strides()[1].value()};
 }
 
-// All forms that are alive, by the address of their source, which they hold.
+// All live forms, by the address of their source, to which they hold a reference.
 class Forms {
  public:
   static Forms& instance() {
@@ -46,7 +52,7 @@ class Forms {
     return shared;
   }
   std::shared_ptr<const PackedForm> find(const MatrixView& view, DType dtype) {
-    std::vector<std::shared_ptr<const PackedForm>> met;  // let go after the lock: the last holder removes it
+    std::vector<std::shared_ptr<const PackedForm>> met;  // released after the lock: the last owner removes it
     const std::shared_lock lock(mutex_);
     const auto [first, last] = by_address_.equal_range(view.data);
     for (auto i = first; i != last; ++i) {
@@ -79,10 +85,11 @@ class Forms {
 
 std::shared_ptr<const PackedForm> packed(const Tensor& matrix) {
   // A view of its own, so that the count of references tells whether anyone else looks at the memory.
-  return Forms::instance().add(the_packer(make_view(matrix, matrix.sizes(), matrix.strides())));
+  return Forms::instance().add(
+      packer_for(matrix.device())(make_view(matrix, matrix.sizes(), matrix.strides())));
 }
 
-// Matrices that products have met twice. What was used last stands first.
+// Matrices that GEMMs have read twice, the most recently used first.
 class Cache {
  public:
   static Cache& instance() {
@@ -92,25 +99,25 @@ class Cache {
   void offer(const Tensor& matrix) {
     const std::lock_guard lock(mutex_);
     const MatrixView view = view_of(matrix);
-    forget_unused(matrix);
-    for (auto i = kept_.begin(); i != kept_.end(); ++i) {
+    drop_unused(matrix);
+    for (auto i = forms_.begin(); i != forms_.end(); ++i) {
       if (view_of((*i)->source) == view && (*i)->source.dtype() == matrix.dtype()) {
-        kept_.splice(kept_.begin(), kept_, i);
+        forms_.splice(forms_.begin(), forms_, i);
         return;
       }
     }
     const Seen now{view, matrix.version()};
     for (const Seen& seen : seen_) {
-      if (seen == now) return keep(matrix);
+      if (seen == now) return add(matrix);
     }
-    if (seen_.size() == kMostSeen) seen_.pop_front();
+    if (seen_.size() == kMaxSeen) seen_.pop_front();
     seen_.push_back(now);
   }
-  void limit(std::int64_t most) {
+  void limit(std::int64_t max_bytes) {
     const std::lock_guard lock(mutex_);
-    detail::packing_cache_most.store(most, std::memory_order_relaxed);
-    shrink_to(most);
-    if (most == 0) seen_.clear();
+    detail::packing_cache_limit.store(max_bytes, std::memory_order_relaxed);
+    shrink_to(max_bytes);
+    if (max_bytes == 0) seen_.clear();
   }
   std::int64_t size_bytes() {
     const std::lock_guard lock(mutex_);
@@ -118,29 +125,29 @@ class Cache {
   }
 
  private:
-  static constexpr std::size_t kMostSeen = 256;
+  static constexpr std::size_t kMaxSeen = 256;
   struct Seen {
     MatrixView view;
     std::uint32_t version;
     bool operator==(const Seen&) const = default;
   };
 
-  void keep(const Tensor& matrix) {
+  void add(const Tensor& matrix) {
     std::shared_ptr<const PackedForm> form = packed(matrix);
     const std::int64_t size = form->panels.numel().value();
-    const std::int64_t most = detail::packing_cache_most.load(std::memory_order_relaxed);
-    if (size > most) return;
-    shrink_to(most - size);
+    const std::int64_t max_bytes = detail::packing_cache_limit.load(std::memory_order_relaxed);
+    if (size > max_bytes) return;
+    shrink_to(max_bytes - size);
     bytes_ += size;
-    kept_.push_front(std::move(form));
+    forms_.push_front(std::move(form));
   }
-  void shrink_to(std::int64_t most) {
-    while (bytes_ > most) drop(std::prev(kept_.end()));
+  void shrink_to(std::int64_t max_bytes) {
+    while (bytes_ > max_bytes) drop(std::prev(forms_.end()));
   }
-  // Those that were written to, and those that nothing but this cache refers to. The one asked for is
-  // referred to by its caller.
-  void forget_unused(const Tensor& asked) {
-    for (auto i = kept_.begin(); i != kept_.end();) {
+  // Drops forms whose matrix was written to, and those that only this cache refers to. The caller refers to
+  // the memory of `asked`.
+  void drop_unused(const Tensor& asked) {
+    for (auto i = forms_.begin(); i != forms_.end();) {
       const auto next = std::next(i);
       const Tensor& source = (*i)->source;
       const auto refs = source.header()->storage->refs.load(std::memory_order_relaxed);
@@ -150,19 +157,19 @@ class Cache {
   }
   void drop(std::list<std::shared_ptr<const PackedForm>>::iterator i) {
     bytes_ -= (*i)->panels.numel().value();
-    kept_.erase(i);
+    forms_.erase(i);
   }
 
   std::mutex mutex_;
-  std::list<std::shared_ptr<const PackedForm>> kept_;
+  std::list<std::shared_ptr<const PackedForm>> forms_;
   std::deque<Seen> seen_;
   std::int64_t bytes_ = 0;
 };
 
 }  // namespace
 
-void set_packer(Packer packer) {
-  the_packer = packer;
+void set_packer(DeviceType device, Packer packer) {
+  packers[static_cast<std::size_t>(device)].store(packer, std::memory_order_release);
   if (const auto bytes = environment_bytes("PELLUCID_PACK_CACHE")) Cache::instance().limit(*bytes);
 }
 
@@ -171,7 +178,7 @@ std::shared_ptr<const PackedForm> find_packed_slow(const MatrixView& view, DType
   return Forms::instance().find(view, dtype);
 }
 void offer_to_cache_slow(const Tensor& matrix) {
-  if (matrix.has_data()) Cache::instance().offer(matrix);
+  if (matrix.has_data() && packer_for(matrix.device()) != nullptr) Cache::instance().offer(matrix);
 }
 }  // namespace detail
 
@@ -180,18 +187,19 @@ bool PackedMatrix::is_current() const { return form_ && form_->is_current(); }
 
 PackedMatrix pack(const Tensor& matrix, Site site) {
   return as_call("pack", site, [&] {
-    PEL_CHECK(matrix.dim() == 2, ShapeError, "a matrix has two axes; {} has {}", describe(matrix),
+    PEL_CHECK(matrix.dim() == 2, ShapeError, "expected a matrix with 2 axes; {} has {}", describe(matrix),
               matrix.dim());
-    PEL_CHECK(matrix.device() == kCpu && matrix.has_data(), DeviceError,
-              "{} has no data on cpu that could be packed", describe(matrix));
+    PEL_CHECK(matrix.has_data() && packer_for(matrix.device()) != nullptr, DeviceError,
+              "{} cannot be packed: {}", describe(matrix),
+              matrix.has_data() ? "the backend of its device does not pack matrices" : "it has no data");
     return PackedMatrix(packed(matrix));
   });
 }
 
-void set_packing_cache(std::int64_t most_bytes, Site site) {
+void set_packing_cache(std::int64_t max_bytes, Site site) {
   as_call("set_packing_cache", site, [&] {
-    PEL_CHECK(most_bytes >= 0, ValueError, "a cache has 0 bytes or more, not {}", most_bytes);
-    Cache::instance().limit(most_bytes);
+    PEL_CHECK(max_bytes >= 0, ValueError, "max_bytes is {}; it must be 0 or more", max_bytes);
+    Cache::instance().limit(max_bytes);
   });
 }
 std::int64_t packing_cache_bytes() { return Cache::instance().size_bytes(); }

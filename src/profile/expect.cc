@@ -1,4 +1,4 @@
-// Expectations on what runs, and the families that they count.
+// Expectations about the kernels that run.
 #include "pellucid/expect.h"
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 
 #include "base/check.h"
 #include "base/expectation.h"
-#include "base/place.h"
-#include "dispatch/record.h"
+#include "base/source_location.h"
 #include "profile/recorder.h"
 
 namespace pel {
@@ -35,7 +34,7 @@ struct Seen {
 
 Seen watch(const std::function<void()>& f) {
   PEL_CHECK(!is_profiling(), ValueError,
-            "an expectation records what runs, and another Profile does already; stop it first");
+            "an expectation records a Profile of its own, and another is recording; stop it first");
   Profile recorded;
   f();
   const std::uint32_t here = profile::thread_number();
@@ -51,7 +50,7 @@ Seen watch(const std::function<void()>& f) {
     }
   });
   PEL_CHECK(recorded.dropped() == 0, ValueError,
-            "{} events did not fit into the profile of this expectation; give it less to run",
+            "{} events did not fit into the profile of this expectation; run less at once",
             recorded.dropped());
   return seen;
 }
@@ -77,7 +76,7 @@ double amount(const Seen& seen, const Condition& condition) {
   return count([&](const Launch& l) { return l.family == wanted; });
 }
 
-// Two columns: what was expected and what was seen of it; what was launched.
+// Two columns: conditions with the amounts found; launches.
 std::string side_by_side(const std::vector<Condition>& conditions, const Seen& seen) {
   std::vector<std::string> left, right;
   left.push_back(fmt::format("{:<22} {:>9}", "expected", "seen"));
@@ -86,15 +85,15 @@ std::string side_by_side(const std::vector<Condition>& conditions, const Seen& s
     left.push_back(fmt::format("{:<22} {:>9} {}", c.text, found, c.holds(found) ? "" : "✗"));
   }
   right.emplace_back("launched");
-  constexpr std::size_t kMostLines = 40;
+  constexpr std::size_t kMaxLines = 40;
   for (std::size_t i = 0; i < seen.launches.size(); ++i) {
     const Launch& l = seen.launches[i];
-    if (i == kMostLines) {
+    if (i == kMaxLines) {
       right.push_back(fmt::format("    and {} more", seen.launches.size() - i));
       break;
     }
     right.push_back(
-        fmt::format("{:>3} {:<11} {:<12} {}  {}", i + 1, l.family, l.op, short_place(l.site), l.name));
+        fmt::format("{:>3} {:<11} {:<12} {}  {}", i + 1, l.family, l.op, short_location(l.site), l.name));
   }
   for (const std::string& sync : seen.syncs) right.push_back("    read back: " + sync);
   std::string text;
@@ -108,23 +107,6 @@ std::string side_by_side(const std::vector<Condition>& conditions, const Seen& s
 }
 
 }  // namespace
-
-std::string_view family(const Op& op) {
-  if (op.kind() == OpKind::Metadata) return "view";
-  if (op.kind() == OpKind::Composite) return "composite";
-  if (op.pointwise() != nullptr) return "pointwise";
-  if (op.rows() != nullptr) return "reduction";
-  const KernelList kernels = op.kernels(DeviceType::Cpu);
-  if (!kernels.empty() && kernels[0].flops != nullptr) {
-    if (op.name().find("convolution") != std::string_view::npos) return "convolution";
-    return op.name().find("attention") != std::string_view::npos ? "attention" : "gemm";
-  }
-  const auto& args = op.record().schema.args;
-  if (std::ranges::any_of(args, [](const SchemaArg& arg) { return arg.name == "seed"; })) return "random";
-  for (const std::string_view copy : {"copy_", "clone", "to_copy", "contiguous"})
-    if (op.name() == copy) return "copy";
-  return "other";
-}
 
 void expect(std::string_view conditions, const std::function<void()>& f, Site site) {
   try {

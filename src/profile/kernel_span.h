@@ -1,0 +1,22 @@
+// A kernel that a Profile or a Recording sees: run between two time stamps, then written as a record.
+#pragma once
+
+#include <cstdint>
+
+#include "pellucid/extend/kernel.h"
+
+namespace pel::profile {
+
+// Whether equal shapes and numbers mean an equal description of the kernel. They do not where an operand may
+// be packed.
+enum class Described : std::uint8_t { ByShapes, ByCall };
+
+// Runs the kernel and records it as one that `op_name` launched.
+void run_watched(const char* op_name, const Kernel& kernel, Stream& stream, const KernelArgs& args,
+                 Described described);
+
+// Adds the bytes that a kernel reads and writes: elements addressed times their size. An element that is
+// broadcast counts once.
+void add_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written);
+
+}  // namespace pel::profile

@@ -1,3 +1,4 @@
+get_property(PELLUCID_FLEET GLOBAL PROPERTY PELLUCID_FLEET)
 set(peers "none (./dev setup --peers installs them)")
 if(PELLUCID_TORCH_DIR)
   set(peers "${PELLUCID_PEERS_DIR}")

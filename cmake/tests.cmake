@@ -1,7 +1,6 @@
 # tests/FOLDER/*.cc becomes the executable FOLDER_tests; ctest names each of its tests FOLDER/Suite.Name.
 #   installed  uses what a user has: the shared library and the public headers
 #   exhaustive takes 40 minutes: ./dev test exhaustive builds and runs it, ctest does not
-#   doctor     also links the doctor's library; PELLUCID_TRACES names a folder of real traces for it
 #   parity     is one ctest test, torch_parity, because it reads one file of cases
 # The results of peers for a folder are in the build tree, written by ./dev test.
 
@@ -41,7 +40,7 @@ foreach(folder IN LISTS test_folders)
     else()
       target_precompile_headers(${target} REUSE_FROM ${first_tests})
     endif()
-    if(folder MATCHES "^(doctor|concurrency)$")
+    if(folder MATCHES "^(concurrency|profile)$")
       target_link_libraries(${target} PRIVATE pellucid_doctor)
     elseif(folder STREQUAL "inspect")
       target_link_libraries(${target} PRIVATE pellucid_inspect)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every C++ block in README.md and docs/ is an example that the tests run.
+"""Checks that every C++ block in README.md, docs/ and doctor/ is an example that the tests run.
 
 The line above a block names its file, <!-- examples/NAME.cc -->, and the block is that file, character by character.
 A block that is not a whole program is marked <!-- fragment -->; one that tests/newcomer writes into the project is marked
@@ -31,7 +31,7 @@ def check_block(root, text, block):
 
 def check(root):
     problems = []
-    for path in [*root.glob("README.md"), *sorted((root / "docs").rglob("*.md"))]:
+    for path in [*root.glob("README.md"), *sorted((root / "docs").rglob("*.md")), *sorted((root / "doctor").rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
         for block in BLOCK.finditer(text):
             if problem := check_block(root, text, block):

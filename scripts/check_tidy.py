@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over src/ and tools/, as configured for the release preset. A file is checked again only when it changes.
+"""Runs clang-tidy over src/, doctor/ and tools/, as configured for the release preset. A file is checked again only when it changes.
 
 The hash covers the compile command, .clang-tidy, the file and every project header it includes.
 """
@@ -31,7 +31,7 @@ def reached(path, seen):
         return
     seen.add(path)
     for header in INCLUDE.findall(path.read_text(encoding="utf-8")):
-        for folder in (ROOT / "include", ROOT / "src", BUILD / "generated"):
+        for folder in (ROOT, ROOT / "include", ROOT / "src", BUILD / "generated"):
             reached(folder / header, seen)
 
 
@@ -62,7 +62,7 @@ if not TIDY.exists():
 CACHE.mkdir(parents=True, exist_ok=True)
 commands = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
 # Files that are compiled as one are checked as one.
-OURS = re.compile(rf"{ROOT}/(src|tools)/|/CMakeFiles/pellucid[_-]\w+\.dir/Unity/")
+OURS = re.compile(rf"{ROOT}/(src|tools|doctor(?!/(tests|fuzz)))/|/CMakeFiles/pellucid[_-]\w+\.dir/Unity/")
 commands = [entry for entry in commands if OURS.search(entry["file"])]
 with ThreadPoolExecutor(os.cpu_count()) as pool:
     found = [output for output in pool.map(tidy, commands) if output]

@@ -7,7 +7,7 @@
 
 #include "../support/memory_peak.h"
 #include "../support/server.h"
-#include "doctor/diagnose.h"
+#include "doctor/diagnosis/diagnose.h"
 #include "traces.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // The traces that the doctor's benchmarks read, in build/bench_traces: generated once by
-// tests/doctor/made_trace.h.
+// doctor/tests/made_trace.h.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <isa-l/igzip_lib.h>
 #include <zstd.h>
 
-#include "doctor/made_trace.h"
+#include "doctor/tests/made_trace.h"
 
 namespace bench {
 

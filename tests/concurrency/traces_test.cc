@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "doctor/diagnose.h"
-#include "doctor/examination.h"
-#include "doctor/made_trace.h"
-#include "doctor/packed.h"
+#include "doctor/diagnosis/diagnose.h"
+#include "doctor/diagnosis/examination.h"
 #include "doctor/readers/kineto.h"
-#include "doctor/sources.h"
-#include "doctor/trace_text.h"
+#include "doctor/tests/made_trace.h"
+#include "doctor/tests/packed.h"
+#include "doctor/tests/sources.h"
+#include "doctor/tests/trace_text.h"
 
 namespace pel::doctor {
 namespace {

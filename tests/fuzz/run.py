@@ -11,7 +11,7 @@ import sys
 
 build, name, *rest = sys.argv[1:]
 build = pathlib.Path(build)
-source = pathlib.Path(__file__).resolve().parent
+root = pathlib.Path(__file__).resolve().parents[2]
 fuzzer = build / "bin" / f"fuzz_{name}"
 folder = build / "fuzz" / name
 corpus, seeds = folder / "corpus", folder / "seeds"
@@ -25,16 +25,18 @@ if not any(flag.startswith("-runs=") for flag in flags):
     flags.append(f"-max_total_time={int(seconds[0])}")
 if not any(flag.startswith("-seed=") for flag in flags):
     flags.append(f"-seed={random.randrange(1, 2**31)}")
-dictionary = source / f"{name}.dict"
-if dictionary.exists():
-    flags.append(f"-dict={dictionary}")
+for source in (root / "tests/fuzz", root / "doctor/fuzz"):
+    if (dictionary := source / f"{name}.dict").exists():
+        flags.append(f"-dict={dictionary}")
 
 corpus.mkdir(parents=True, exist_ok=True)
-subprocess.run([build / "bin/fuzz_write_seeds", name, seeds], check=True)
+writer = build / f"bin/fuzz_write_{name}_seeds"
+subprocess.run([writer, seeds] if writer.exists() else [build / "bin/fuzz_write_seeds", name, seeds], check=True)
 before = set(folder.iterdir())
-# No input of 4 KB needs an allocation of 64 MB, except zstd with a window of 128 MB.
+# No input of 6 KB needs an allocation of 64 MB, except zstd with a window of 128 MB.
 max_mb = {"trace": 160}.get(name, 64)
-command = [fuzzer, corpus, seeds, "-max_len=4096", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={max_mb}",
+max_bytes = {"trace": 6144}.get(name, 4096)  # events are long, and a diagnosis needs several
+command = [fuzzer, corpus, seeds, f"-max_len={max_bytes}", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={max_mb}",
            "-print_final_stats=1", f"-artifact_prefix={folder}/", *flags]
 # A fake stack for each frame makes every throw walk all frames: about two thirds of the time. The unit tests enable it.
 options = "detect_stack_use_after_return=0:malloc_context_size=4:quarantine_size_mb=16"

@@ -3,7 +3,6 @@
 #include <fstream>
 #include <iostream>
 
-#include "doctor/packed.h"
 #include "io/gguf_unpack.h"
 #include "io/safetensors_format.h"
 #include "support/weight_files.h"
@@ -62,32 +61,6 @@ std::vector<std::string> gguf_seeds() {
   return seeds;
 }
 
-// The first byte is the size of a block.
-std::vector<std::string> trace_seeds() {
-  const std::string op =
-      R"({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 2, "ts": 12.345,
-    "dur": 2, "args": {"External id": 7, "Input Dims": [[8, 16], []], "Input type": ["float", "Scalar"],
-    "Concrete Inputs": ["", "1"], "Sequence number": 3, "Fwd thread id": 0, "unknown": {"a": [1, "]"]}}})";
-  const std::string kernel =
-      R"json({"ph": "X", "cat": "kernel", "name": "void k<(a)1>(\"x\", \u00b5)", "pid": 0,
-    "tid": 7, "ts": 1621401187223005.123, "dur": 0.007, "args": {"correlation": 4099, "device": 0, "stream": 7,
-    "grid": [1, 2, 3], "block": [256, 1, 1], "blocks per SM": 0.25, "est. achieved occupancy %": 31}})json";
-  const std::string old = R"({"ph":"X","cat":"Kernel","name":"k","pid":0,"tid":"stream 7","ts":1,"dur":2,
-    "args":{"external id":3,"Call stack":"a.py(3): f;b"}})";
-  const std::string row =
-      R"({"ph": "M", "name": "thread_name", "pid": "Spans", "tid": 7, "args": {"name": "s"}})";
-  const std::string flow = R"({"ph": "s", "id": "0x1f", "cat": "ac2g", "pid": 0, "tid": 7, "ts": 1.5e3})";
-  const std::string many = "{\"schemaVersion\": 1, \"traceEvents\": [\n" + op + ",\n" + kernel + ",\n" + row +
-                           ",\n" + flow + "\n], \"baseTimeNanoseconds\": 1711964646000000000}";
-  const std::string bare = "[" + old + "," + row + "," + old + "," + flow + "," + old + "]";
-  std::vector<std::string> seeds;
-  for (const char block : {'\x01', '\x40', '\xff'}) {
-    for (const std::string& text : {many, bare, gzip_of(many), gzip_of(bare) + gzip_of(" "), zstd_of(many)})
-      seeds.push_back(block + text);
-  }
-  return seeds;
-}
-
 }  // namespace
 }  // namespace pel::test
 
@@ -103,7 +76,6 @@ int main(int count, char** words) {
   std::vector<std::string> seeds;
   if (name == "gguf") seeds = gguf_seeds();
   if (name == "safetensors") seeds = safetensors_seeds();
-  if (name == "trace") seeds = trace_seeds();
   if (name == "tokenizer")
     seeds = {"the \u00e9tat <|x|> 1 a\u0301!\n", "t h\nth e\nmerges\nt h\n<x>", "\xf0\x9f\x98 \xff"};
   int number = 0;

@@ -1,5 +1,6 @@
 // pellucid: the path from op to kernel, shown on this machine.
-#include "program.h"
+#include "command.h"
+#include "doctor/tool/doctor_command.h"
 
 int main(int argc, char** argv) {
   using namespace pel::tool;

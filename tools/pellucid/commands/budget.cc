@@ -11,7 +11,7 @@
 #include "pellucid/error.h"
 
 #include "command.h"
-#include "doctor/launch_pace.h"
+#include "doctor/analyses/launch_pace.h"
 #include "inspect/duration.h"
 
 namespace pel::tool {

@@ -1,0 +1,35 @@
+// Pairs the kernels of two steps and classifies their changes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doctor/compare/op_tree.h"
+#include "doctor/model/saturating.h"
+
+namespace pel::doctor {
+
+enum class ChangeKind : std::uint8_t {
+  Same,  // the same name, and about the same time
+  Faster,
+  Slower,
+  Replaced,  // one of another name in its place
+  Gone,
+  New,
+};
+std::string_view name(ChangeKind kind);  // "faster"
+
+struct KernelChange {
+  ChangeKind kind;
+  std::string chain;
+  EventId before = kNoEvent, after = kNoEvent;  // one of them, for its name; none: there is none
+  std::int64_t count_before = 0, count_after = 0;
+  SaturatingSum ns_before, ns_after;
+  std::int64_t difference_ns() const { return ns_after - ns_before; }
+};
+
+// By the size of the difference, the largest first. Copies and fills are among them.
+std::vector<KernelChange> kernel_changes(const Examined& before, const Examined& after,
+                                         const Alignment& alignment, CommonNames& names);
+
+}  // namespace pel::doctor

@@ -1,0 +1,15 @@
+// Replaces the fleet in a program that is built without Arrow.
+#include "base/check.h"
+#include "doctor/fleet/fleet_folder.h"
+
+namespace pel::fleet {
+
+bool can_write_parquet() { return false; }
+
+FleetFolder::FleetFolder(std::string folder) : folder_(std::move(folder)) {
+  PEL_ASSERT(can_write_parquet(), "callers check can_write_parquet() first");
+}
+void FleetFolder::add(std::size_t, const doctor::Examined&, const doctor::RankFacts&) {}
+FleetSize FleetFolder::finish() { return {}; }
+
+}  // namespace pel::fleet

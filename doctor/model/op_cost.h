@@ -1,0 +1,46 @@
+// FLOPs and memory traffic of an op, from the shapes that the profiler recorded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/model/model.h"
+
+namespace pel::doctor {
+
+using Sizes = std::vector<std::int64_t>;
+
+// "mm" of "aten::mm"; Pellucid's own ops have the same names without it.
+inline std::string_view without_namespace(std::string_view op) {
+  constexpr std::string_view kAten = "aten::";
+  return op.starts_with(kAten) ? op.substr(kAten.size()) : op;
+}
+
+struct OpInputs {
+  std::vector<Sizes> sizes;        // of a list of tensors, of its first; empty: a number, or none
+  std::vector<std::string> types;  // c10::BFloat16, float, Scalar …
+  std::vector<Sizes> strides;      // as sizes, or none at all: the trace does not say
+};
+// None: the trace has no shapes of it, or they cannot be read.
+std::optional<OpInputs> inputs_of(const Model& model, EventId op);
+
+int bytes_of_type(std::string_view type);               // c10::Half is 2; 0: not known
+std::string_view dtype_of_type(std::string_view type);  // c10::Half is f16; empty: not known
+
+// A matmul: batch times [m, k] by [k, n].
+struct MatmulSizes {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  std::string type;
+  double flops() const {
+    return 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
+           static_cast<double>(k);
+  }
+  double bytes() const;  // each operand once
+};
+// Of an op, or of the nearest around it that has shapes of a matmul. None: it is none, or not known.
+std::optional<MatmulSizes> matmul_of(const Model& model, EventId op);
+
+}  // namespace pel::doctor

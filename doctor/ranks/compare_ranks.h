@@ -1,0 +1,52 @@
+// Which ranks the others wait for, how long, and why they are late.
+#pragma once
+
+#include <vector>
+
+#include "doctor/diagnosis/finding.h"
+#include "doctor/model/saturating.h"
+#include "doctor/ranks/aligned_ranks.h"
+
+namespace pel::doctor {
+
+// Why a rank arrives late, against what the others did before the same collective.
+enum class LateCause : std::uint8_t {
+  Kernels,        // its kernels take longer, or are more
+  Communication,  // it was held up in another collective
+  Dispatch,
+  Sync,
+  Input,
+  Guards,
+  Allocation,
+  Profiler,
+  Other,  // idle for another cause, or not to be seen
+};
+inline constexpr std::size_t kLateCauseCount = 9;
+std::string_view name(LateCause cause);
+
+struct Straggler {
+  std::uint32_t rank = 0;        // of the facts
+  SaturatingSum waited_ns;       // by the typical other, in all collectives that it came last to
+  SaturatingSum alone_ns;        // of it, what would be gained if it were as early as the next to last
+  SaturatingSum rank_ns;         // waited by all others together
+  SaturatingSum at_first_ns;     // likewise, before the first collective; its reason is before the trace
+  std::int64_t collectives = 0;  // it came last to
+  std::int64_t kernels = 0, typical_kernels = 0;           // activities before these, its own and the others'
+  SaturatingSum kernel_ns, typical_kernel_ns;              // and their time
+  std::array<SaturatingSum, kLateCauseCount> causes_ns{};  // sum: waited_ns
+  LateCause cause() const;
+};
+
+struct RankComparison {
+  AlignedRanks aligned;
+  std::vector<Straggler> stragglers;      // all ranks, by waited_ns, the largest first
+  std::vector<SaturatingSum> waiting_ns;  // by rank: in collectives, for the last to come
+  std::int64_t typical_ns = 0;            // device time of a rank, the median
+  std::vector<std::int64_t> waits_ns;     // by meeting: what the typical other waited for the last to come
+  std::vector<std::uint32_t> last;        // by meeting: who that was
+};
+RankComparison weigh_ranks(std::span<const RankFacts> ranks);
+
+std::vector<Finding> compare_ranks(std::vector<RankFacts> ranks);
+
+}  // namespace pel::doctor

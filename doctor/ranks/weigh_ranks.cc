@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <array>
+
+#include "base/sort_stably.h"
+#include "doctor/model/saturating.h"
+#include "doctor/ranks/compare_ranks.h"
+
+namespace pel::doctor {
+namespace {
+
+template <class T>
+T middle_value(std::vector<T>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+LateCause late_cause(std::size_t kind) {
+  if (kind == kBeforeKernels) return LateCause::Kernels;
+  if (kind == kBeforeCommunication) return LateCause::Communication;
+  switch (static_cast<IdleCause>(kind - kBeforeIdle)) {
+    case IdleCause::Dispatch:
+    case IdleCause::Latency:
+      return LateCause::Dispatch;
+    case IdleCause::Sync:
+      return LateCause::Sync;
+    case IdleCause::Input:
+      return LateCause::Input;
+    case IdleCause::Guards:
+      return LateCause::Guards;
+    case IdleCause::Allocation:
+      return LateCause::Allocation;
+    case IdleCause::Profiler:
+      return LateCause::Profiler;
+    case IdleCause::Dependency:
+    case IdleCause::NoLaunch:
+    case IdleCause::Unexplained:
+      break;
+  }
+  return LateCause::Other;
+}
+
+class Weigher {
+ public:
+  Weigher(std::span<const RankFacts> ranks, RankComparison& result) : ranks_(ranks), result_(result) {}
+
+  void weigh(const Meeting& meeting) {
+    arrivals_ = result_.aligned.of(meeting);
+    const auto last =
+        std::max_element(arrivals_.begin(), arrivals_.end(),
+                         [&](const Arrival& a, const Arrival& b) { return arrived(a) < arrived(b); });
+    std::vector<std::int64_t> waits;
+    SaturatingSum all;
+    for (const Arrival& a : arrivals_) {
+      if (a.rank == last->rank) continue;
+      const Collective& own = of(a);
+      // It cannot have waited longer than its kernel ran, whatever the clocks say.
+      const std::int64_t wait =
+          std::clamp<std::int64_t>(saturating_sub(arrived(*last), arrived(a)), 0, own.end_ns - own.begin_ns);
+      waits.push_back(wait);
+      all += wait;
+      result_.waiting_ns[a.rank] += wait;
+    }
+    const std::int64_t alone = *std::min_element(waits.begin(), waits.end());
+    const std::int64_t typical = middle_value(waits);
+    result_.waits_ns.push_back(typical);
+    result_.last.push_back(last->rank);
+    Straggler& straggler = result_.stragglers[last->rank];
+    if (of(*last).is_first) {
+      straggler.at_first_ns += typical;
+      return;
+    }
+    ++straggler.collectives;
+    straggler.waited_ns += typical;
+    straggler.alone_ns += alone;
+    straggler.rank_ns += all;
+    blame(*last, typical, straggler);
+  }
+
+ private:
+  const Collective& of(const Arrival& a) const { return ranks_[a.rank].collectives[a.collective]; }
+  std::int64_t true_ns(const Arrival& a, std::int64_t own_ns) const {
+    return result_.aligned.clocks[a.rank].true_ns(own_ns);
+  }
+  std::int64_t arrived(const Arrival& a) const { return true_ns(a, of(a).begin_ns); }
+
+  template <class F>
+  auto typical_other(const Arrival& late, F&& value) const {
+    std::vector<decltype(value(late))> values;
+    for (const Arrival& a : arrivals_) {
+      if (a.rank != late.rank) values.push_back(value(a));
+    }
+    return middle_value(values);
+  }
+
+  // Shares out what was waited among the things that took the late rank longer than the others.
+  void blame(const Arrival& late, std::int64_t waited_ns, Straggler& straggler) const {
+    std::array<double, kLateCauseCount> more{};
+    double all = 0;
+    const auto add = [&](LateCause cause, double ns) {
+      if (ns <= 0) return;
+      more[static_cast<std::size_t>(cause)] += ns;
+      all += ns;
+    };
+    for (std::size_t kind = 0; kind < kBeforeIdle + kIdleCauseCount; ++kind) {
+      const float typical = typical_other(late, [&](const Arrival& a) { return of(a).before[kind]; });
+      add(late_cause(kind), of(late).before[kind] - typical);
+      if (kind != kBeforeKernels) continue;
+      straggler.kernel_ns += static_cast<std::int64_t>(of(late).before[kind]);
+      straggler.typical_kernel_ns += static_cast<std::int64_t>(typical);
+    }
+    // It left the collective before later than the others left theirs.
+    const std::int64_t since =
+        typical_other(late, [&](const Arrival& a) { return true_ns(a, of(a).since_ns); });
+    add(LateCause::Communication,
+        static_cast<double>(saturating_sub(true_ns(late, of(late).since_ns), since)));
+    straggler.kernels += of(late).kernels;
+    straggler.typical_kernels += typical_other(late, [&](const Arrival& a) { return of(a).kernels; });
+
+    std::int64_t rest = waited_ns;
+    for (std::size_t cause = 0; all > 0 && cause < kLateCauseCount; ++cause) {
+      const auto ns = static_cast<std::int64_t>(static_cast<double>(waited_ns) * more[cause] / all);
+      straggler.causes_ns[cause] += ns;
+      rest -= ns;
+    }
+    straggler.causes_ns[static_cast<std::size_t>(LateCause::Other)] += rest;  // and what rounding left
+  }
+
+  std::span<const RankFacts> ranks_;
+  RankComparison& result_;
+  std::span<const Arrival> arrivals_;
+};
+
+}  // namespace
+
+std::string_view name(LateCause cause) {
+  static constexpr std::array<std::string_view, kLateCauseCount> kNames{
+      "kernels", "communication", "dispatch", "sync", "input", "guards", "allocation", "profiler", "other"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+LateCause Straggler::cause() const {
+  return static_cast<LateCause>(std::max_element(causes_ns.begin(), causes_ns.end()) - causes_ns.begin());
+}
+
+RankComparison weigh_ranks(std::span<const RankFacts> ranks) {
+  RankComparison result;
+  result.aligned = align_ranks(ranks);
+  result.waiting_ns.resize(ranks.size());
+  result.stragglers.resize(ranks.size());
+  std::vector<std::int64_t> totals;
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+    result.stragglers[r].rank = r;
+    totals.push_back(ranks[r].time.total());
+  }
+  result.typical_ns = middle_value(totals);
+  Weigher weigher(ranks, result);
+  for (const Meeting& meeting : result.aligned.meetings) weigher.weigh(meeting);
+  sort_stably(result.stragglers,
+              [](const Straggler& a, const Straggler& b) { return a.waited_ns > b.waited_ns; });
+  return result;
+}
+
+}  // namespace pel::doctor

@@ -1,0 +1,53 @@
+// Where the bytes of a trace come from.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace pel::doctor {
+
+struct SourceProgress {
+  std::uint64_t done_bytes = 0;
+  std::uint64_t all_bytes = 0;  // 0: not known
+};
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills `to` with at most so many bytes and returns how many; 0 is the end. Fewer than requested is not the
+  // end.
+  virtual std::size_t read(char* to, std::size_t most) = 0;
+  virtual const std::string& name() const = 0;  // for errors
+  // At the end: why it came early, or empty.
+  virtual std::string damage() const { return {}; }
+  // Of what lies on the disk, packed or not.
+  virtual SourceProgress progress() const { return {}; }
+};
+
+// "-" is the standard input.
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(std::string path);  // a FileError where it cannot be opened
+  ~FileSource() override;
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+  std::size_t read(char* to, std::size_t most) override;
+  const std::string& name() const override { return name_; }
+  SourceProgress progress() const override { return {done_bytes_, all_bytes_}; }
+
+ private:
+  std::string name_;
+  int file_;
+  bool is_own_;
+  std::uint64_t all_bytes_ = 0;
+  std::atomic<std::uint64_t> done_bytes_ = 0;
+};
+
+// What is in the file, unpacked on a thread of its own where its first bytes are those of gzip or zstd.
+std::unique_ptr<ByteSource> open_source(const std::string& path);
+std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source);
+
+}  // namespace pel::doctor

@@ -1,0 +1,172 @@
+// Bytes of a packed file, unpacked ahead of the reader: four blocks on their way bound the memory.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "doctor/readers/byte_source.h"
+#include "doctor/readers/hand_over.h"
+#include "doctor/readers/unpack.h"
+
+namespace pel::doctor {
+namespace {
+
+constexpr std::size_t kPackedBytes = std::size_t{64} << 10;
+constexpr std::size_t kUnpackedBytes = std::size_t{256} << 10;
+constexpr int kBlocks = 4;
+
+// Traces are packed 10 to 40 times. Files that are made to fill memory or disks reach 1030 with gzip, and
+// more with zstd; below 64 MB they do no harm.
+constexpr std::uint64_t kMaxRatio = 1000;
+constexpr std::uint64_t kHarmlessBytes = std::uint64_t{64} << 20;
+
+// What was looked at is given again.
+class PeekedSource : public ByteSource {
+ public:
+  explicit PeekedSource(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {
+    while (size_ < first_.size()) {
+      const std::size_t count = source_->read(first_.data() + size_, first_.size() - size_);
+      if (count == 0) break;
+      size_ += count;
+    }
+  }
+  std::string_view first_bytes() const { return {first_.data(), size_}; }
+
+  std::size_t read(char* to, std::size_t most) override {
+    if (at_ == size_) [[likely]]
+      return source_->read(to, most);
+    const std::size_t count = std::min(most, size_ - at_);
+    std::memcpy(to, first_.data() + at_, count);
+    at_ += count;
+    return count;
+  }
+  const std::string& name() const override { return source_->name(); }
+  std::string damage() const override { return source_->damage(); }
+  SourceProgress progress() const override { return source_->progress(); }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::array<char, kMagicBytes> first_{};
+  std::size_t size_ = 0, at_ = 0;
+};
+
+class UnpackedSource : public ByteSource {
+ public:
+  UnpackedSource(std::unique_ptr<ByteSource> packed, std::unique_ptr<Unpacker> unpacker)
+      : packed_(std::move(packed)), unpacker_(std::move(unpacker)) {
+    for (int i = 0; i < kBlocks; ++i) empty_.put({});
+    thread_ = std::thread([this] { run(); });
+  }
+  ~UnpackedSource() override {
+    empty_.close();
+    full_.close();
+    thread_.join();
+  }
+  UnpackedSource(const UnpackedSource&) = delete;
+  UnpackedSource& operator=(const UnpackedSource&) = delete;
+
+  std::size_t read(char* to, std::size_t most) override {
+    if (at_ == block_.size()) {
+      if (!block_.empty()) empty_.put(std::move(block_));
+      block_.clear();
+      at_ = 0;
+      if (auto next = full_.take()) {
+        block_ = std::move(*next);
+      } else {
+        if (error_) std::rethrow_exception(error_);
+        return 0;
+      }
+    }
+    const std::size_t count = std::min(most, block_.size() - at_);
+    std::memcpy(to, block_.data() + at_, count);
+    at_ += count;
+    return count;
+  }
+  const std::string& name() const override { return packed_->name(); }
+  std::string damage() const override { return damage_; }
+  SourceProgress progress() const override { return packed_->progress(); }
+
+ private:
+  using Block = std::vector<char>;
+
+  // On the other thread. What it leaves in damage_ and error_ is visible to the thread that finds full_
+  // closed.
+  void run() {
+    try {
+      unpack();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    full_.close();
+  }
+  void unpack() {
+    std::vector<char> packed(kPackedBytes);
+    std::span<const char> input;
+    bool is_at_end = false;
+    for (;;) {
+      auto block = empty_.take();
+      if (!block) return;  // nobody reads on
+      block->resize(kUnpackedBytes);
+      std::span<char> output(*block);
+      while (!output.empty() && damage_.empty()) {
+        if (input.empty() && !is_at_end) {
+          const std::size_t count = packed_->read(packed.data(), packed.size());
+          packed_bytes_ += count;
+          is_at_end = count == 0;
+          input = {packed.data(), count};
+        }
+        const std::size_t available = output.size(), there = input.size();
+        const char* problem = unpacker_->step(input, output);
+        unpacked_bytes_ += available - output.size();
+        if (problem != nullptr) {
+          damage_ = fmt::format("at byte {} of the file {}", packed_bytes_ - input.size(), problem);
+        } else if (is_at_end && available == output.size()) {  // and none is still to come
+          if (!unpacker_->may_end())
+            damage_ = fmt::format("the file ends at byte {}, before its {} data does", packed_bytes_,
+                                  unpacker_->name());
+          break;
+        } else if (!is_at_end && available == output.size() && there == input.size()) {
+          damage_ = fmt::format("at byte {} of the file no more can be unpacked", packed_bytes_ - there);
+        }
+      }
+      refuse_bomb();
+      const bool is_last = !output.empty();
+      block->resize(block->size() - output.size());
+      if (!block->empty() && !full_.put(std::move(*block))) return;
+      if (is_last) return;
+    }
+  }
+  void refuse_bomb() const {
+    PEL_CHECK(unpacked_bytes_ < kHarmlessBytes || unpacked_bytes_ / kMaxRatio <= packed_bytes_, FileError,
+              "{} decompresses to more than {} times its size, which no trace does: if it is a trace, "
+              "decompress it first",
+              packed_->name(), kMaxRatio);
+  }
+
+  std::unique_ptr<ByteSource> packed_;
+  std::unique_ptr<Unpacker> unpacker_;
+  HandOver<Block> full_, empty_;
+  Block block_;  // that read() is in
+  std::size_t at_ = 0;
+  std::string damage_;
+  std::exception_ptr error_;
+  std::uint64_t packed_bytes_ = 0, unpacked_bytes_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source) {
+  auto peeked = std::make_unique<PeekedSource>(std::move(source));
+  auto unpacker = unpacker_of(peeked->first_bytes());
+  if (!unpacker) return peeked;
+  return std::make_unique<UnpackedSource>(std::move(peeked), std::move(unpacker));
+}
+std::unique_ptr<ByteSource> open_source(const std::string& path) {
+  return unpacked(std::make_unique<FileSource>(path));
+}
+
+}  // namespace pel::doctor

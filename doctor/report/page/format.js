@@ -1,0 +1,109 @@
+// Numbers for people, as ../readable_value.cc writes them; columns of numbers from text, and elements.
+
+const kGlue = '\u00a0';  // a space at which no line breaks
+
+// Numbers of a sentence stay with their units.
+const glued = (text) => text.replace(/(\d) (%|[nµmk]?s|[kMGT]?B)(?!\w)/g, `$1${kGlue}$2`);
+
+// A value halfway between two is rounded to the even one, as C++ does it; toFixed rounds it up.
+function fixed(value, digits) {
+  const halves = Math.round(value * 2 * 10 ** digits);  // only multiples of 5^digits are exact in binary
+  const isBetween = halves % 2 !== 0 && halves % 5 ** digits === 0 && halves / (2 * 10 ** digits) === value;
+  return (isBetween ? 2 * Math.round(halves / 4) / 10 ** digits : value).toFixed(digits);
+}
+
+function scaled(value, units) {
+  const sign = value < 0 ? '−' : '';
+  value = Math.abs(value);
+  let unit = 0;
+  while (value >= 999.5 && unit + 1 < units.length) {
+    value /= 1000;
+    ++unit;
+  }
+  if (unit === 0) return `${sign}${Math.round(value)}${kGlue}${units[0]}`.trim();
+  return `${sign}${fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0)}${kGlue}${units[unit]}`;
+}
+
+const readableNs = (ns) => scaled(ns, ['ns', 'µs', 'ms', 's', 'ks']);
+const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
+
+function readable(value, unit) {
+  if (value === null || value === undefined) return '–';
+  if (value === true) return 'yes';
+  if (value === false) return 'no';
+  if (typeof value === 'string') return value;
+  switch (unit) {
+    case 'ns':
+      return readableNs(value);
+    case 'bytes':
+      return scaled(value, ['B', 'kB', 'MB', 'GB', 'TB']);
+    case 'bytes_per_second':
+      return scaled(value, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']);
+    case 'percent':
+      return `${fixed(value, 1)}${kGlue}%`;
+    case 'count':
+      return Number.isInteger(value) ? grouped(value) : fixed(value, 1);
+    default:
+      return Number.isInteger(value) ? String(value) : String(+value.toPrecision(3));
+  }
+}
+
+const kDigitOf = (() => {
+  const digits = new Uint8Array(128);
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+  for (let i = 0; i < 64; ++i) digits[letters.charCodeAt(i)] = i;
+  return digits;
+})();
+
+// Digits of five bits, the lowest first; the sixth bit says that there is more, the first is the sign.
+// Numbers may be longer than 32 bits, so they are put together by multiplication.
+function column(text) {
+  const numbers = [];
+  let number = 0, place = 1;
+  for (let i = 0; i < text.length; ++i) {
+    const digit = kDigitOf[text.charCodeAt(i)];
+    number += (digit & 31) * place;
+    if (digit & 32) {
+      place *= 32;
+      continue;
+    }
+    const size = Math.floor(number / 2);
+    numbers.push(number % 2 ? -size : size);
+    number = 0;
+    place = 1;
+  }
+  return numbers;
+}
+function summed(text) {
+  const numbers = column(text);
+  for (let i = 1; i < numbers.length; ++i) numbers[i] += numbers[i - 1];
+  return numbers;
+}
+
+// The style that has the colour of a cause of idle time, by its name.
+const causeColour = (cause) => `--cause-${cause.replaceAll(' ', '-')}`;
+
+// el("p", {class: "note", onclick: f}, "text", element, ...). Text is never read as markup.
+function el(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith('on'))
+      element.addEventListener(key.slice(2), value);
+    else if (key === 'style')
+      element.style.cssText = value;
+    else
+      element.setAttribute(key, value === true ? '' : value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  }
+  return element;
+}
+
+function figures(facts) {
+  return el(
+      'dl', {class: 'figures'},
+      facts.map(
+          ([label, value, unit]) => el('div', {}, el('dt', {}, label), el('dd', {}, readable(value, unit)))));
+}

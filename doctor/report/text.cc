@@ -1,0 +1,263 @@
+#include "doctor/report/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/wrapped.h"
+#include "doctor/report/readable_value.h"
+#include "doctor/report/text_table.h"
+
+namespace pel::doctor {
+namespace {
+
+constexpr std::size_t kMaxSkipped = 5;  // reasons that are shown
+constexpr int kMinFactsForTwoColumns = 5;
+
+std::string colored(Bound bound, const Terminal& terminal, std::string_view text) {
+  switch (bound) {
+    case Bound::Compute:
+      return terminal.green(text);
+    case Bound::Memory:
+    case Bound::Communication:
+      return terminal.yellow(text);
+    case Bound::Overhead:
+    case Bound::Input:
+    case Bound::Sync:
+      return terminal.red(text);
+    case Bound::Unexplained:
+    case Bound::CpuOnly:
+      break;
+  }
+  return terminal.cyan(text);
+}
+
+// Words that are longer than a line are cut.
+void add_wrapped(std::string& text, std::string_view what, int columns, std::string_view first,
+                 std::string_view others) {
+  std::string_view before = first;
+  const int available = columns - std::max(columns_of(first), columns_of(others));
+  for (const std::string& line : wrapped(printable(what), available)) {
+    text += before;
+    text += cut_to(line, available);
+    text += '\n';
+    before = others;
+  }
+}
+
+std::string count_of(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", grouped(static_cast<std::int64_t>(count)), count == 1 ? one : many);
+}
+
+std::string totals_line(const Diagnosis& diagnosis) {
+  const Totals& totals = diagnosis.totals;
+  std::string line = count_of(totals.kernels, "kernel", "kernels");
+  line += " · " + count_of(totals.memcpy, "memcpy", "memcpys");
+  line += " · " + count_of(totals.memset, "memset", "memsets");
+  line += " · " + count_of(totals.graph_launches, "graph launch", "graph launches");
+  line += " · " + count_of(totals.syncs, "sync", "syncs");
+  line += fmt::format(" · {}, {}", count_of(diagnosis.summary.events, "event", "events"),
+                      readable_bytes(diagnosis.summary.bytes));
+  return line;
+}
+
+// Pairs under one another, in two columns where there are many and both fit; else long values are wrapped.
+void add_facts(std::string& text, const std::vector<Fact>& facts, const Terminal& terminal) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  int label_width = 0, value_width = 0;
+  for (const Fact& fact : facts) {
+    pairs.emplace_back(printable(fact.label), readable(fact.value, fact.unit));
+    label_width = std::max(label_width, columns_of(pairs.back().first));
+    value_width = std::max(value_width, columns_of(pairs.back().second));
+  }
+  label_width = std::min(label_width, terminal.columns / 3);
+  const int both = label_width + 2 + value_width;
+  if (static_cast<int>(pairs.size()) >= kMinFactsForTwoColumns && 2 * both + 6 <= terminal.columns) {
+    const std::size_t lines = (pairs.size() + 1) / 2;
+    for (std::size_t i = 0; i < lines; ++i) {
+      std::string line = "  " + terminal.dim(pad_right(pairs[i].first, label_width)) + "  ";
+      if (i + lines < pairs.size()) {
+        const auto& [label, value] = pairs[i + lines];
+        line += pad_right(pairs[i].second, value_width) + "    " +
+                terminal.dim(pad_right(label, label_width)) + "  " + value;
+      } else {
+        line += pairs[i].second;
+      }
+      text += line + '\n';
+    }
+    return;
+  }
+  for (const auto& [label, value] : pairs) {
+    const int available = std::max(1, terminal.columns - label_width - 4);
+    std::string before = "  " + terminal.dim(pad_right(label, label_width)) + "  ";
+    for (const std::string& line : wrapped(value, available)) {
+      text += before + cut_to(line, available) + '\n';
+      before.assign(static_cast<std::size_t>(label_width) + 4, ' ');
+    }
+  }
+}
+
+void add_finding(std::string& text, const Finding& finding, const Terminal& terminal) {
+  text += '\n' + terminal.bold(cut_to(printable(finding.title), terminal.columns)) + '\n';
+  for (const std::string& sentence : finding.sentences)
+    add_wrapped(text, sentence, terminal.columns, "  ", "  ");
+  if (!finding.facts.empty()) {
+    if (!finding.sentences.empty()) text += '\n';
+    add_facts(text, finding.facts, terminal);
+  }
+  for (const Table& table : finding.tables) {
+    const std::vector<std::string> lines = table_lines(table, terminal, terminal.columns - 2);
+    if (lines.empty()) continue;
+    text += '\n';
+    if (!table.title.empty()) text += "  " + cut_to(printable(table.title), terminal.columns - 2) + '\n';
+    for (const std::string& line : lines) text += "  " + line + '\n';
+  }
+}
+
+void add_skipped(std::string& text, const TraceSummary& summary, const Terminal& terminal) {
+  if (is_whole(summary)) return;
+  text += '\n' + terminal.yellow("Read in part") + '\n';
+  if (summary.is_truncated)
+    add_wrapped(text, "The file ends before its document does; what follows from the rest is not here.",
+                terminal.columns, "  ", "  ");
+  if (summary.skipped_count == 0) return;
+  add_wrapped(
+      text,
+      fmt::format("{}, {} in all, could not be read:", count_of(summary.skipped_count, "piece", "pieces"),
+                  readable_bytes(summary.skipped_bytes)),
+      terminal.columns, "  ", "  ");
+  const std::size_t shown = std::min(summary.skipped.size(), kMaxSkipped);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Skipped& skipped = summary.skipped[i];
+    add_wrapped(text,
+                fmt::format("at byte {}, {}: {}", grouped(static_cast<std::int64_t>(skipped.offset)),
+                            readable_bytes(skipped.bytes), skipped.reason),
+                terminal.columns, "    ", "      ");
+  }
+  if (shown < summary.skipped_count)
+    text += terminal.dim(fmt::format("    … and {} more",
+                                     grouped(static_cast<std::int64_t>(summary.skipped_count - shown)))) +
+            '\n';
+}
+
+void add_expectations(std::string& text, const std::vector<Checked>& expectations, const Terminal& terminal) {
+  if (expectations.empty()) return;
+  const auto failed = std::ranges::count(expectations, false, &Checked::holds);
+  text += '\n' + terminal.bold("Expectations") + '\n';
+  int width = 8;
+  for (const Checked& checked : expectations)
+    width = std::max(width, columns_of(printable(checked.condition)));
+  width = std::min(width, terminal.columns / 2);
+  text += "  " + terminal.dim(pad_right("expected", width + 2) + "  seen") + '\n';
+  for (const Checked& checked : expectations) {
+    const std::string mark = checked.holds ? terminal.green("✓") : terminal.red("✗");
+    text += "  " + mark + ' ' + pad_right(printable(checked.condition), width) + "  " +
+            cut_to(printable(checked.seen), terminal.columns - width - 6) + '\n';
+  }
+  if (failed != 0)
+    text += "  " +
+            terminal.red(fmt::format("{} of {} {} not hold", failed, expectations.size(),
+                                     failed == 1 ? "does" : "do")) +
+            '\n';
+}
+
+// The verdict and all that follows, without the expectations.
+void add_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal) {
+  const Verdict& verdict = diagnosis.verdict;
+  text += terminal.bold(colored(verdict.bound, terminal, name(verdict.bound))) + '\n';
+  add_wrapped(text, verdict.sentence, terminal.columns, "", "");
+  for (const std::string& reason : verdict.reasons)
+    add_wrapped(text, reason, terminal.columns, "  • ", "    ");
+  text += '\n';
+  text += terminal.dim(cut_to(totals_line(diagnosis), terminal.columns)) + '\n';
+  for (const Finding& finding : diagnosis.findings) add_finding(text, finding, terminal);
+  add_skipped(text, diagnosis.summary, terminal);
+}
+
+// The folder that all paths have in common, and the slash after it.
+std::size_t common_folder(const Report& report) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  };
+  std::string_view common;
+  bool is_first = true;
+  const auto take = [&](std::string_view path) {
+    common = is_first ? path.substr(0, path.rfind('/') + 1) : common.substr(0, same(common, path));
+    common = common.substr(0, common.rfind('/') + 1);
+    is_first = false;
+  };
+  for (const Report::Trace& trace : report.traces) take(trace.diagnosis.path);
+  for (const Report::Unread& unread : report.unread) take(unread.path);
+  return common.size();
+}
+
+Value idle_percent(const Diagnosis& diagnosis) {
+  for (const Finding& finding : diagnosis.findings)
+    if (finding.key == "device_time")
+      for (const Fact& fact : finding.facts)
+        if (fact.key == "idle") return fact.value;
+  return {};
+}
+
+Table summary_table(const Report& report, std::size_t folder) {
+  Table table;
+  table.columns = {{"file", "file", Unit::None, true},
+                   {"verdict", "verdict"},
+                   {"kernels", "kernels", Unit::Count},
+                   {"idle", "idle", Unit::Percent}};
+  bool has_idle = false, has_expectations = false;
+  for (const Report::Trace& trace : report.traces) {
+    has_idle = has_idle || !std::holds_alternative<std::monostate>(idle_percent(trace.diagnosis));
+    has_expectations = has_expectations || !trace.expectations.empty();
+  }
+  if (!has_idle) table.columns.pop_back();
+  if (has_expectations) table.columns.push_back({"holds", "holds"});
+  for (const Report::Trace& trace : report.traces) {
+    const Diagnosis& diagnosis = trace.diagnosis;
+    std::string verdict(name(diagnosis.verdict.bound));
+    if (!is_whole(diagnosis.summary)) verdict += ", read in part";
+    std::vector<Value> row = {diagnosis.path.substr(folder), verdict,
+                              static_cast<std::int64_t>(diagnosis.totals.kernels)};
+    if (has_idle) row.push_back(idle_percent(diagnosis));
+    if (has_expectations) row.emplace_back(std::ranges::all_of(trace.expectations, &Checked::holds));
+    table.rows.push_back(std::move(row));
+  }
+  for (const Report::Unread& unread : report.unread)
+    table.rows.push_back({unread.path.substr(folder), "cannot be read"});
+  table.shown = table.rows.size();
+  return table;
+}
+
+}  // namespace
+
+std::string text_report(const Diagnosis& diagnosis, const Terminal& terminal) {
+  std::string text;
+  add_diagnosis(text, diagnosis, terminal);
+  return text;
+}
+
+std::string text_report(const Report& report, const Terminal& terminal) {
+  std::string text;
+  for (const Finding& finding : report.together) add_finding(text, finding, terminal);
+  const bool has_many = report.traces.size() + report.unread.size() > 1;
+  const std::size_t folder = has_many ? common_folder(report) : 0;
+  if (has_many) {
+    for (const std::string& line : table_lines(summary_table(report, folder), terminal, terminal.columns))
+      text += line + '\n';
+  }
+  for (const Report::Trace& trace : report.traces) {
+    if (has_many) {
+      const std::string path = cut_to(printable(trace.diagnosis.path.substr(folder)), terminal.columns - 6);
+      const int rest = std::max(0, terminal.columns - columns_of(path) - 4);
+      std::string line = "── " + path + ' ';
+      for (int i = 0; i < rest; ++i) line += "─";
+      text += '\n' + terminal.bold(line) + "\n\n";
+    }
+    add_diagnosis(text, trace.diagnosis, terminal);
+    add_expectations(text, trace.expectations, terminal);
+  }
+  return text;
+}
+
+}  // namespace pel::doctor

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Checks pellucid-doctor: its size without symbols, linked to neither LLVM nor oneDNN nor Arrow, and says what pellucid doctor says.
+
+    check_program.py PELLUCID_DOCTOR PELLUCID STRIP [MAX_BYTES]
+
+Without MAX_BYTES any size will do: a sanitizer's runtime is most of a program that carries one.
+"""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TRACE = Path(__file__).resolve().parents[2] / "tests/inspect/launches.json"
+FOREIGN = ("LLVM", "dnnl", "gomp", "libpellucid", "arrow", "parquet")
+
+
+def run(program, *words):
+    ran = subprocess.run([program, *words], capture_output=True, text=True)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def main():
+    doctor, pellucid, strip, *max_bytes = sys.argv[1:]
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = Path(folder) / "stripped"
+        subprocess.run([strip, "-o", stripped, doctor], check=True)
+        size = stripped.stat().st_size
+    if max_bytes and size > int(max_bytes[0]):
+        problems.append(f"{size} bytes without symbols, more than {max_bytes[0]}")
+    libraries = run("ldd", doctor)[1]
+    problems += [f"it links {name}:\n{libraries}" for name in FOREIGN if name in libraries]
+    for words in ([TRACE], [TRACE, "--json"], [TRACE, TRACE], [TRACE, "--expect", "kernels == 12"],
+                  [TRACE, "--expect", "kernels == 5", "--json"]):
+        own, same = run(doctor, *words), run(pellucid, "doctor", *words)
+        if own != same:
+            problems.append(f"{words}: it says {own}, and pellucid doctor {same}")
+        if not own[1]:
+            problems.append(f"{words}: it says nothing")
+    code, out, err = run(doctor, "--expect", "kernels == 5")
+    if code != 2 or out or not err.startswith("pellucid-doctor: "):
+        problems.append(f"without a trace: {code} {out!r} {err!r}")
+    code, out, err = run(doctor, TRACE, "--parquet", "nowhere")
+    if code != 2 or out or "built without Arrow" not in err or Path("nowhere").exists():
+        problems.append(f"--parquet: {code} {out!r} {err!r}")
+    for problem in problems:
+        print(problem)
+    print(f"doctor_program: {size} bytes, {len(problems)} problems")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

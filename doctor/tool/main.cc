@@ -1,0 +1,13 @@
+// pellucid-doctor: what is wrong with a run, from its trace. The command `pellucid doctor` as a program of
+// its own, which needs neither kernels nor LLVM nor oneDNN.
+#include "doctor/tool/doctor_command.h"
+
+int main(int argc, char** argv) {
+  using namespace pel::tool;
+  Context context;
+  CLI::App app("Diagnoses what bounds a run, from traces of PyTorch's profiler or Pellucid's.",
+               "pellucid-doctor");
+  prepare(app, context);
+  add_doctor_options(app, context);
+  return run_program(app, context, argc, argv);
+}

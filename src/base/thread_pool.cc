@@ -190,8 +190,8 @@ void detail::run_on_threads(std::int64_t count, std::int64_t grain, RangeFn f) {
   PEL_ASSERT(grain > 0, "a piece has elements");
   const int threads = thread_count();
   if (threads == 1 || !pool.enter()) return f(0, count);
-  const std::int64_t most_pieces = threads * kPiecesPerThread;
-  Loop loop{f, count, grain, static_cast<int>(std::min(count / grain, most_pieces))};
+  const std::int64_t max_pieces = threads * kPiecesPerThread;
+  Loop loop{f, count, grain, static_cast<int>(std::min(count / grain, max_pieces))};
   pool.run(loop, threads);
   pool.leave();
   if (loop.error) std::rethrow_exception(loop.error);

@@ -38,10 +38,10 @@ Moment Moment::now() {
 void start_clock() { first_moment(); }
 
 double ns_per_tick() {
-  constexpr std::int64_t kLeastNs = 10'000'000;
+  constexpr std::int64_t kMinNs = 10'000'000;
   const Moment& first = first_moment();
   Moment last = Moment::now();
-  while (last.steady_ns - first.steady_ns < kLeastNs) {
+  while (last.steady_ns - first.steady_ns < kMinNs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     last = Moment::now();
   }

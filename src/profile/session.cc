@@ -30,7 +30,7 @@ std::uint16_t key_bits(const ProfileOptions& options) {
 }
 
 // The chunks of the last Profile, reused by the next: their pages are mapped already.
-constexpr std::size_t kMostSpare = 8;
+constexpr std::size_t kMaxSpare = 8;
 std::vector<std::unique_ptr<Chunk>>& spare() {
   static auto* const chunks = new std::vector<std::unique_ptr<Chunk>>;
   return *chunks;
@@ -55,7 +55,7 @@ void free_chunks(ThreadBuffer& buffer, std::size_t keep) {
   while (buffer.chunks.size() > keep) {
     std::unique_ptr<Chunk> chunk = std::move(buffer.chunks.front());
     buffer.chunks.erase(buffer.chunks.begin());
-    if (chunk->capacity == kChunkBytes / sizeof(std::uint64_t) && spare().size() < kMostSpare) {
+    if (chunk->capacity == kChunkBytes / sizeof(std::uint64_t) && spare().size() < kMaxSpare) {
       chunk->used.store(0, std::memory_order_relaxed);
       spare().push_back(std::move(chunk));
     } else {

@@ -10,9 +10,9 @@ namespace {
 
 // The largest finite value of each dtype, for numbers that come from outside.
 double max_value(DType dtype) {
-  constexpr double kGreatest[kDTypeCount] = {
+  constexpr double kMaxValues[kDTypeCount] = {
       0x1.fffffffffffffp1023, 0x1.fffffep127, 65504, 0x1.fep127, 0x1p63, 2147483647, 32767, 127, 255, 1};
-  return kGreatest[static_cast<int>(dtype)];
+  return kMaxValues[static_cast<int>(dtype)];
 }
 
 bool fits(DType dtype, const Scalar& value) {

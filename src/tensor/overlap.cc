@@ -103,7 +103,7 @@ Overlap overlap(const Operand& a, const Operand& b) {
 }
 
 bool overlaps_itself(const Operand& a) {
-  constexpr std::int64_t kMostCounted = 65536;
+  constexpr std::int64_t kMaxCounted = 65536;
   if (is_empty(a)) return false;
   SmallVector<Term, 16> axes;  // factor: stride, max: size - 1
   std::int64_t count = 1;
@@ -111,7 +111,7 @@ bool overlaps_itself(const Operand& a) {
     if (a.sizes[i] == 1) continue;
     if (a.strides[i] == 0) return true;
     axes.push_back({a.strides[i], a.sizes[i] - 1});
-    if (count <= kMostCounted) count *= std::min(a.sizes[i], kMostCounted + 1);
+    if (count <= kMaxCounted) count *= std::min(a.sizes[i], kMaxCounted + 1);
   }
   std::sort(axes.begin(), axes.end(), [](const Term& x, const Term& y) { return x.factor < y.factor; });
   std::int64_t reach = 0;  // of the axes inside
@@ -122,7 +122,7 @@ bool overlaps_itself(const Operand& a) {
   }
   if (nested) return false;
   // Rare: strides that interlock. Small ones are counted out, large ones taken for overlapping.
-  if (count > reach + 1 || count > kMostCounted) return true;
+  if (count > reach + 1 || count > kMaxCounted) return true;
   std::unordered_set<std::int64_t> seen;
   SmallVector<std::int64_t, 16> index(axes.size());
   while (true) {

@@ -42,12 +42,12 @@ TEST_F(EnvironmentBytes, ReadPlainNumbersAndUnits) {
   EXPECT_EQ(said_, "");
 }
 
-TEST_F(EnvironmentBytes, ReadTheGreatestValueOfEachUnit) {
+TEST_F(EnvironmentBytes, ReadTheLargestValueOfEachUnit) {
   EXPECT_EQ(read("9223372036854775807"), INT64_MAX);
   EXPECT_EQ(read("8589934591G"), std::int64_t{8589934591} << 30);
 }
 
-TEST_F(EnvironmentBytes, IgnoreWhatIsNoByteCountAndSaySo) {
+TEST_F(EnvironmentBytes, IgnoreWhatIsNotAByteCountAndSaySo) {
   for (const char* bad : {"many", "-1", "-5M", "+5", "12Q", "12MB", "1 M", " 1", "1 ", "1.5G", "M", "0x10",
                           "1k", "9223372036854775808", "8589934592G", "9223372036854775807K"}) {
     EXPECT_EQ(read(bad), std::nullopt) << bad;

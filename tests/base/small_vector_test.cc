@@ -104,7 +104,7 @@ TEST(SmallVector, AMovedOrReturnedOneKeepsItsElements) {
   EXPECT_EQ(long_one[9], 9);
 }
 
-TEST(SmallVector, ClearKeepsTheRoomAndTheViewSeesTheElements) {
+TEST(SmallVector, ClearKeepsTheCapacityAndTheViewSeesTheElements) {
   Vector v{1, 2, 3, 4, 5};
   const int* before = v.data();
   v.clear();

@@ -251,7 +251,7 @@ TEST(Compile, ASmallerOperandIsComputedInTheLoopThatReadsIt) {
   EXPECT_NE(dear.explain().text().find("is expensive"), std::string::npos) << dear.explain();
 }
 
-TEST(Compile, ZeroByAConditionIsNoZero) {
+TEST(Compile, ZeroByAConditionIsNotZero) {
   const auto divided = [](const Tensor& x, const Tensor& condition) {
     return div(logical_xor(x, x).to(kF32), condition);
   };

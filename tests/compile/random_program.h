@@ -287,7 +287,7 @@ class Run {
   bool is_open_ = false;
 };
 
-// What is known of a run beside its outputs.
+// What is known of a run, in addition to its outputs.
 struct RunFacts {
   int at = -1;  // the step that failed
   bool is_open = false;

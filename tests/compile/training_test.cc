@@ -202,7 +202,7 @@ TEST(Training, InputsHaveGradientsToo) {
   EXPECT_EQ(compiled.compiles(), 2u);
 }
 
-TEST(Training, GradientsThatAreClearedAreNoResults) {
+TEST(Training, GradientsThatAreClearedAreNotResults) {
   Pair pair;
   optim::Sgd optimizer(pair.captured, {.lr = 0.1});
   const auto compiled = compile([&](const Tensor& x) {

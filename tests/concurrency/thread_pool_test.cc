@@ -186,7 +186,7 @@ TEST_F(ParallelFor, NestedCallsRunInlineOnTheirThread) {
   EXPECT_GT(pieces_of(1000, 1).size(), 1u);  // the outer call has left the caller as it was
 }
 
-TEST_F(ParallelFor, AnExceptionOfAnyPieceComesBackAndThePoolWorksAfter) {
+TEST_F(ParallelFor, AnExceptionOfAnyPieceIsRethrownAndThePoolStaysUsable) {
   for (const int threads : {1, 2, 4}) {
     set_thread_count(threads);
     for (std::int64_t bad = 0; bad < 100; bad += 9) {

@@ -66,7 +66,7 @@ TEST(Launch, RefusesAnOutputThatOverlapsItself) {
             "one element at several indices");
 }
 
-TEST(Launch, FindsOverlapOfExternalMemoryBehindTwoStorages) {
+TEST(Launch, FindsOverlapOfExternalMemoryInTwoStorages) {
   std::vector<float> memory(8);
   External first, second;
   first.data = memory.data();

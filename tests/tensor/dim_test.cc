@@ -13,8 +13,8 @@ namespace {
 
 using test::thrown_by;
 
-constexpr std::int64_t kMost = INT64_MAX;
-constexpr std::int64_t kLeast = Dim::kLeastPlain;
+constexpr std::int64_t kMax = INT64_MAX;
+constexpr std::int64_t kMin = Dim::kLeastPlain;
 
 TEST(Dim, IsEightTriviallyCopyableBytes) {
   static_assert(sizeof(Dim) == 8);
@@ -56,16 +56,16 @@ TEST(Dim, DivisionRoundsTowardsMinusInfinityAndTheRestHasTheDivisorsSign) {
 }
 
 TEST(Dim, DividesTheExtremes) {
-  EXPECT_EQ(Dim(kLeast) / -1, std::int64_t{1} << 62);
-  EXPECT_EQ(Dim(kMost) / kMost, 1);
-  EXPECT_EQ(Dim(kMost) / -2, kLeast);
-  EXPECT_THROW(static_cast<void>(Dim(kMost) / -1), ValueError);
+  EXPECT_EQ(Dim(kMin) / -1, std::int64_t{1} << 62);
+  EXPECT_EQ(Dim(kMax) / kMax, 1);
+  EXPECT_EQ(Dim(kMax) / -2, kMin);
+  EXPECT_THROW(static_cast<void>(Dim(kMax) / -1), ValueError);
 }
 
 TEST(Dim, TheRestOfTheExtremesIsFoundWithoutOverflow) {
-  EXPECT_EQ(Dim(kMost) % kLeast, -1);
-  EXPECT_EQ(Dim(kMost) % (kLeast + 1), kLeast + 2);
-  EXPECT_EQ(Dim(kLeast) % kMost, kMost + kLeast);
+  EXPECT_EQ(Dim(kMax) % kMin, -1);
+  EXPECT_EQ(Dim(kMax) % (kMin + 1), kMin + 2);
+  EXPECT_EQ(Dim(kMin) % kMax, kMax + kMin);
 }
 
 TEST(Dim, DivisionByZeroIsAValueError) {
@@ -75,25 +75,25 @@ TEST(Dim, DivisionByZeroIsAValueError) {
 }
 
 TEST(Dim, OverflowIsAnErrorThatShowsBothSides) {
-  EXPECT_EQ(thrown_by<ValueError>([] { static_cast<void>(Dim(kMost) + 1); }).message(),
+  EXPECT_EQ(thrown_by<ValueError>([] { static_cast<void>(Dim(kMax) + 1); }).message(),
             "sizes are too large: 9223372036854775807 + 1 overflows");
   EXPECT_EQ(thrown_by<ValueError>([] {
               static_cast<void>(Dim(std::int64_t{1} << 40) * (std::int64_t{1} << 40));
             }).message(),
             "sizes are too large: 1099511627776 * 1099511627776 overflows");
-  EXPECT_THROW(static_cast<void>(Dim(kLeast) - 1), ValueError);
-  EXPECT_THROW(static_cast<void>(Dim(kLeast) * 2), ValueError);
-  EXPECT_THROW(static_cast<void>(Dim(kMost) * -1), ValueError);
-  EXPECT_THROW(static_cast<void>(-Dim(kMost)), ValueError);
+  EXPECT_THROW(static_cast<void>(Dim(kMin) - 1), ValueError);
+  EXPECT_THROW(static_cast<void>(Dim(kMin) * 2), ValueError);
+  EXPECT_THROW(static_cast<void>(Dim(kMax) * -1), ValueError);
+  EXPECT_THROW(static_cast<void>(-Dim(kMax)), ValueError);
 }
 
-TEST(Dim, TheRangeReachesFromMinusTwoToThe62ToTheGreatestInteger) {
-  EXPECT_EQ(Dim(kMost).value(), kMost);
-  EXPECT_EQ(Dim(kLeast).value(), kLeast);
-  EXPECT_FALSE(Dim(kLeast).is_symbolic());
-  EXPECT_EQ(Dim(kMost - 1) + 1, kMost);
-  EXPECT_EQ(Dim(kLeast + 1) - 1, kLeast);
-  EXPECT_THROW(Dim(kLeast - 1), ValueError);
+TEST(Dim, TheRangeReachesFromMinusTwoToThe62ToTheLargestInteger) {
+  EXPECT_EQ(Dim(kMax).value(), kMax);
+  EXPECT_EQ(Dim(kMin).value(), kMin);
+  EXPECT_FALSE(Dim(kMin).is_symbolic());
+  EXPECT_EQ(Dim(kMax - 1) + 1, kMax);
+  EXPECT_EQ(Dim(kMin + 1) - 1, kMin);
+  EXPECT_THROW(Dim(kMin - 1), ValueError);
   EXPECT_THROW(Dim{INT64_MIN}, ValueError);
 }
 
@@ -109,7 +109,7 @@ TEST(Dim, ComparesWithIntegersOnBothSides) {
   EXPECT_TRUE(d > 3 && 5 > d && d >= 4 && 4 >= d);
   EXPECT_FALSE(d == 5 || d < 4 || d > 4 || d != 4);
   EXPECT_TRUE(d == std::size_t{4} && d < std::uint8_t{5});
-  EXPECT_TRUE(Dim(-1) < 0 && Dim(kLeast) < Dim(kMost));
+  EXPECT_TRUE(Dim(-1) < 0 && Dim(kMin) < Dim(kMax));
 }
 
 TEST(Dim, PrintsAsItsNumber) {

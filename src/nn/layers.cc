@@ -18,7 +18,7 @@ namespace {
 
 std::optional<Tensor> given(const Tensor& t) { return t.defined() ? std::optional<Tensor>(t) : std::nullopt; }
 
-// As PyTorch's Linear and Conv: both uniform within 1 / sqrt(fan in).
+// As PyTorch's Linear and Conv2d: both uniform within 1 / sqrt(fan in).
 void init_product(const Tensor& weight, const Tensor& bias) {
   init_kaiming_uniform_(weight, std::sqrt(5.0));
   const double bound = 1 / std::sqrt(static_cast<double>(fan_of(weight).in));
@@ -26,14 +26,15 @@ void init_product(const Tensor& weight, const Tensor& bias) {
 }
 
 // New keys or values written to their slots; gives those that queries may see.
-Tensor in_slots(const Tensor& slots, const Tensor& fresh, const Places& places) {
-  if (!places.place.defined()) {
+Tensor in_slots(const Tensor& slots, const Tensor& fresh, const Positions& positions) {
+  if (!positions.index.defined()) {
     slots.narrow(2, 0, fresh.size(2)).copy_(fresh);
     return fresh;
   }
   const Dim batch = fresh.size(0), heads = fresh.size(1);
-  index_put_(slots, {arange(batch).view({batch, 1, 1}), arange(heads).view({heads, 1}), places.place}, fresh);
-  return slots.narrow(2, 0, places.seen->size(3));
+  index_put_(slots, {arange(batch).view({batch, 1, 1}), arange(heads).view({heads, 1}), positions.index},
+             fresh);
+  return slots.narrow(2, 0, positions.seen->size(3));
 }
 
 }  // namespace
@@ -48,16 +49,20 @@ Tensor Linear::operator()(const Tensor& x, Site site) const {
   return linear(x, weight, given(bias), site);
 }
 
-Conv::Conv(std::int64_t in, std::int64_t out, Dims kernel, const ConvOptions& options) : options_(options) {
-  PEL_CHECK(!kernel.empty() && kernel.size() <= 3, ValueError, "one to three kernel sizes, not {}",
-            kernel.size());
+ConvNd::ConvNd(std::size_t spatial_axes, std::int64_t in, std::int64_t out, Ints kernel_size,
+               const ConvOptions& options)
+    : options_(options) {
+  PEL_CHECK(kernel_size.size() == spatial_axes || kernel_size.size() == 1, ValueError,
+            "Conv{}d: kernel_size has one number, or one for each of {} spatial axes; it has {}",
+            spatial_axes, spatial_axes, kernel_size.size());
   std::vector<Dim> sizes = {out, in / options.groups};
-  sizes.insert(sizes.end(), kernel.begin(), kernel.end());
+  for (std::size_t i = 0; i < spatial_axes; ++i)
+    sizes.emplace_back(kernel_size[kernel_size.size() == 1 ? 0 : i]);
   add_parameter("weight", weight, pel::empty(sizes));
   if (options.bias == Bias::Yes) add_parameter("bias", bias, empty({out}));
   init_product(weight, bias);
 }
-Tensor Conv::operator()(const Tensor& x, Site site) const {
+Tensor ConvNd::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   const auto conv = weight.dim() == 3 ? conv1d : weight.dim() == 4 ? conv2d : conv3d;
   return conv(x, weight, given(bias), {options_.stride}, {options_.padding}, {options_.dilation},
@@ -82,10 +87,10 @@ Tensor LayerNorm::operator()(const Tensor& x, Site site) const {
   return layer_norm(x, weight.sizes(), weight, bias, eps_, site);
 }
 
-RmsNorm::RmsNorm(std::int64_t width, double eps) : eps_(eps) {
+RMSNorm::RMSNorm(std::int64_t width, double eps) : eps_(eps) {
   add_parameter("weight", weight, ones({width}));
 }
-Tensor RmsNorm::operator()(const Tensor& x, Site site) const {
+Tensor RMSNorm::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   return rms_norm(x, weight.sizes(), weight, eps_, site);
 }
@@ -95,15 +100,15 @@ Tensor Dropout::operator()(const Tensor& x, Site site) const {
   return dropout(x, p_, training(), default_generator(), site);
 }
 
-GatedMlp::GatedMlp(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias bias)
+GatedMLP::GatedMLP(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias bias)
     : gate(width, hidden, bias), up(width, hidden, bias), down(hidden, width, bias), kind_(gate_kind) {
   add("gate", gate), add("up", up), add("down", down);
 }
-Tensor GatedMlp::operator()(const Tensor& x, Site site) const {
+Tensor GatedMLP::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   const Tensor opened = gate(x, site);
   // In this order with every compiler: it is what a trace shows.
-  const Tensor gated = kind_ == Gate::Gelu ? gelu(opened, "tanh", site) : silu(opened, site);
+  const Tensor gated = kind_ == Gate::Gelu ? gelu(opened, GeluApproximate::Tanh, site) : silu(opened, site);
   const Tensor raised = up(x, site);
   return down(mul(gated, raised, site), site);
 }
@@ -123,36 +128,37 @@ MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
   add("qkv", qkv), add("out", out), add("dropout", dropout_);
 }
 
-Places MultiheadAttention::places_of(const Tensor& x, const KvCache* cache) const {
-  Places places;
+Positions MultiheadAttention::positions_of(const Tensor& x, const KVCache* cache) const {
+  Positions positions;
   const Dim tokens = x.size(1);
   const std::int64_t before = cache ? cache->length() : 0;
   const bool differ = cache && std::ranges::any_of(cache->lengths(), [&](auto n) { return n != before; });
-  if (!differ && config_.rotary_base == 0) return places;
-  Tensor place = arange(before, before + tokens);
+  if (!differ && config_.rotary_base == 0) return positions;
+  Tensor position = arange(before, before + tokens);
   if (differ) {
     const std::vector<std::int64_t>& lengths = cache->lengths();
-    place = from_data(lengths, {static_cast<std::int64_t>(lengths.size()), 1, 1}) + arange(tokens);
-    if (config_.causal) places.seen = le(arange(before + tokens), place.unsqueeze(3));
+    position = from_data(lengths, {static_cast<std::int64_t>(lengths.size()), 1, 1}) + arange(tokens);
+    if (config_.causal) positions.seen = le(arange(before + tokens), position.unsqueeze(3));
   }
-  turn(places, place, x.dtype());
-  return places;
+  rotate(positions, position, x.dtype());
+  return positions;
 }
 
-Places MultiheadAttention::places_at(const Tensor& place, const Tensor& x, const Tensor& keys) const {
-  Places places;
-  places.place = place;
-  places.seen = le(keys, place.unsqueeze(3));
-  turn(places, place, x.dtype());
-  return places;
+Positions MultiheadAttention::positions_at(const Tensor& position, const Tensor& x,
+                                           const Tensor& keys) const {
+  Positions positions;
+  positions.index = position;
+  positions.seen = le(keys, position.unsqueeze(3));
+  rotate(positions, position, x.dtype());
+  return positions;
 }
 
-void MultiheadAttention::turn(Places& places, const Tensor& place, DType dtype) const {
+void MultiheadAttention::rotate(Positions& positions, const Tensor& position, DType dtype) const {
   if (config_.rotary_base == 0) return;
   const Tensor axis = arange(0, head_width_, 2, kF32) / static_cast<double>(head_width_);
-  const Tensor angle = place.to(kF32).unsqueeze(-1) * reciprocal(pow(config_.rotary_base, axis));
-  places.cos = cos(angle).to(dtype);
-  places.sin = sin(angle).to(dtype);
+  const Tensor angle = position.to(kF32).unsqueeze(-1) * reciprocal(pow(config_.rotary_base, axis));
+  positions.cos = cos(angle).to(dtype);
+  positions.sin = sin(angle).to(dtype);
 }
 
 Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& context, Site site) const {
@@ -165,25 +171,25 @@ Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& c
   };
   Tensor query = by_head(parts[0], config_.heads), key = by_head(parts[1], config_.kv_heads),
          value = by_head(parts[2], config_.kv_heads);
-  KvCache* cache = context.cache;
-  const Places mine = context.places ? Places{} : places_of(x, cache);
-  const Places& places = context.places ? *context.places : mine;
-  if (places.cos.defined()) {
-    query = rotary_embedding(query, places.cos, places.sin, Interleaved::No, site);
-    key = rotary_embedding(key, places.cos, places.sin, Interleaved::No, site);
+  KVCache* cache = context.cache;
+  const Positions mine = context.positions ? Positions{} : positions_of(x, cache);
+  const Positions& positions = context.positions ? *context.positions : mine;
+  if (positions.cos.defined()) {
+    query = rotary_embedding(query, positions.cos, positions.sin, Interleaved::No, site);
+    key = rotary_embedding(key, positions.cos, positions.sin, Interleaved::No, site);
   }
   const bool is_first = !cache || cache->length() == 0;
   if (cache) std::tie(key, value) = cache->append(key, value, context.counts, site);
-  if (const KvSlots* slots = context.slots) {
-    key = in_slots(slots->keys, key, places);
-    value = in_slots(slots->values, value, places);
+  if (const KVSlots* slots = context.slots) {
+    key = in_slots(slots->keys, key, positions);
+    value = in_slots(slots->values, value, positions);
   }
   AttentionOptions options;
   options.grouped = config_.kv_heads != config_.heads ? GroupedHeads::Yes : GroupedHeads::No;
   std::optional<Tensor> mask = context.mask;
-  if (places.seen) {
+  if (positions.seen) {
     PEL_CHECK(!mask, ValueError, "a mask is given, but the sequences in the cache differ in length");
-    mask = places.seen;
+    mask = positions.seen;
   } else if (config_.causal && is_first) {
     options.causal = Causal::Yes;
   } else if (config_.causal) {

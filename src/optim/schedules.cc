@@ -17,10 +17,10 @@ Schedule exponential_decay(double lr, double factor) {
   return [=](std::int64_t step) { return lr * std::pow(factor, static_cast<double>(step)); };
 }
 
-Schedule cosine(double lr, std::int64_t steps, double least) {
+Schedule cosine(double lr, std::int64_t steps, double min_lr) {
   return [=](std::int64_t step) {
     const double share = std::min(1.0, static_cast<double>(step) / static_cast<double>(steps));
-    return least + (lr - least) * (1 + std::cos(std::numbers::pi * share)) / 2;
+    return min_lr + (lr - min_lr) * (1 + std::cos(std::numbers::pi * share)) / 2;
   };
 }
 

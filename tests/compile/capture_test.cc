@@ -172,7 +172,7 @@ TEST(Capture, NoTensorHasDataWhileItRuns) {
 TEST(Capture, ABlockWithBatchAndSequenceIsOneGraph) {
   const NoGrad no_grad;
   manual_seed(1);
-  const nn::GegluMlp mlp(16, 64);
+  const nn::GEGLU mlp(16, 64);
   const nn::LayerNorm norm(16);
   const TensorFunction f = [&](ArrayView<Tensor> in) {
     return std::vector<Tensor>{add(in[0], mlp(norm(in[0])))};
@@ -184,7 +184,7 @@ TEST(Capture, ABlockWithBatchAndSequenceIsOneGraph) {
 
 TEST(Compiled, OneCaptureServesRowsUpAndDown) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(16, 64);
+  const nn::GEGLU mlp(16, 64);
   const TensorFunction f = [&](ArrayView<Tensor> in) { return std::vector<Tensor>{mlp(in[0])}; };
   compiler::CompiledFunction compiled(f);
   std::vector<int> rows;

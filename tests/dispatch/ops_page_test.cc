@@ -22,8 +22,9 @@ constexpr std::string_view kIntroduction = R"(# Ops
 
 <!-- Written by PELLUCID_WRITE_DOCS=1 ./dev test OpsPage, which without it fails where the page is out of date. -->
 
-Names and semantics are PyTorch's; [tensors.md](tensors.md) says where they differ on purpose. Errors in the last place
-are in [numerics.md](numerics.md). The headers under `include/pellucid/ops/` say what each op does.
+Names and semantics are PyTorch's: [pytorch-names.md](pytorch-names.md) lists names that differ, [tensors.md](tensors.md)
+results that differ on purpose. Errors in the last place are in [numerics.md](numerics.md). The headers under
+`include/pellucid/ops/` say what each op does; ops for the library's own use are in `internal.h`.
 )";
 
 constexpr std::string_view kAboutCore = R"(

@@ -42,7 +42,7 @@ TEST(Generate, APromptGetsTheSameBitsAloneAndInABatch) {
   const nn::Llama model(small());
   for (const double temperature : {0.0, 2.0}) {
     nn::GenerateOptions options;
-    options.most_tokens = 12;
+    options.max_tokens = 12;
     options.sampling = {.temperature = temperature, .top_p = 0.9, .seed = 4};
     const Written together = write_on(model, kPrompts, options);
     for (std::size_t i = 0; i < kPrompts.size(); ++i) {
@@ -56,7 +56,7 @@ TEST(Generate, APromptGetsTheSameBitsAloneAndInABatch) {
 TEST(Generate, LogitsAreThoseOfTheWholeText) {
   manual_seed(4);
   const nn::Llama model(small());
-  const Written written = write_on(model, {kPrompts[2]}, {.most_tokens = 6});
+  const Written written = write_on(model, {kPrompts[2]}, {.max_tokens = 6});
   Tokens all = kPrompts[2];
   all.insert(all.end(), written.texts[0].begin(), written.texts[0].end());
   const InferenceMode inference;
@@ -70,15 +70,15 @@ TEST(Generate, LogitsAreThoseOfTheWholeText) {
 TEST(Generate, ATextEndsAtAStopAndWhereTheCallerSaysSo) {
   manual_seed(5);
   const nn::Llama model(small());
-  const std::vector<Tokens> free = nn::generate(model, kPrompts, {.most_tokens = 10});
+  const std::vector<Tokens> free = nn::generate(model, kPrompts, {.max_tokens = 10});
   const Tokens& longest = free[0];
   const std::int64_t stop = longest[4];
   const auto first = std::find(longest.begin(), longest.end(), stop);
-  EXPECT_EQ(nn::generate(model, {kPrompts[0]}, {.most_tokens = 10, .stops = {stop}})[0],
+  EXPECT_EQ(nn::generate(model, {kPrompts[0]}, {.max_tokens = 10, .stops = {stop}})[0],
             Tokens(longest.begin(), first));
   std::map<std::size_t, int> seen;
   nn::GenerateOptions options;
-  options.most_tokens = 10;
+  options.max_tokens = 10;
   options.on_token = [&](std::size_t prompt, std::int64_t) {
     return ++seen[prompt] < static_cast<int>(prompt) + 2;
   };
@@ -91,7 +91,7 @@ TEST(Generate, WhatIsWrittenToLogitsCounts) {
   manual_seed(6);
   const nn::Llama model(small());
   nn::GenerateOptions options;
-  options.most_tokens = 3;
+  options.max_tokens = 3;
   options.on_logits = [](std::size_t, const Tensor& logits) { logits.narrow(0, 42, 1).fill_(1e9); };
   EXPECT_EQ(nn::generate(model, {{1, 2}}, options)[0], (Tokens{42, 42, 42}));
 }
@@ -154,7 +154,7 @@ TEST(CompiledLlama, GivesTheBitsOfTheModelWithTwoGraphs) {
     const nn::CompiledLlama fast(model);
     for (const std::vector<Tokens>& prompts : {kPrompts, {kPrompts[1]}, {kPrompts[2], kPrompts[0]}}) {
       nn::GenerateOptions options;
-      options.most_tokens = prompts.size() == 1 ? 200 : 30;
+      options.max_tokens = prompts.size() == 1 ? 200 : 30;
       options.sampling = {.temperature = 1.5, .seed = 8};
       options.stops = {3};
       const Written wanted = write_on(model, prompts, options), given = write_on(fast, prompts, options);
@@ -172,7 +172,7 @@ TEST(CompiledLlama, GoesOnWithSeveralTokensToTheEndOfTheContext) {
   const nn::Llama model(config);
   const nn::CompiledLlama fast(model, {.verifies_host_code = true});
   const InferenceMode inference;
-  nn::KvCaches caches = model.make_caches(), fast_caches = fast.make_caches();
+  nn::KVCaches caches = model.make_caches(), fast_caches = fast.make_caches();
   for (const std::int64_t tokens : {3, 1, 1, 60, 7, 1, 55, 1, 71}) {
     // A part of a longer text has other strides.
     const Tensor text = randint(0, config.vocabulary, {2, tokens + 1}).narrow(1, tokens % 2, tokens);
@@ -184,7 +184,7 @@ TEST(CompiledLlama, GoesOnWithSeveralTokensToTheEndOfTheContext) {
   EXPECT_EQ(fast.compiles(), 2u);
   EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fast_caches), ValueError);
   const std::int64_t counts[] = {1, 1, 1};
-  nn::KvCaches fresh = fast.make_caches();
+  nn::KVCaches fresh = fast.make_caches();
   EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fresh, {counts, 3}), ShapeError);
   fast_caches.pop_back();
   EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fast_caches), ValueError);
@@ -195,8 +195,8 @@ TEST(CompiledLlama, CastsAsTheModelDoes) {
   const nn::Llama model(small());
   const nn::CompiledLlama fast(model);
   const Autocast autocast(kBF16);
-  const Written wanted = write_on(model, kPrompts, {.most_tokens = 5});
-  const Written given = write_on(fast, kPrompts, {.most_tokens = 5});
+  const Written wanted = write_on(model, kPrompts, {.max_tokens = 5});
+  const Written given = write_on(fast, kPrompts, {.max_tokens = 5});
   EXPECT_EQ(given.texts, wanted.texts);
   EXPECT_EQ(given.logits, wanted.logits);
 }
@@ -207,7 +207,7 @@ TEST(CompiledLlama, TakesTurnsWithTheModel) {
   const nn::Llama model(small());
   const nn::CompiledLlama fast(model);
   const InferenceMode inference;
-  nn::KvCaches mixed = model.make_caches(), alone = model.make_caches();
+  nn::KVCaches mixed = model.make_caches(), alone = model.make_caches();
   for (int turn = 0; turn < 8; ++turn) {
     const Tensor text = randint(0, 100, {2, turn == 0 ? 4 : 1});
     const std::int64_t first[] = {4, 2}, next[] = {1, 1};

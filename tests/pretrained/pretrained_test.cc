@@ -105,7 +105,7 @@ TEST(SmolLm2, SaysWhatTransformersSays) {
   }
   ASSERT_GE(prompts.size(), 5u);
   for (std::size_t i = 0; i < prompts.size(); ++i)
-    EXPECT_EQ(nn::generate(*model, {prompts[i]}, {.most_tokens = 64})[0], expected[i])
+    EXPECT_EQ(nn::generate(*model, {prompts[i]}, {.max_tokens = 64})[0], expected[i])
         << words.decode(prompts[i]) << words.decode(expected[i]);
 }
 

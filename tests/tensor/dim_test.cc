@@ -14,7 +14,7 @@ namespace {
 using test::thrown_by;
 
 constexpr std::int64_t kMost = INT64_MAX;
-constexpr std::int64_t kLeast = Dim::kLeastPlain;
+constexpr std::int64_t kLeast = Dim::kMinPlain;
 
 TEST(Dim, IsEightTriviallyCopyableBytes) {
   static_assert(sizeof(Dim) == 8);

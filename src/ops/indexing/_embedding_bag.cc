@@ -3,6 +3,7 @@
 
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/pointwise.h"
 #include "pellucid/ops/reductions.h"
 #include "pellucid/ops/sorting.h"
@@ -17,7 +18,7 @@ namespace {
 
 enum Mode : std::int64_t { kSum, kMean, kMax };
 
-// What a bag's rows become, and of the greatest the row it came from.
+// The reduction of a bag's rows, and for max the row it came from.
 struct Bags {
   Tensor result, greatest;
 };
@@ -36,7 +37,7 @@ Bags fold_bags(const Tensor& rows, const Tensor& bag, const Tensor& sizes, const
   const Tensor none = full({count, width}, least, like);
   const Tensor most = scatter_reduce(none, 0, places, rows, "amax");
   const Tensor is_empty = eq(sizes, 0).unsqueeze(1);
-  // The first row that has the greatest: the least of their numbers.
+  // The first row that has the max: the smallest of their indices.
   const Dim total = rows.sizes()[0];
   const Tensor numbers = expand(arange(Scalar(total), {kI64, rows.device()}).unsqueeze(1), rows.sizes());
   const Tensor candidates = where(eq(rows, gather(most, 0, places)), numbers, Scalar(total));
@@ -100,6 +101,7 @@ OpDef define__embedding_bag() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, const Tensor& indices,
                                                           const Tensor& offsets, ScaleGradByFreq scale,
                                                           std::int64_t mode, Sparse sparse,
@@ -109,5 +111,6 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
   return call<"_embedding_bag", embedding_bag_body>(site, weight, indices, offsets, scale, mode, sparse,
                                                     per_sample_weights, include_last_offset, padding_idx);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -111,7 +111,7 @@ void check_not_empty(const Tensor& self, AxisSet reduced, bool is_named) {
 
 DType check_floating(const Tensor& self) {
   PEL_CHECK(is_floating(self.dtype()), DTypeError,
-            "the op takes {}; the tensor is {}; give a dtype or convert it", to_string(kFloating),
+            "the op takes {}; the tensor is {}; pass a dtype or convert it", to_string(kFloating),
             describe(self));
   return self.dtype();
 }

@@ -81,8 +81,8 @@ std::string table_text(const std::vector<cpu::KernelSpec>& specs) {
     }
   }
   return fmt::format(
-      "// Written by pellucid-kernelgen.\n#include \"backends/cpu/kernel_set.h\"\n"
-      "#include \"backends/cpu/tile_set.h\"\n\nextern \"C\" {{\n{}}}\n\n"
+      "// Written by pellucid-kernelgen.\n#include \"backends/cpu/generated/kernel_set.h\"\n"
+      "#include \"backends/cpu/gemm/tile_set.h\"\n\nextern \"C\" {{\n{}}}\n\n"
       "namespace pel::cpu {{\nextern const PrebuiltKernel kPrebuiltKernels[] = {{\n{}}};\n"
       "extern const std::size_t kPrebuiltKernelCount = {};\n"
       "extern const PrebuiltTile kPrebuiltTiles[] = {{\n{}}};\n"

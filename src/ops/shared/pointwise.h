@@ -233,7 +233,8 @@ PointwiseDef pointwise(std::string_view schema, int inputs, int params) {
 
 }  // namespace pel
 
-// The public functions of an op with one or two tensors; they match PEL_UNARY and PEL_BINARY of pointwise.h.
+// The public functions of an op with one or two tensors; they match PEL_UNARY and PEL_BINARY of
+// pellucid/ops/pointwise_forms.h.
 #define PEL_DEFINE_UNARY_PLAIN(name)                               \
   Tensor name(const Tensor& self, Site site) {                     \
     return call<#name, pointwise_body<const Tensor&>>(site, self); \

@@ -1,4 +1,4 @@
-// What the normalisations share: the axes, and what their tests are told.
+// What the normalization ops share: their axes, and references for tests.
 #pragma once
 
 #include "ops/shared/rows.h"

@@ -40,7 +40,7 @@ Tensor run_avg_pool(const Op& op, const Tensor& self, std::size_t axes, const Po
 DimVector adaptive_sizes(const Tensor& batched, Dims output_size);
 Tensor run_adaptive_avg_pool(const Op& op, const Tensor& self, std::size_t axes, Dims output_size);
 
-// Uninitialised, with the sizes of the argument `self`, laid out as the gradient is: for ops that look at the
+// Uninitialized, with the sizes of the argument `self`, laid out as the gradient is: for ops that look at the
 // sizes of `self` alone, so that nothing of it is saved.
 Tensor stand_in_for_self(const Vjp& v);
 // The gradient of `self`, if each element of the result came from the position in the spatial axes that its

@@ -423,7 +423,7 @@ TEST(Convolution, GradientsThatAreNotAskedForAreUndefined) {
   EXPECT_TRUE(of_w.defined());
   EXPECT_FALSE(of_b.defined());
   using Numbers = std::vector<Dim>;
-  EXPECT_EQ(thrown_by<ValueError>([&] {
+  EXPECT_EQ(test::thrown_by<ValueError>([&] {
               call_boxed(*find_op("convolution_backward"),
                          {ones({1, 3, 2, 2}), x, w, Value(), Numbers{1}, Numbers{0}, Numbers{1}, false,
                           Numbers{0}, Dim(1), Numbers{1, 0}});

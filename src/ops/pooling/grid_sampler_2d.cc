@@ -13,13 +13,6 @@
 namespace pel {
 namespace {
 
-enum Interpolation : std::int64_t {
-  GridInterpolation::Bilinear,
-  GridInterpolation::Nearest,
-  GridInterpolation::Bicubic
-};
-enum Padding : std::int64_t { GridPadding::Zeros, GridPadding::Border, GridPadding::Reflection };
-
 // Reflected at half of each bound.
 Tensor reflected(const Tensor& x, const Tensor& twice_low, const Tensor& twice_high) {
   const Tensor low = div(twice_low, 2), span = div(sub(twice_high, twice_low), 2);

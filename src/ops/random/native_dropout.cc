@@ -38,11 +38,12 @@ OpDef define_native_dropout() {
 }
 }  // namespace ops
 
-namespace internal {
 std::tuple<Tensor, Tensor> native_dropout_from(const Tensor& self, double p, Training training,
                                                const Draw& draw, Site site) {
   return call<"native_dropout", native_dropout_body>(site, self, p, training, draw.seed, draw.offset);
 }
+
+namespace internal {
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& self, double p, Training training,
                                           Generator& generator, Site site) {
   return native_dropout_from(self, p, training, draw_from(generator), site);

@@ -127,7 +127,7 @@ std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const Ro
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool is_reduced = call.reduced >> i & 1;
     kept.push_back(is_reduced ? Dim(1) : sizes[i]);
-    if (!is_reduced || call.keep == KeepDims::Yes) shown.push_back(kept.back());
+    if (!is_reduced || call.keepdim == KeepDims::Yes) shown.push_back(kept.back());
   }
   std::vector<Tensor> results, views;
   for (std::size_t o = 0; o < facts.outputs.size(); ++o) {

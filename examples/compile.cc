@@ -9,7 +9,7 @@ using namespace pel;
 int main() {
   manual_seed(0);
   const NoGrad no_grad;  // gradients flow inside a compiled function, not out of it
-  const nn::GegluMlp mlp(512, 1408);
+  const nn::GEGLU mlp(512, 1408);
   const auto fast = compile(mlp);
 
   for (const int rows : {256, 1, 8}) {

@@ -8,12 +8,12 @@ using namespace pel;
 
 int main() {
   manual_seed(0);
-  const nn::GptConfig config{.vocabulary = 64, .context = 32, .layers = 2, .heads = 4, .width = 32};
-  nn::Gpt model(config), same(config);
+  const nn::GPTConfig config{.vocabulary = 64, .context = 32, .layers = 2, .heads = 4, .width = 32};
+  nn::GPT model(config), same(config);
   same.load(model.named_parameters());
   optim::AdamW optimizer(model), plain(same);
 
-  const auto train = [](nn::Gpt& gpt, optim::Optimizer& adam, const Tensor& x, const Tensor& y) {
+  const auto train = [](nn::GPT& gpt, optim::Optimizer& adam, const Tensor& x, const Tensor& y) {
     adam.zero_grad();
     const Tensor loss = cross_entropy(gpt(x).flatten(0, 1), y.reshape({-1}));
     loss.backward();

@@ -52,9 +52,9 @@ Tensor read_bytes(const std::vector<std::string>& files) {
 }
 
 // Generates the likeliest next byte, one at a time; earlier bytes are in the caches.
-std::string write_on(const nn::Gpt& model, std::string text, int count) {
+std::string write_on(const nn::GPT& model, std::string text, int count) {
   const InferenceMode inference;
-  nn::KvCaches caches = model.make_caches();
+  nn::KVCaches caches = model.make_caches();
   std::vector<std::int64_t> fed(text.begin(), text.end());
   for (int i = 0; i < count; ++i) {
     const Tensor logits = model(from_data(fed, {1, static_cast<std::int64_t>(fed.size())}), &caches);
@@ -70,7 +70,7 @@ int main(int argc, char** argv) try {
   const Settings settings = parse(argc, argv);
   const Tensor text = read_bytes(settings.files);
   manual_seed(1);
-  nn::Gpt model({.context = 256, .layers = settings.layers, .heads = 4, .width = settings.width});
+  nn::GPT model({.context = 256, .layers = settings.layers, .heads = 4, .width = settings.width});
   optim::AdamW optimizer(model, {.lr = 1e-3, .weight_decay = 0.01});
   const auto schedule = optim::warmup(10, optim::cosine(1e-3, settings.steps));
   std::printf("%lld parameters, %lld bytes of text\n", static_cast<long long>(model.parameter_count()),

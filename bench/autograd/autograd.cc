@@ -38,7 +38,7 @@ struct Api {
   static pel::Tensor linear(const pel::Tensor& x, const pel::Tensor& weight, const pel::Tensor& bias) {
     return pel::linear(x, weight, bias);
   }
-  static pel::Tensor gelu(const pel::Tensor& x) { return pel::gelu(x, "tanh"); }
+  static pel::Tensor gelu(const pel::Tensor& x) { return pel::gelu(x, pel::GeluApproximate::Tanh); }
   static pel::Tensor mul(const pel::Tensor& a, const pel::Tensor& b) { return pel::mul(a, b); }
   static std::vector<pel::Tensor> gradients(const pel::Tensor& y, const pel::Tensor& slope,
                                             const std::vector<pel::Tensor>& inputs) {

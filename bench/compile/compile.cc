@@ -20,11 +20,13 @@ auto compiled_add() {
   return pel::compile([](const Tensor& a, const Tensor& b) { return pel::add(a, b); });
 }
 auto compiled_gelu_mul() {
-  return pel::compile([](const Tensor& a, const Tensor& b) { return pel::mul(pel::gelu(a, "tanh"), b); });
+  return pel::compile(
+      [](const Tensor& a, const Tensor& b) { return pel::mul(pel::gelu(a, pel::GeluApproximate::Tanh), b); });
 }
 auto compiled_mlp() {
   return pel::compile([](const Tensor& x, const Tensor& gate, const Tensor& up, const Tensor& down) {
-    return pel::linear(pel::mul(pel::gelu(pel::linear(x, gate), "tanh"), pel::linear(x, up)), down);
+    return pel::linear(
+        pel::mul(pel::gelu(pel::linear(x, gate), pel::GeluApproximate::Tanh), pel::linear(x, up)), down);
   });
 }
 
@@ -61,8 +63,8 @@ auto make_first_mlp() {
           down = noise({768, 3072})] { return compiled_mlp()(x, gate, up, down); };
 }
 auto make_first_gpt() {
-  auto gpt = std::make_shared<pel::nn::Gpt>(
-      pel::nn::GptConfig{.vocabulary = 50257, .context = 1024, .layers = 12, .heads = 12, .width = 768});
+  auto gpt = std::make_shared<pel::nn::GPT>(
+      pel::nn::GPTConfig{.vocabulary = 50257, .context = 1024, .layers = 12, .heads = 12, .width = 768});
   gpt->eval();
   return [gpt, tokens = pel::randint(0, 50257, {1, 64})] { return pel::compile(*gpt)(tokens); };
 }

@@ -37,8 +37,9 @@ auto cross_entropy() {
       [](const Tensor& logits, const Tensor& target) { return pel::cross_entropy(logits, target); });
 }
 auto gelu_mul_sum() {
-  return pel::compile(
-      [](const Tensor& a, const Tensor& b) { return pel::sum(pel::mul(pel::gelu(a, "tanh"), b), {-1}); });
+  return pel::compile([](const Tensor& a, const Tensor& b) {
+    return pel::sum(pel::mul(pel::gelu(a, pel::GeluApproximate::Tanh), b), {-1});
+  });
 }
 
 struct Api {

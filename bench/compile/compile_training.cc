@@ -40,7 +40,7 @@ class Training {
     Tensor operator()(const Tensor& text, const Tensor& next) const { return of->plain(text, next); }
   };
 
-  pel::nn::Gpt model_;
+  pel::nn::GPT model_;
   pel::optim::AdamW optimizer_;
   Tensor text_ = pel::randint(0, kVocabulary, {kBatch, kTokens});
   Tensor next_ = pel::randint(0, kVocabulary, {kBatch, kTokens});

@@ -28,19 +28,19 @@ struct LlmModel {
         token(prompt.narrow(1, 0, 1)) {}
   pel::Tensor prefill() {
     const pel::InferenceMode inference;
-    for (pel::nn::KvCache& cache : caches) cache.clear();
+    for (pel::nn::KVCache& cache : caches) cache.clear();
     return by.next_logits(prompt, caches);
   }
   pel::Tensor decode() {
     const pel::InferenceMode inference;
     if (caches.front().length() == 0) prefill();
     pel::Tensor logits = by.next_logits(token, caches);
-    for (pel::nn::KvCache& cache : caches) cache.truncate(kContext);
+    for (pel::nn::KVCache& cache : caches) cache.truncate(kContext);
     return logits;
   }
   pel::nn::Llama llama;
   By by;
-  pel::nn::KvCaches caches;
+  pel::nn::KVCaches caches;
   pel::Tensor prompt, token;
 };
 

@@ -19,7 +19,7 @@ struct Api {
     return x.permute({0, 2, 3, 1}).contiguous().permute({0, 3, 1, 2});
   }
   static Tensor cross_entropy(const Tensor& x, const Tensor& target, double label_smoothing) {
-    return pel::cross_entropy(x, target, std::nullopt, "mean", -100, label_smoothing);
+    return pel::cross_entropy(x, target, std::nullopt, pel::Reduction::Mean, -100, label_smoothing);
   }
   static Tensor batch_norm(const Tensor& x, const Tensor& vector, const Tensor& running, bool training) {
     return pel::batch_norm(x, vector, vector, running, running,

@@ -14,7 +14,7 @@ struct Api {
   static pel::Tensor linear(const pel::Tensor& x, const pel::Tensor& weight) {
     return pel::linear(x, weight);
   }
-  static pel::Tensor gelu(const pel::Tensor& x) { return pel::gelu(x, "tanh"); }
+  static pel::Tensor gelu(const pel::Tensor& x) { return pel::gelu(x, pel::GeluApproximate::Tanh); }
   static pel::Tensor mul(const pel::Tensor& a, const pel::Tensor& b) { return pel::mul(a, b); }
 };
 

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   for (const auto& [suffix, in] : {std::pair{"_f32", &f32}, std::pair{"_bf16", &bf16}}) {
     const auto named = [&](const char* op) { return op + std::string(suffix); };
     add_cases(cases, named("gelu_tanh").c_str(), *in,
-              [](const pel::Tensor& x) { return pel::gelu(x, "tanh"); });
+              [](const pel::Tensor& x) { return pel::gelu(x, pel::GeluApproximate::Tanh); });
     add_cases(cases, named("exp").c_str(), *in, [](const pel::Tensor& x) { return pel::exp(x); });
     add_cases(cases, named("tanh").c_str(), *in, [](const pel::Tensor& x) { return pel::tanh(x); });
     add_cases(cases, named("erf").c_str(), *in, [](const pel::Tensor& x) { return pel::erf(x); });

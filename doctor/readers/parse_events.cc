@@ -8,6 +8,8 @@
 
 #include <simdjson.h>
 
+#include "pellucid/ops/internal.h"
+
 #include "doctor/readers/blanks.h"
 #include "doctor/readers/decimal_time.h"
 #include "doctor/readers/split_events.h"

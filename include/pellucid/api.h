@@ -1,4 +1,4 @@
-// What every public header needs: the export mark and the caller's place.
+// What every public header needs: the export macro and the source location of the caller.
 #pragma once
 
 #include <source_location>
@@ -12,7 +12,7 @@
 
 namespace pel {
 
-// The place in the user's code that made a call. Public functions take it as a defaulted last argument.
+// The source location of a call in the user's code. Public functions take it as a defaulted last argument.
 using Site = std::source_location;
 
 }  // namespace pel

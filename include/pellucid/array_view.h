@@ -1,4 +1,4 @@
-// A borrowed run of elements that an argument list can be written into: f({2, 3}).
+// A borrowed array, which may be written as a braced list in a call: f({2, 3}).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace pel {
 
-// Does not own: valid while what it was made from is. As a function argument that is the whole call.
+// Not owning: valid as long as the array is. A braced list as a function argument lives for the whole call.
 template <class T>
 class ArrayView {
  public:
@@ -40,6 +40,12 @@ class ArrayView {
   std::size_t size_ = 0;
 };
 
-using Axes = ArrayView<std::int64_t>;
+// Plain integers: a stride, a padding or a kernel size for each spatial axis, shifts, counts.
+using Ints = ArrayView<std::int64_t>;
+
+// Axes of a tensor; negative ones count from the end.
+struct Axes : Ints {
+  using Ints::ArrayView;
+};
 
 }  // namespace pel

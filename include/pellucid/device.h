@@ -1,4 +1,4 @@
-// Where a tensor lives and where its kernels run.
+// The device that holds a tensor and runs its kernels.
 #pragma once
 
 #include <cstdint>

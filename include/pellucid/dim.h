@@ -27,25 +27,25 @@ PEL_API std::int64_t dim_value(Dim a, Site site);
 
 // 8 bytes, trivially copyable. Plain values lie in [-2^62, 2^63); the bit patterns below are expressions,
 // so telling the two apart is one comparison and a plain Dim in memory is an int64.
-// Turning a symbolic Dim into an integer, or comparing it, records a guard of the capture.
+// Converting a symbolic Dim to an integer, or comparing it, records a guard of the capture.
 class Dim {
  public:
   constexpr Dim() = default;
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   constexpr Dim(T value) : bits_(static_cast<std::int64_t>(value)) {
-    if (!std::in_range<std::int64_t>(value) || bits_ < kLeastPlain) {
+    if (!std::in_range<std::int64_t>(value) || bits_ < kMinPlain) {
       detail::number_out_of_range("[-2^62, 2^63)");
     }
   }
 
-  constexpr bool is_symbolic() const { return bits_ < kLeastPlain; }
+  constexpr bool is_symbolic() const { return bits_ < kMinPlain; }
   // The plain integer. While capturing, this pins the size: it records a guard.
   std::int64_t value(Site site = Site::current()) const {
     return is_symbolic() ? detail::dim_value(*this, site) : bits_;
   }
 
-  // For the capture: an expression's number, and a Dim that stands for it.
+  // For the capture: the number of an expression, and the Dim of an expression.
   constexpr std::uint32_t symbol() const { return static_cast<std::uint32_t>(bits_); }
   static constexpr Dim from_symbol(std::uint32_t symbol) {
     Dim d;
@@ -57,17 +57,17 @@ class Dim {
 
   friend Dim operator+(Dim a, Dim b) {
     std::int64_t r;
-    if (plain(a, b) && !__builtin_add_overflow(a.bits_, b.bits_, &r) && r >= kLeastPlain) return raw(r);
+    if (plain(a, b) && !__builtin_add_overflow(a.bits_, b.bits_, &r) && r >= kMinPlain) return raw(r);
     return detail::dim_combine(detail::DimOp::Add, a, b);
   }
   friend Dim operator-(Dim a, Dim b) {
     std::int64_t r;
-    if (plain(a, b) && !__builtin_sub_overflow(a.bits_, b.bits_, &r) && r >= kLeastPlain) return raw(r);
+    if (plain(a, b) && !__builtin_sub_overflow(a.bits_, b.bits_, &r) && r >= kMinPlain) return raw(r);
     return detail::dim_combine(detail::DimOp::Sub, a, b);
   }
   friend Dim operator*(Dim a, Dim b) {
     std::int64_t r;
-    if (plain(a, b) && !__builtin_mul_overflow(a.bits_, b.bits_, &r) && r >= kLeastPlain) return raw(r);
+    if (plain(a, b) && !__builtin_mul_overflow(a.bits_, b.bits_, &r) && r >= kMinPlain) return raw(r);
     return detail::dim_combine(detail::DimOp::Mul, a, b);
   }
   // Rounds towards minus infinity, like Python's //; the remainder has the divisor's sign.
@@ -85,7 +85,7 @@ class Dim {
   friend bool operator>(DimArg a, DimArg b);
   friend bool operator>=(DimArg a, DimArg b);
 
-  static constexpr std::int64_t kLeastPlain = -(std::int64_t{1} << 62);
+  static constexpr std::int64_t kMinPlain = -(std::int64_t{1} << 62);
 
  private:
   static constexpr bool plain(Dim a, Dim b) { return !a.is_symbolic() && !b.is_symbolic(); }
@@ -98,7 +98,7 @@ class Dim {
 };
 static_assert(sizeof(Dim) == 8);
 
-// A Dim on one side of a comparison, with the place where the comparison stands.
+// A Dim on one side of a comparison, with the source location of the comparison.
 struct DimArg {
   DimArg(Dim dim, Site at = Site::current()) : value(dim), site(at) {}
   template <std::integral T>

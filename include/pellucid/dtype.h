@@ -11,7 +11,7 @@
 
 namespace pel {
 
-// Numbers are stable: they stand in saved kernels and files. 10 to 31 are free. Complex is out of scope.
+// Numbers are stable: saved kernels and files contain them. 10 to 31 are free. Complex is out of scope.
 enum class DType : std::uint8_t {
   F64 = 0,
   F32 = 1,

@@ -1,6 +1,6 @@
-// Where random numbers come from. They are counter-based (Philox 4x32-10): element i of a result, in
-// row-major order, is a function of the seed, of how many calls the generator has served, and of i alone. So
-// it is the same for any number of threads, any layout and any processor.
+// Random number generators. They are counter-based (Philox 4x32-10): element i of a result, in row-major
+// order, is a function of the seed, of the number of earlier calls, and of i alone. So it is the same for any
+// number of threads, any layout and any processor.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@
 
 namespace pel {
 
-// Any number of threads may draw from one generator; which of them draws first is theirs to order.
+// Any number of threads may draw from one generator; the order of their draws is up to them.
 class PEL_API Generator {
  public:
-  // All there is to a generator: save it, and later go on from it.
+  // The whole state of a generator, to be saved and restored.
   struct State {
     std::uint64_t seed = 0;
     std::uint64_t offset = 0;  // calls served
@@ -36,7 +36,7 @@ class PEL_API Generator {
     offset_.store(state.offset, std::memory_order_relaxed);
   }
 
-  // A generator whose numbers have nothing to do with this one's. Each fork is another; it counts as a call.
+  // A generator whose numbers are independent of this one's. Each fork is another; it counts as a call.
   Generator fork();
 
   // For ops: the state that one call uses up.
@@ -49,9 +49,9 @@ class PEL_API Generator {
   std::atomic<std::uint64_t> offset_ = 0;
 };
 
-// The process's own: used where a call names none.
+// The process's own, which is the default argument of random ops.
 PEL_API Generator& default_generator();
-// Starts the process's own generator anew.
+// Reseeds the process's own generator.
 PEL_API void manual_seed(std::uint64_t seed);
 
 }  // namespace pel

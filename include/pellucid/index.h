@@ -1,4 +1,4 @@
-// Indexing that makes views: x[0], x[{Slice(1, 3), kEllipsis, kNewAxis, -1}].
+// Indexing that returns views: x[0], x[{Slice(1, 3), kEllipsis, kNewAxis, -1}].
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace pel {
 
-// Python's start:stop:step. A bound left out reaches to the end; negative bounds count from the end.
+// Python's start:stop:step. An omitted bound is the end of the axis; negative bounds count from the end.
 struct Slice {
   Slice() = default;
   Slice(std::optional<Dim> start_at, std::optional<Dim> stop_before = std::nullopt, Dim step_by = 1)
@@ -45,7 +45,7 @@ class Index {
   Slice slice_{};
 };
 
-// What stands between the brackets, with the place where they stand.
+// The indices between the brackets, with their source location.
 struct IndexList {
   IndexList(std::initializer_list<Index> list, Site at = Site::current())
       : items(list.begin(), list.size()), site(at) {}

@@ -1,13 +1,13 @@
-// Files of weights.
+// Weight files: safetensors and GGUF.
 //
 //   const io::SafetensorsFile file("model.safetensors");
-//   const Tensor w = file.tensor("embeddings.word_embeddings.weight");  // in the file's memory, not copied
+//   const Tensor w = file.tensor("embeddings.word_embeddings.weight");  // memory-mapped, not copied
 //
 //   const io::GgufFile gguf("model.gguf");
-//   const Tensor q = gguf.tensor("blk.0.attn_q.weight", kBF16);  // unpacked from its blocks of 4 bits
+//   const Tensor q = gguf.tensor("blk.0.attn_q.weight", kBF16);  // dequantized from blocks of 4 bits
 //
-// A file is taken for hostile: every size, offset, count and name is checked against the file before it is
-// used, and what is broken is a FileError that says where.
+// Files are not trusted: every size, offset, count and name is checked before it is used, and a malformed
+// file is a FileError with the position.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ namespace pel::io {
 
 class PEL_API SafetensorsFile {
  public:
-  // A file `….safetensors`, or the index `….safetensors.index.json` of one that lies in several beside it.
-  // A file must not be made shorter while it is in use; replacing it by another is fine.
+  // A file `….safetensors`, or the index `….safetensors.index.json` of several in the same folder. A file
+  // must not be truncated while it is in use; replacing it with another is fine.
   explicit SafetensorsFile(const std::string& path, Site site = Site::current());
   // The same from memory, which must outlive the file and every tensor of it.
   static SafetensorsFile from_memory(std::string_view bytes, Site site = Site::current());
 
   const std::vector<std::string>& names() const;  // sorted
   bool has(std::string_view name) const;
-  // Read-only, in the file's memory, which lives as long as its last tensor.
+  // Read-only, in the mapped file, which is unmapped after its last tensor.
   Tensor tensor(std::string_view name, Site site = Site::current()) const;
   std::vector<NamedTensor> all(Site site = Site::current()) const;  // for Module::load and Optimizer::load
-  const std::map<std::string, std::string>& metadata() const;  // of several files, what the first one says
+  const std::map<std::string, std::string>& metadata() const;       // of several files, that of the first
 
  private:
   struct Parts;
@@ -43,12 +43,12 @@ class PEL_API SafetensorsFile {
   std::shared_ptr<const Parts> parts_;
 };
 
-// Row-major copies of the tensors are written to a file beside it, which then takes its name.
+// Writes row-major copies of the tensors to a temporary file in the same folder, then renames it.
 PEL_API void save_safetensors(const std::string& path, ArrayView<NamedTensor> tensors,
                               const std::map<std::string, std::string>& metadata = {},
                               Site site = Site::current());
 
-// Numbers of all widths are one of two kinds. A list inside a list is passed over, and is monostate.
+// Numbers of all widths become i64 or f64. A list of lists is skipped, and is monostate.
 using GgufValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<bool>,
                                std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
 
@@ -67,14 +67,14 @@ class PEL_API GgufFile {
 
   struct Info {
     std::string name;
-    std::vector<std::int64_t> sizes;  // the outermost first, as ours are; the file has them reversed
-    std::string type;                 // "Q4_1"; "type 99" if we do not know it
-    std::uint64_t bytes = 0;          // in the file; 0 for a type that we do not know
+    std::vector<std::int64_t> sizes;  // the outermost first; the file has them reversed
+    std::string type;                 // "Q4_1"; "type 99" if it is unknown
+    std::uint64_t bytes = 0;          // in the file; 0 for an unknown type
   };
   const std::vector<Info>& tensors() const;  // in the file's order
   bool has(std::string_view name) const;
-  // Unpacked to f32, f16 or bf16: by way of f32, rounded once. An F32, F16 or BF16 tensor that is asked for
-  // in its own dtype lies in the file's memory, read-only; others are copies.
+  // Dequantized to f32, f16 or bf16: through f32, rounded once. An F32, F16 or BF16 tensor in its own dtype
+  // is read-only memory of the mapped file; others are copies.
   Tensor tensor(std::string_view name, DType dtype = kF32, Site site = Site::current()) const;
 
  private:

@@ -1,4 +1,4 @@
-// A tensor under the name by which a module, an optimiser or a file knows it.
+// A tensor and its name in a module, an optimizer or a file.
 #pragma once
 
 #include <string>

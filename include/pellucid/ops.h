@@ -1,4 +1,5 @@
-// All ops, by family. Names, semantics and type promotion are PyTorch's.
+// All ops, by family. Names, semantics and type promotion are PyTorch's; docs/pytorch-names.md lists
+// differences.
 #pragma once
 
 #include "pellucid/ops/attention.h"      // IWYU pragma: export

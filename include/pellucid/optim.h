@@ -1,5 +1,5 @@
-// Optimisers. They find parameters by their paths in a module at each step, and keep what they know of them
-// under those paths. The learning rate and the number of steps are tensors.
+// Optimizers. They look up parameters by path in a module at each step, and store their state under those
+// paths. The learning rate and the number of steps are tensors.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace pel::optim {
 
 // Parameters that share their settings: one kernel a step.
 struct Group {
-  std::function<bool(std::string_view path)> takes;  // empty: all that no group before it has taken
-  double lr = -1, weight_decay = -1;                 // negative: the optimiser's own
+  std::function<bool(std::string_view path)> takes;  // empty: all that no earlier group has
+  double lr = -1, weight_decay = -1;                 // negative: those of the optimizer
 };
 
 class PEL_API Optimizer {
@@ -26,15 +26,15 @@ class PEL_API Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Moves every parameter that has a gradient.
+  // Updates every parameter that has a gradient.
   void step(Site site = Site::current());
   void zero_grad() { module_.zero_grad(); }
-  // f32, without axes; a write to it counts from the next step on.
+  // f32, without axes; a write to it takes effect at the next step.
   const Tensor& lr(std::size_t group = 0) const { return groups_[group].lr; }
-  void set_lr(double value);               // of all groups, in proportion to their first ones
-  double steps() const;                    // done so far
+  void set_lr(double value);               // of all groups, in proportion to their initial ones
+  double steps() const;                    // taken so far
   std::vector<NamedTensor> state() const;  // under "path.first" and so on, with "group.0.step"
-  // Goes on from a state that was saved. What it does not name begins at zero.
+  // Restores a saved state. What it does not contain starts at zero.
   void load(ArrayView<NamedTensor> state, Site site = Site::current());
 
  protected:
@@ -61,18 +61,18 @@ class PEL_API Optimizer {
   std::map<std::string, State> states_;
 };
 
-struct SgdOptions {
+struct SGDOptions {
   double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
   Nesterov nesterov = Nesterov::No;
 };
-class PEL_API Sgd final : public Optimizer {
+class PEL_API SGD final : public Optimizer {
  public:
-  explicit Sgd(nn::Module& module, const SgdOptions& options = {}, std::vector<Group> groups = {});
+  explicit SGD(nn::Module& module, const SGDOptions& options = {}, std::vector<Group> groups = {});
 
  private:
   std::vector<std::string> state_names() const override;
   const Tensor& run(const GroupState& group, const Members& members, Site site) override;
-  SgdOptions options_;
+  SGDOptions options_;
 };
 
 struct AdamOptions {
@@ -92,7 +92,7 @@ class PEL_API Adam : public Optimizer {
   AdamOptions options_;
   Decoupled decoupled_;
 };
-// Adam with weight decay beside the gradient.
+// Adam with decoupled weight decay.
 class PEL_API AdamW final : public Adam {
  public:
   explicit AdamW(nn::Module& module, const AdamOptions& options = {.weight_decay = 0.01},
@@ -100,19 +100,19 @@ class PEL_API AdamW final : public Adam {
       : Adam(module, options, std::move(groups), Decoupled::Yes) {}
 };
 
-// Scales gradients so that the norm of all together is at most `most`; gives the norm they had. Reads nothing
-// back.
-PEL_API Tensor clip_grad_norm_(const nn::Module& module, double max, Site site = Site::current());
-PEL_API void clip_grad_value_(const nn::Module& module, double max, Site site = Site::current());
+// Scales gradients so that their total norm is at most max_norm; returns the norm before. Does not
+// synchronize with the host.
+PEL_API Tensor clip_grad_norm_(const nn::Module& module, double max_norm, Site site = Site::current());
+PEL_API void clip_grad_value_(const nn::Module& module, double clip_value, Site site = Site::current());
 
 // Learning rates as functions of the step, from 0.
 using Schedule = std::function<double(std::int64_t step)>;
 PEL_API Schedule constant(double lr);
 PEL_API Schedule step_decay(double lr, std::int64_t every, double factor = 0.1);
 PEL_API Schedule exponential_decay(double lr, double factor);
-// Down a half wave of the cosine, from lr at step 0 to `min_lr` at `steps` and after it.
+// Cosine annealing from lr at step 0 to min_lr at `steps` and after.
 PEL_API Schedule cosine(double lr, std::int64_t steps, double min_lr = 0);
-// Up a line for `steps`, then `after`, whose step 0 is the end of the line.
+// Linear for `steps`, then `after`, whose step 0 is the end of the warmup.
 PEL_API Schedule warmup(std::int64_t steps, Schedule after);
 
 }  // namespace pel::optim

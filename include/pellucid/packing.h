@@ -1,4 +1,4 @@
-// Matrices that stand on the right of many products, kept in the order in which kernels read them.
+// Right-hand matrices of many matmuls, stored in the order in which GEMM kernels read them.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ class PEL_API PackedMatrix {
   std::shared_ptr<const PackedForm> form_;
 };
 
-// Packs a matrix [k, n]: for `linear`, weight.t(). While the result lives, products by this view read it in
-// place of the matrix, unless the matrix has been written to since.
+// Packs a matrix [k, n]: for `linear`, weight.t(). While the result lives, matmuls by this view read the
+// packed copy, unless the matrix has been written to since.
 PEL_API PackedMatrix pack(const Tensor& matrix, Site site = Site::current());
 
-// Lets products pack a matrix on their own when they meet it unchanged for the second time, up to so many
-// bytes in all; what was used last stays. 0, as at start unless PELLUCID_PACK_CACHE gives bytes, turns that
-// off and forgets them.
+// Lets matmuls pack a matrix by themselves when they see it unchanged for the second time, up to max_bytes in
+// all; the least recently used is dropped first. 0, the default unless PELLUCID_PACK_CACHE is set, turns the
+// cache off and clears it.
 PEL_API void set_packing_cache(std::int64_t max_bytes, Site site = Site::current());
 PEL_API std::int64_t packing_cache_bytes();  // in use
 

@@ -1,4 +1,4 @@
-// A number given to an op beside its tensors. It promotes as a Python number does: by kind, not by size.
+// A number argument of an op. It promotes as a Python number does: by kind, not by size.
 #pragma once
 
 #include <concepts>
@@ -36,7 +36,7 @@ class Scalar {
   Dim dim() const { return is_symbolic() ? symbol_ : Dim(to_int()); }
 
   double to_double() const { return is_float() ? double_ : static_cast<double>(to_int()); }
-  // Towards zero; saturates; NaN gives 0.
+  // Towards zero; saturates; NaN is 0.
   PEL_API std::int64_t to_int() const;
   bool to_bool() const { return is_float() ? double_ != 0 : to_int() != 0; }
 

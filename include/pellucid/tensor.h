@@ -1,8 +1,15 @@
 // Tensor: a reference to strided data. Copying a Tensor copies the reference.
 //
+// const: a `const Tensor&` is a constant reference to data that may be written. In-place ops (add_, copy_, x
+// += y) take `const Tensor&` and write through it, as a `float* const` allows. What const forbids is to make
+// the variable refer to other data. Read-only data is a property of the memory: see is_read_only().
+//
 // Threads: any number of threads may read one tensor, make views of it and drop them at the same time.
-// A write to a tensor (copy_, fill_, or through data<T>()) beside any other use of the same elements is the
-// user's to order, as for any C++ object.
+// Synchronizing a write to a tensor (copy_, fill_, or through data<T>()) with other uses of the same elements
+// is up to the caller, as for any C++ object.
+//
+// Words: a tensor has `rank` axes (`dim()` in PyTorch and here); each axis has a size; an argument that names
+// one is an `axis`, several are `axes`. Negative axes count from the end.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +32,7 @@
 
 namespace pel {
 
-// What a creation function may be told: zeros({2, 3}, kF16), zeros_like(x, kMeta), empty({4}, {kI64, kCpu}).
+// Options of creation functions: zeros({2, 3}, kF16), zeros_like(x, kMeta), empty({4}, {kI64, kCpu}).
 struct TensorOptions {
   TensorOptions() = default;
   TensorOptions(DType d) : dtype(d) {}
@@ -38,7 +45,7 @@ struct TensorOptions {
 struct BackwardOptions;  // autograd.h
 enum class RequiresGrad : bool { No, Yes };
 
-// What a copy does with the order of axes in memory: keep it where it is dense, or make it row-major.
+// The order of axes in the memory of a copy: that of the source if it is dense, or row-major.
 enum class Layout : bool { Keep, RowMajor };
 
 class PEL_API Tensor {
@@ -85,22 +92,22 @@ class PEL_API Tensor {
   bool is_read_only() const { return p_->storage->flags & detail::StorageHeader::kReadOnly; }
   bool has_data() const { return !(p_->storage->flags & detail::StorageHeader::kNoData); }
   bool shares_storage(const Tensor& other) const { return p_->storage == other.p_->storage; }
-  // Grows by one with each in-place write to this tensor or to any view of the same storage.
+  // Incremented by each in-place write to this tensor or to any view of the same storage.
   std::uint32_t version() const { return p_->storage->version.load(std::memory_order_relaxed); }
 
-  // The first element. T must be the dtype's type, and the memory aligned for it. data<const float>() reads;
-  // data<float>() is refused where the memory is read-only.
+  // The first element. T must be the dtype's type, and the memory aligned for it. data<const float>() is for
+  // reading; data<float>() throws if the memory is read-only.
   template <class T>
   T* data(Site site = Site::current()) const {
     return static_cast<T*>(checked_data(dtype_of<std::remove_const_t<T>>, std::is_const_v<T>, site));
   }
-  // Without any check; null where there is no data.
+  // Without any check; null if there is no data.
   void* raw_data() const {
     std::byte* base = p_->storage->data;
     return base ? base + p_->offset.value() * size_bytes(p_->dtype) : nullptr;
   }
 
-  // The value of a tensor with one element. Waits for the device; a capture cannot pass it.
+  // The value of a tensor with one element. Waits for the device; cannot be captured by compile.
   Scalar item(Site site = Site::current()) const;
 
   // Views: no data is copied, writes show through. Negative axes count from the end.
@@ -116,19 +123,19 @@ class PEL_API Tensor {
   Tensor unsqueeze(std::int64_t axis, Site site = Site::current()) const;
   Tensor select(std::int64_t axis, Dim index, Site site = Site::current()) const;
   Tensor slice(std::int64_t axis, std::optional<Dim> start = std::nullopt,
-               std::optional<Dim> stop = std::nullopt, Dim step = 1, Site site = Site::current()) const;
+               std::optional<Dim> end = std::nullopt, Dim step = 1, Site site = Site::current()) const;
   Tensor narrow(std::int64_t axis, Dim start, Dim length, Site site = Site::current()) const;
-  std::vector<Tensor> split(Dim size, std::int64_t axis = 0, Site site = Site::current()) const;
+  std::vector<Tensor> split(Dim split_size, std::int64_t axis = 0, Site site = Site::current()) const;
   std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t axis = 0, Site site = Site::current()) const;
   std::vector<Tensor> unbind(std::int64_t axis = 0, Site site = Site::current()) const;
   Tensor unflatten(std::int64_t axis, Dims sizes, Site site = Site::current()) const;
   Tensor diagonal(std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1,
                   Site site = Site::current()) const;
-  Tensor as_strided(Dims size, Dims stride, std::optional<Dim> offset = std::nullopt,
+  Tensor as_strided(Dims size, Dims stride, std::optional<Dim> storage_offset = std::nullopt,
                     Site site = Site::current()) const;
-  // Views where the layout allows; otherwise these copy.
-  Tensor reshape(Dims size, Site site = Site::current()) const;
-  Tensor flatten(std::int64_t start = 0, std::int64_t end = -1, Site site = Site::current()) const;
+  // Views if the layout allows it, else copies.
+  Tensor reshape(Dims shape, Site site = Site::current()) const;
+  Tensor flatten(std::int64_t start_axis = 0, std::int64_t end_axis = -1, Site site = Site::current()) const;
   Tensor contiguous(Site site = Site::current()) const;
   Tensor to(DType dtype, Site site = Site::current()) const;
 
@@ -141,15 +148,15 @@ class PEL_API Tensor {
   // Gradients; more of them in autograd.h.
   bool requires_grad() const;
   const Tensor& requires_grad_(RequiresGrad on = RequiresGrad::Yes, Site site = Site::current()) const;
-  bool is_leaf() const;  // no result of a recorded call: gradients end here
-  Tensor grad() const;   // what backward left, of a leaf or after retain_grad; undefined before
-  void set_grad(const Tensor& grad, Site site = Site::current()) const;  // an undefined one clears it
+  bool is_leaf() const;  // not the result of a recorded call: gradients end here
+  Tensor grad() const;   // of a leaf, or after retain_grad; undefined before backward
+  void set_grad(const Tensor& grad, Site site = Site::current()) const;  // undefined: clears it
   void retain_grad(Site site = Site::current()) const;
   void backward(Site site = Site::current()) const;
   void backward(const BackwardOptions& options, Site site = Site::current()) const;
   Tensor detach(Site site = Site::current()) const;
 
-  // For the layers of the library.
+  // For the library itself.
   explicit Tensor(detail::TensorHeader* adopted) : p_(adopted) {}
   detail::TensorHeader* header() const { return p_; }
 
@@ -159,19 +166,19 @@ class PEL_API Tensor {
   detail::TensorHeader* p_ = nullptr;
 };
 
-// Memory that someone else owns: a memory map, a DLPack capsule, a buffer of another library.
+// Memory owned by other code: a memory map, a DLPack capsule, a buffer of another library.
 struct External {
   void* data = nullptr;  // of the first element; any alignment
   DType dtype = kF32;
   std::vector<Dim> sizes{};
   std::vector<Dim> strides{};  // in elements, not negative; empty means row-major
   Device device = kCpu;
-  bool read_only = false;                // a write through any view is refused
+  bool read_only = false;                // writing through any view is an error
   std::function<void(void*)> deleter{};  // called with `data` when the last view is gone; may be empty
 };
 PEL_API Tensor from_external(External memory, Site site = Site::current());
 
-// Nested braces: tensor({{1, 2}, {3, 4}}). All bool gives bool, all integers i64, any float f32.
+// Nested braces: tensor({{1, 2}, {3, 4}}). Only bools: bool; only integers: i64; any float: f32.
 struct NestedData {
   NestedData(Scalar value) : scalar(value) {}
   template <class T>
@@ -189,9 +196,9 @@ PEL_API Tensor from_bytes(const void* values, DType dtype, Dims size, Site site 
 template <class T>
 Tensor from_data(const std::vector<T>& values, Dims size, Site site = Site::current());
 
-// Memory for the result of an op's body: uninitialised, and made without passing through dispatch. Symbolic
-// sizes, or the meta device, give a tensor without data.
-// make_dense is row-major; make_like has the dense layout closest to that of `self`.
+// Memory for the result of an op's body: uninitialized, and allocated without a dispatched call. With
+// symbolic sizes, or on the meta device, the tensor has no data. make_dense is row-major; make_like has the
+// dense layout closest to that of `self`.
 PEL_API Tensor make_dense(Dims sizes, DType dtype, Device device);
 PEL_API Tensor make_like(const Tensor& self, DType dtype, Device device);
 
@@ -212,8 +219,8 @@ PEL_API DType result_type(ArrayView<PromotionOperand> operands);
 
 struct PrintOptions {
   int precision = 4;              // digits after the point
-  std::int64_t threshold = 1000;  // more elements than this are summarised
-  std::int64_t edge_items = 3;    // shown at each end of a summarised axis
+  std::int64_t threshold = 1000;  // more elements than this are summarized
+  std::int64_t edge_items = 3;    // shown at each end of a summarized axis
   int line_width = 100;
 };
 PEL_API std::string to_string(const Tensor& tensor, const PrintOptions& options = {});

@@ -31,33 +31,33 @@ class PEL_API Tokenizer {
   // GPT-2's bytes and merges, from `encoder.json` and `vocab.bpe`.
   static Tokenizer byte_pairs(const std::string& vocab_path, const std::string& merges_path,
                               Site site = Site::current());
-  // What a GGUF file holds under tokenizer.ggml.*: the models "gpt2", which splits words in the way of
+  // From tokenizer.ggml.* of a GGUF file: the models "gpt2", which splits words in the way of
   // "gpt-2", "smollm", "llama-bpe" or "qwen2", and "bert".
   static Tokenizer from_gguf(const GgufFile& file, Site site = Site::current());
 
-  // Broken UTF-8 is read as U+FFFD, one for each maximal broken part. Yes: the tokens that the model wants
-  // around a text ([CLS] … [SEP]) are put there. Special tokens that stand in the text, as <|im_start|>, are
-  // always found. May be called by several threads.
+  // Invalid UTF-8 is decoded as U+FFFD, one for each maximal invalid part. SpecialTokens::Yes adds the tokens
+  // that the model expects around a text ([CLS] … [SEP]). Special tokens within the text, such as
+  // <|im_start|>, are always recognized. Thread-safe.
   std::vector<std::int64_t> encode(std::string_view text, SpecialTokens around = SpecialTokens::Yes,
                                    Site site = Site::current()) const;
-  // Valid UTF-8. Special tokens are left out unless asked for.
+  // Valid UTF-8. Special tokens are omitted unless requested.
   std::string decode(ArrayView<std::int64_t> ids, SpecialTokens shown = SpecialTokens::No,
                      Site site = Site::current()) const;
   // The bytes of one token, which may be a part of a character: for streaming.
   std::string bytes_of(std::int64_t id, Site site = Site::current()) const;
 
-  // What a chat model is to continue: the messages in its template, up to where its answer begins. Only
-  // ChatML templates are known (<|im_start|>role … <|im_end|>); others are a ValueError. Where the template
-  // has a message of its own for a chat that does not begin with one of the system, it is there.
+  // The prompt of a chat model: the messages in its template, up to the beginning of its answer. Only ChatML
+  // templates are supported (<|im_start|>role … <|im_end|>); others are a ValueError. If the template has a
+  // default system message, it is used for a chat without one.
   std::string chat_prompt(ArrayView<ChatMessage> messages, Site site = Site::current()) const;
 
   std::int64_t size() const;
   std::optional<std::int64_t> id_of(std::string_view token) const;
-  const std::string& token(std::int64_t id, Site site = Site::current()) const;  // as its file has it
-  bool is_special(std::int64_t id, Site site = Site::current()) const;           // one that decode leaves out
+  const std::string& token(std::int64_t id, Site site = Site::current()) const;  // as in its file
+  bool is_special(std::int64_t id, Site site = Site::current()) const;           // one that decode omits
   std::optional<std::int64_t> end_of_text() const;                               // where generation stops
 
-  class Model;  // the part that differs by kind
+  class Model;  // the part that differs by kind of tokenizer
   explicit Tokenizer(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
 
  private:

@@ -1,4 +1,5 @@
 // The boxed path: a call visits its keys from the highest down.
+#include <algorithm>
 #include <bit>
 #include <optional>
 
@@ -107,6 +108,20 @@ void bump_version(const Tensor& written) {
 void detail::throw_wrong_value(const Value& value, ArgType wanted) {
   throw ValueError(
       fmt::format("expected an argument of type {}, got {}", to_string(wanted), to_string(value)));
+}
+
+void detail::throw_wrong_length(std::size_t length, std::size_t wanted) {
+  throw ValueError(fmt::format("a list of {} numbers is expected, not of {}", wanted, length));
+}
+
+std::size_t detail::index_of_spelling(std::string_view given, std::string_view argument,
+                                      ArrayView<std::string_view> spellings) {
+  const auto* const found = std::find(spellings.begin(), spellings.end(), given);
+  if (found != spellings.end()) return static_cast<std::size_t>(found - spellings.begin());
+  std::string allowed;
+  for (std::size_t i = 0; i < spellings.size(); ++i)
+    allowed += fmt::format("{}\"{}\"", i == 0 ? "" : i + 1 < spellings.size() ? ", " : " or ", spellings[i]);
+  throw ValueError(fmt::format("{} is {}, not \"{}\"", argument, allowed, given));
 }
 
 std::string to_string(const Value& value) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/reductions.h"
 #include "pellucid/pellucid.h"
 
@@ -78,8 +79,9 @@ Subject make_layer_norm(const SubjectBuilder& m) {
   Subject subject{fmt::format("{}, {}, {}", shown("x", x), shown("weight", weight), shown("bias", bias)),
                   loop_of([=] { return layer_norm(x, {width}, weight, bias); }),
                   {}};
-  subject.parts.push_back(
-      {"native_layer_norm", loop_of([=] { return native_layer_norm(x, {width}, weight, bias, 1e-5); })});
+  subject.parts.push_back({"native_layer_norm", loop_of([=] {
+                             return internal::native_layer_norm(x, {width}, weight, bias, 1e-5);
+                           })});
   return subject;
 }
 Subject make_t(const SubjectBuilder& m) {

@@ -72,7 +72,7 @@ Finding bias(Pace pace) {
 
 Finding geglu(Pace pace) {
   const std::int64_t width = pace == Pace::Quick ? 64 : 768;
-  const nn::GegluMlp mlp(width, 4 * width);
+  const nn::GEGLU mlp(width, 4 * width);
   const Tensor x = randn({8, width});
   const NoGrad no_grad;
   Finding found;
@@ -169,7 +169,7 @@ Finding overhead(Pace pace) {
 Finding fusion(Pace pace) {
   const std::int64_t rows = pace == Pace::Quick ? 64 : 2048;
   const Tensor gate = randn({rows, 3072}), up = randn({rows, 3072});
-  const auto gated = [](const Tensor& a, const Tensor& b) { return mul(gelu(a, "tanh"), b); };
+  const auto gated = [](const Tensor& a, const Tensor& b) { return mul(gelu(a, GeluApproximate::Tanh), b); };
   const auto fast = compile(gated);
   Finding found;
   found.evidence = {seen("mul(gelu(gate), up)", [&] { return gated(gate, up); }),
@@ -184,7 +184,7 @@ Finding fusion(Pace pace) {
 
 Finding sizes(Pace pace) {
   const std::int64_t width = pace == Pace::Quick ? 64 : 768;
-  const nn::GegluMlp mlp(width, 4 * width);
+  const nn::GEGLU mlp(width, 4 * width);
   const NoGrad no_grad;
   const auto fast = compile(mlp);
   Finding found;
@@ -218,7 +218,7 @@ const std::vector<TourStep>& tour_steps() {
        "linear, and mm with add, on the same operands", bias},
       {"geglu", "A GeGLU MLP is five kernels",
        "down(gelu(gate(x)) · up(x)) launches three matmuls, one gelu and one mul; no copy, no transpose.",
-       "nn::GegluMlp on 8 rows", geglu},
+       "nn::GEGLU on 8 rows", geglu},
       {"sync", "The cost of reading a result back",
        "item() launches no kernel. On the CPU the kernel has ended before it, so it costs less than a tiny "
        "add. On "
@@ -234,7 +234,7 @@ const std::vector<TourStep>& tour_steps() {
       {"sizes", "One compile serves all sizes",
        "A compiled function is not specialized on sizes: another number of rows needs a new plan, but no new "
        "code.",
-       "a compiled nn::GegluMlp on six numbers of rows", sizes}};
+       "a compiled nn::GEGLU on six numbers of rows", sizes}};
   return steps;
 }
 

@@ -23,7 +23,7 @@ enum Input : std::size_t {
 Tensor next_of(const Llama& model, ArrayView<Tensor> in, const Tensor& x, const Positions& positions) {
   Tensor out = x;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const KvSlots slots{in[kSlots + 2 * i], in[kSlots + 2 * i + 1]};
+    const KVSlots slots{in[kSlots + 2 * i], in[kSlots + 2 * i + 1]};
     out = model.layers[i](out, {.positions = &positions, .slots = &slots});
   }
   return model.logits(index(out, {arange(x.size(0)), in[kLast]}));
@@ -46,9 +46,9 @@ auto going_on(const Llama& model) {
 }  // namespace
 
 CompiledLlama::CompiledLlama(const Llama& model, const CompileOptions& options)
-    : model_(model), begin_(beginning(model), options), go_on_(going_on(model), options) {}
+    : model_(model), prefill_(beginning(model), options), decode_(going_on(model), options) {}
 
-Tensor CompiledLlama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayView<std::int64_t> counts,
+Tensor CompiledLlama::next_logits(const Tensor& tokens, KVCaches& caches, ArrayView<std::int64_t> counts,
                                   Site site) const {
   return as_call("CompiledLlama", site, [&] {
     const LlamaConfig& config = model_.config();
@@ -57,8 +57,8 @@ Tensor CompiledLlama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayV
     const std::int64_t batch = tokens.size(0).value(), count = tokens.size(1).value();
     const DType dtype = autocast_dtype().value_or(model_.embed.weight.dtype());
     std::vector<Tensor> inputs(kSlots);
-    for (KvCache& cache : caches) {
-      const KvSlots& slots = cache.reserve({batch, config.kv_heads, count, config.width / config.heads},
+    for (KVCache& cache : caches) {
+      const KVSlots& slots = cache.reserve({batch, config.kv_heads, count, config.width / config.heads},
                                            {dtype, tokens.device()}, counts);
       inputs.push_back(slots.keys);
       inputs.push_back(slots.values);
@@ -66,13 +66,13 @@ Tensor CompiledLlama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayV
     std::vector<std::int64_t> last(static_cast<std::size_t>(batch), count - 1);
     for (std::size_t i = 0; i < counts.size(); ++i) last[i] = std::max<std::int64_t>(counts[i], 1) - 1;
     const std::int64_t capacity = inputs[kSlots].size(2).value();
-    const std::int64_t keys = (before + count + kKeysOfAPlan - 1) / kKeysOfAPlan * kKeysOfAPlan;
+    const std::int64_t keys = (before + count + kKeysPerPlan - 1) / kKeysPerPlan * kKeysPerPlan;
     inputs[kTokens] = tokens.contiguous();  // another order of strides would need another graph
     inputs[kLast] = from_data(last, {batch});
     inputs[kLengths] = from_data(caches.front().lengths(), {batch});
     inputs[kKeys] = arange(std::min(keys, capacity));
-    Tensor logits = (before == 0 ? begin_ : go_on_)(inputs)[0];
-    for (KvCache& cache : caches) cache.advance(count, counts);
+    Tensor logits = (before == 0 ? prefill_ : decode_)(inputs)[0];
+    for (KVCache& cache : caches) cache.advance(count, counts);
     return logits;
   });
 }

@@ -104,7 +104,7 @@ std::vector<std::vector<std::int64_t>> generate_by(const Model& model,
       longest = std::max(longest, fed[i].size());
     }
     const InferenceMode inference;
-    KvCaches caches = model.make_caches();
+    KVCaches caches = model.make_caches();
     std::size_t going = batch;
     for (std::int64_t step = 0; step < options.max_tokens && going > 0; ++step) {
       const Tensor logits = model.next_logits(padded(fed, step == 0 ? longest : 1), caches, counts);

@@ -8,9 +8,9 @@
 
 namespace pel::nn {
 
-std::int64_t KvCache::length() const { return lengths_.empty() ? 0 : *std::ranges::max_element(lengths_); }
+std::int64_t KVCache::length() const { return lengths_.empty() ? 0 : *std::ranges::max_element(lengths_); }
 
-void KvCache::truncate(std::int64_t length) {
+void KVCache::truncate(std::int64_t length) {
   for (std::int64_t& each : lengths_) each = std::min(each, length);
 }
 
@@ -27,9 +27,9 @@ Tensor grown(const Tensor& old, Dims like, std::int64_t allocated, const TensorO
 
 }  // namespace
 
-const KvSlots& KvCache::reserve(Dims sizes, const TensorOptions& options, ArrayView<std::int64_t> counts,
+const KVSlots& KVCache::reserve(Dims sizes, const TensorOptions& options, ArrayView<std::int64_t> counts,
                                 Site site) {
-  return as_call("KvCache", site, [&]() -> const KvSlots& {
+  return as_call("KVCache", site, [&]() -> const KVSlots& {
     Tensor& keys = slots_.keys;
     const std::int64_t batch = sizes[0].value(), tokens = sizes[2].value();
     PEL_CHECK(length() + tokens <= capacity_, ValueError,
@@ -56,15 +56,15 @@ const KvSlots& KvCache::reserve(Dims sizes, const TensorOptions& options, ArrayV
   });
 }
 
-void KvCache::advance(std::int64_t tokens, ArrayView<std::int64_t> counts) {
+void KVCache::advance(std::int64_t tokens, ArrayView<std::int64_t> counts) {
   for (std::size_t i = 0; i < lengths_.size(); ++i) lengths_[i] += counts.empty() ? tokens : counts[i];
 }
 
-std::pair<Tensor, Tensor> KvCache::append(const Tensor& keys, const Tensor& values,
+std::pair<Tensor, Tensor> KVCache::append(const Tensor& keys, const Tensor& values,
                                           ArrayView<std::int64_t> counts, Site site) {
-  return as_call("KvCache", site, [&] {
+  return as_call("KVCache", site, [&] {
     const std::int64_t batch = keys.size(0).value(), tokens = keys.size(2).value();
-    const KvSlots& slots = reserve(keys.sizes(), {keys.dtype(), keys.device()}, counts, site);
+    const KVSlots& slots = reserve(keys.sizes(), {keys.dtype(), keys.device()}, counts, site);
     const std::int64_t longest = length();
     if (std::ranges::all_of(lengths_, [&](std::int64_t each) { return each == longest; })) {
       slots.keys.narrow(2, longest, tokens).copy_(keys);

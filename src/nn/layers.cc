@@ -51,16 +51,20 @@ Tensor Linear::operator()(const Tensor& x, Site site) const {
   return linear(x, weight, optional_of(bias), site);
 }
 
-Conv::Conv(std::int64_t in, std::int64_t out, Dims kernel, const ConvOptions& options) : options_(options) {
-  PEL_CHECK(!kernel.empty() && kernel.size() <= 3, ValueError, "expected one to three kernel sizes, got {}",
-            kernel.size());
+ConvNd::ConvNd(std::size_t spatial_axes, std::int64_t in, std::int64_t out, Ints kernel_size,
+               const ConvOptions& options)
+    : options_(options) {
+  PEL_CHECK(kernel_size.size() == spatial_axes || kernel_size.size() == 1, ValueError,
+            "Conv{}d: kernel_size has one number, or one for each of {} spatial axes; it has {}",
+            spatial_axes, spatial_axes, kernel_size.size());
   std::vector<Dim> sizes = {out, in / options.groups};
-  sizes.insert(sizes.end(), kernel.begin(), kernel.end());
+  for (std::size_t i = 0; i < spatial_axes; ++i)
+    sizes.emplace_back(kernel_size[kernel_size.size() == 1 ? 0 : i]);
   add_parameter("weight", weight, pel::empty(sizes));
   if (options.bias == Bias::Yes) add_parameter("bias", bias, empty({out}));
   init_product(weight, bias);
 }
-Tensor Conv::operator()(const Tensor& x, Site site) const {
+Tensor ConvNd::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   const auto conv = weight.dim() == 3 ? conv1d : weight.dim() == 4 ? conv2d : conv3d;
   return conv(x, weight, optional_of(bias), {options_.stride}, {options_.padding}, {options_.dilation},
@@ -85,10 +89,10 @@ Tensor LayerNorm::operator()(const Tensor& x, Site site) const {
   return layer_norm(x, weight.sizes(), weight, bias, eps_, site);
 }
 
-RmsNorm::RmsNorm(std::int64_t width, double eps) : eps_(eps) {
+RMSNorm::RMSNorm(std::int64_t width, double eps) : eps_(eps) {
   add_parameter("weight", weight, ones({width}));
 }
-Tensor RmsNorm::operator()(const Tensor& x, Site site) const {
+Tensor RMSNorm::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   return rms_norm(x, weight.sizes(), weight, eps_, site);
 }
@@ -98,15 +102,15 @@ Tensor Dropout::operator()(const Tensor& x, Site site) const {
   return dropout(x, p_, training(), default_generator(), site);
 }
 
-GatedMlp::GatedMlp(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias bias)
+GatedMLP::GatedMLP(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias bias)
     : gate(width, hidden, bias), up(width, hidden, bias), down(hidden, width, bias), kind_(gate_kind) {
   add("gate", gate), add("up", up), add("down", down);
 }
-Tensor GatedMlp::operator()(const Tensor& x, Site site) const {
+Tensor GatedMLP::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   const Tensor opened = gate(x, site);
-  // One statement each, so that every compiler keeps this order: a trace shows it.
-  const Tensor gated = kind_ == Gate::Gelu ? gelu(opened, "tanh", site) : silu(opened, site);
+  // In this order with every compiler: it is what a trace shows.
+  const Tensor gated = kind_ == Gate::Gelu ? gelu(opened, GeluApproximate::Tanh, site) : silu(opened, site);
   const Tensor raised = up(x, site);
   return down(mul(gated, raised, site), site);
 }
@@ -127,7 +131,7 @@ MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
   add("qkv", qkv), add("out", out), add("dropout", dropout_);
 }
 
-Positions MultiheadAttention::positions_of(const Tensor& x, const KvCache* cache) const {
+Positions MultiheadAttention::positions_of(const Tensor& x, const KVCache* cache) const {
   Positions positions;
   const Dim tokens = x.size(1);
   const std::int64_t before = cache ? cache->length() : 0;
@@ -170,7 +174,7 @@ Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& c
   };
   Tensor query = by_head(parts[0], config_.heads), key = by_head(parts[1], config_.kv_heads),
          value = by_head(parts[2], config_.kv_heads);
-  KvCache* cache = context.cache;
+  KVCache* cache = context.cache;
   const Positions mine = context.positions ? Positions{} : positions_of(x, cache);
   const Positions& positions = context.positions ? *context.positions : mine;
   if (positions.cos.defined()) {
@@ -179,7 +183,7 @@ Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& c
   }
   const bool is_first = !cache || cache->length() == 0;
   if (cache) std::tie(key, value) = cache->append(key, value, context.counts, site);
-  if (const KvSlots* slots = context.slots) {
+  if (const KVSlots* slots = context.slots) {
     key = in_slots(slots->keys, key, positions);
     value = in_slots(slots->values, value, positions);
   }

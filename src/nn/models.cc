@@ -28,11 +28,11 @@ void init_small(const Module& module, double std, double residual_std) {
   }
 }
 
-KvCaches caches_for(std::int64_t layers, std::int64_t context) {
-  return KvCaches(static_cast<std::size_t>(layers), KvCache(context));
+KVCaches caches_for(std::int64_t layers, std::int64_t context) {
+  return KVCaches(static_cast<std::size_t>(layers), KVCache(context));
 }
 
-AttentionConfig attention_of(const GptConfig& c) {
+AttentionConfig attention_of(const GPTConfig& c) {
   return {.width = c.width, .heads = c.heads, .causal = true, .dropout = c.dropout};
 }
 
@@ -49,7 +49,7 @@ AttentionConfig attention_of(const BertConfig& c) { return {.width = c.width, .h
 
 }  // namespace
 
-std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Tensor& tokens,
+std::int64_t tokens_before(const KVCaches* caches, std::int64_t layers, const Tensor& tokens,
                            std::int64_t context) {
   PEL_CHECK(tokens.dim() == 2 && tokens.dtype() == kI64, ShapeError,
             "expected tokens of i64[batch, tokens], got {}{}", name(tokens.dtype()),
@@ -63,29 +63,29 @@ std::int64_t tokens_before(const KvCaches* caches, std::int64_t layers, const Te
   return before;
 }
 
-Mlp::Mlp(std::int64_t width, std::int64_t hidden, std::string approximate, double dropout)
-    : fc(width, hidden), proj(hidden, width), approximate_(std::move(approximate)), dropout_(dropout) {
+MLP::MLP(std::int64_t width, std::int64_t hidden, GeluApproximate approximate, double dropout)
+    : fc(width, hidden), proj(hidden, width), approximate_(approximate), dropout_(dropout) {
   add("fc", fc), add("proj", proj), add("dropout", dropout_);
 }
-Tensor Mlp::operator()(const Tensor& x, Site site) const {
+Tensor MLP::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
   return dropout_(proj(gelu(fc(x, site), approximate_, site), site), site);
 }
 
-Gpt::Block::Block(const GptConfig& config)
+GPT::Block::Block(const GPTConfig& config)
     : ln_1(config.width),
       attn(attention_of(config)),
       ln_2(config.width),
-      mlp(config.width, 4 * config.width, "tanh", config.dropout) {
+      mlp(config.width, 4 * config.width, GeluApproximate::Tanh, config.dropout) {
   add("ln_1", ln_1), add("attn", attn), add("ln_2", ln_2), add("mlp", mlp);
 }
-Tensor Gpt::Block::operator()(const Tensor& x, KvCache* cache) const {
+Tensor GPT::Block::operator()(const Tensor& x, KVCache* cache) const {
   const ModuleRange range(*this, Site());
   const Tensor attended = x + attn(ln_1(x), {.cache = cache});
   return attended + mlp(ln_2(attended));
 }
 
-Gpt::Gpt(const GptConfig& config)
+GPT::GPT(const GPTConfig& config)
     : wte(config.vocabulary, config.width),
       wpe(config.context, config.width),
       ln_f(config.width),
@@ -96,16 +96,16 @@ Gpt::Gpt(const GptConfig& config)
   init_small(*this, 0.02, 0.02 / std::sqrt(2.0 * static_cast<double>(config.layers)));
 }
 
-Tensor Gpt::operator()(const Tensor& tokens, KvCaches* caches, Site site) const {
+Tensor GPT::operator()(const Tensor& tokens, KVCaches* caches, Site site) const {
   const ModuleRange range(*this, site);
-  return as_call("Gpt", site, [&] {
+  return as_call("GPT", site, [&] {
     const std::int64_t before = tokens_before(caches, config_.layers, tokens, config_.context);
     Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1))));
     for (std::size_t i = 0; i < h.size(); ++i) x = h[i](x, caches ? &(*caches)[i] : nullptr);
     return linear(ln_f(x), wte.weight);
   });
 }
-KvCaches Gpt::make_caches() const { return caches_for(config_.layers, config_.context); }
+KVCaches GPT::make_caches() const { return caches_for(config_.layers, config_.context); }
 
 Llama::Block::Block(const LlamaConfig& config)
     : input_norm(config.width, config.norm_eps),
@@ -131,12 +131,12 @@ Llama::Llama(const LlamaConfig& config)
   init_small(*this, 0.02, 0.02);
 }
 
-Tensor Llama::operator()(const Tensor& tokens, KvCaches* caches, ArrayView<std::int64_t> counts,
+Tensor Llama::operator()(const Tensor& tokens, KVCaches* caches, ArrayView<std::int64_t> counts,
                          Site site) const {
   const ModuleRange range(*this, site);
   return as_call("Llama", site, [&] { return logits(features(tokens, caches, counts)); });
 }
-Tensor Llama::features(const Tensor& tokens, KvCaches* caches, ArrayView<std::int64_t> counts,
+Tensor Llama::features(const Tensor& tokens, KVCaches* caches, ArrayView<std::int64_t> counts,
                        Site site) const {
   return as_call("Llama", site, [&] {
     tokens_before(caches, config_.layers, tokens, config_.context);
@@ -154,7 +154,7 @@ Tensor Llama::logits(const Tensor& features, Site site) const {
     return head ? (*head)(x) : linear(x, embed.weight);
   });
 }
-Tensor Llama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayView<std::int64_t> counts,
+Tensor Llama::next_logits(const Tensor& tokens, KVCaches& caches, ArrayView<std::int64_t> counts,
                           Site site) const {
   return as_call("Llama", site, [&] {
     const Tensor x = features(tokens, &caches, counts);
@@ -166,12 +166,12 @@ Tensor Llama::next_logits(const Tensor& tokens, KvCaches& caches, ArrayView<std:
     return logits(stack(last));
   });
 }
-KvCaches Llama::make_caches() const { return caches_for(config_.layers, config_.context); }
+KVCaches Llama::make_caches() const { return caches_for(config_.layers, config_.context); }
 
 Bert::Layer::Layer(const BertConfig& config)
     : attention(attention_of(config)),
       attention_norm(config.width, config.norm_eps),
-      mlp(config.width, config.hidden, "none"),
+      mlp(config.width, config.hidden, GeluApproximate::None),
       output_norm(config.width, config.norm_eps) {
   add("attention", attention), add("attention_norm", attention_norm), add("mlp", mlp),
       add("output_norm", output_norm);

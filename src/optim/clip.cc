@@ -19,7 +19,7 @@ std::vector<Tensor> gradients(const nn::Module& module) {
 
 }  // namespace
 
-Tensor clip_grad_norm_(const nn::Module& module, double max, Site site) {
+Tensor clip_grad_norm_(const nn::Module& module, double max_norm, Site site) {
   return as_call("clip_grad_norm_", site, [&] {
     const NoGrad no_grad;
     std::vector<Tensor> squares;
@@ -27,16 +27,16 @@ Tensor clip_grad_norm_(const nn::Module& module, double max, Site site) {
     for (const Tensor& grad : grads) squares.push_back(sum(square(grad.to(kF32))));
     if (squares.empty()) return zeros({}, kF32);
     const Tensor norm = sqrt(sum(stack(squares)));
-    const Tensor factor = clamp_max(max / (norm + 1e-6), 1.0);
+    const Tensor factor = clamp_max(max_norm / (norm + 1e-6), 1.0);
     for (const Tensor& grad : grads) mul_(grad, factor);
     return norm;
   });
 }
 
-void clip_grad_value_(const nn::Module& module, double max, Site site) {
+void clip_grad_value_(const nn::Module& module, double clip_value, Site site) {
   as_call("clip_grad_value_", site, [&] {
     const NoGrad no_grad;
-    for (const Tensor& grad : gradients(module)) clamp_(grad, Scalar(-max), Scalar(max));
+    for (const Tensor& grad : gradients(module)) clamp_(grad, Scalar(-clip_value), Scalar(clip_value));
   });
 }
 

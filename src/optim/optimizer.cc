@@ -105,16 +105,16 @@ void Optimizer::load(ArrayView<NamedTensor> state, Site site) {
   });
 }
 
-Sgd::Sgd(nn::Module& module, const SgdOptions& options, std::vector<Group> groups)
+SGD::SGD(nn::Module& module, const SGDOptions& options, std::vector<Group> groups)
     : Optimizer(module, options.lr, options.weight_decay, std::move(groups)), options_(options) {}
-std::vector<std::string> Sgd::state_names() const {
+std::vector<std::string> SGD::state_names() const {
   return options_.momentum != 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
 }
-const Tensor& Sgd::run(const GroupState& group, const Members& members, Site site) {
-  return sgd_step_(group.step, members.params,
-                   members.states.empty() ? std::vector<Tensor>{} : members.states[0], members.grads,
-                   group.lr, options_.momentum, options_.dampening, group.weight_decay, options_.nesterov,
-                   site);
+const Tensor& SGD::run(const GroupState& group, const Members& members, Site site) {
+  return internal::sgd_step_(group.step, members.params,
+                             members.states.empty() ? std::vector<Tensor>{} : members.states[0],
+                             members.grads, group.lr, options_.momentum, options_.dampening,
+                             group.weight_decay, options_.nesterov, site);
 }
 
 Adam::Adam(nn::Module& module, const AdamOptions& options, std::vector<Group> groups, Decoupled decoupled)
@@ -122,8 +122,9 @@ Adam::Adam(nn::Module& module, const AdamOptions& options, std::vector<Group> gr
       options_(options),
       decoupled_(decoupled) {}
 const Tensor& Adam::run(const GroupState& group, const Members& members, Site site) {
-  return adam_step_(group.step, members.params, members.states[0], members.states[1], members.grads, group.lr,
-                    options_.beta1, options_.beta2, options_.eps, group.weight_decay, decoupled_, site);
+  return internal::adam_step_(group.step, members.params, members.states[0], members.states[1], members.grads,
+                              group.lr, options_.beta1, options_.beta2, options_.eps, group.weight_decay,
+                              decoupled_, site);
 }
 
 }  // namespace pel::optim

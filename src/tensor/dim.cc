@@ -57,7 +57,7 @@ Dim dim_combine(DimOp op, Dim a, Dim b) {
       return op == DimOp::FloorDiv ? x / y - (below ? 1 : 0) : rest + (below ? y : 0);
     }
   }
-  PEL_CHECK(!overflow && result >= Dim::kLeastPlain, ValueError, "sizes are too large: {} {} {} overflows", x,
+  PEL_CHECK(!overflow && result >= Dim::kMinPlain, ValueError, "sizes are too large: {} {} {} overflows", x,
             sign, y);
   return result;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/pellucid.h"
 
 #include "support/bytes.h"
@@ -49,8 +50,8 @@ void check(const Problem& p) {
   std::optional<Tensor> mask;
   if (p.mask == Mask::Bool) mask = gt(randn({p.queries, p.keys}), -0.5);
   if (p.mask == Mask::Number) mask = to_copy(randn({p.batch, 1, p.queries, p.keys}), p.dtype);
-  const auto [out, logs] = attention(query, key, value, mask, p.causal, std::nullopt,
-                                     p.window > 0 ? std::optional(p.window) : std::nullopt);
+  const auto [out, logs] = internal::attention(query, key, value, mask, p.causal, std::nullopt,
+                                               p.window > 0 ? std::optional(p.window) : std::nullopt);
   const std::vector<double> q = values_of(query), k = values_of(key), v = values_of(value),
                             o = values_of(out), l = values_of(logs);
   std::vector<double> m;
@@ -137,20 +138,22 @@ TEST(Attention, ARowHasTheSameBitsInAnyCall) {
       return to_copy(randn({2, heads, kRows, kWidth}), dtype);
     };
     const Tensor query = noise_of(kHeads), key = noise_of(2), value = noise_of(2);
-    const Tensor all = std::get<0>(attention(query, key, value, std::nullopt, Causal::Yes));
+    const Tensor all = std::get<0>(internal::attention(query, key, value, std::nullopt, Causal::Yes));
     for (const std::int64_t i : {0, 1, 7, 63, 64, 511, 512, 1023, 1024, 1299}) {
       // One query with the keys so far, alone and with other heads and batches.
       for (const std::int64_t b : {0, 1}) {
         const auto so_far = [&](const Tensor& t, std::int64_t first) {
           return t.slice(0, b, b + 1).slice(2, first, i + 1);
         };
-        const Tensor one = std::get<0>(attention(so_far(query, i), so_far(key, 0), so_far(value, 0)));
+        const Tensor one =
+            std::get<0>(internal::attention(so_far(query, i), so_far(key, 0), so_far(value, 0)));
         EXPECT_EQ(test::bytes_of(one.contiguous()),
                   test::bytes_of(all.slice(0, b, b + 1).slice(2, i, i + 1).contiguous()))
             << "row " << i;
       }
-      const Tensor few = std::get<0>(attention(query.slice(2, 0, i + 1), key.slice(2, 0, i + 1),
-                                               value.slice(2, 0, i + 1), std::nullopt, Causal::Yes));
+      const Tensor few =
+          std::get<0>(internal::attention(query.slice(2, 0, i + 1), key.slice(2, 0, i + 1),
+                                          value.slice(2, 0, i + 1), std::nullopt, Causal::Yes));
       EXPECT_EQ(test::bytes_of(few.slice(2, i, i + 1).contiguous()),
                 test::bytes_of(all.slice(2, i, i + 1).contiguous()))
           << "rows up to " << i;
@@ -167,8 +170,9 @@ TEST(Attention, AMaskEqualToTheCausalOneProducesTheSameBits) {
         const Tensor query = noise_of(queries), key = noise_of(keys), value = noise_of(keys);
         const Tensor mask = le(arange(keys), arange(300, keys).unsqueeze(1));
         for (const std::optional<double> scale : {std::optional<double>(), {-0.7}, {0.0}}) {
-          const auto [masked, masked_logs] = attention(query, key, value, mask, Causal::No, scale);
-          const auto [windowed, logs] = attention(query, key, value, std::nullopt, Causal::No, scale, keys);
+          const auto [masked, masked_logs] = internal::attention(query, key, value, mask, Causal::No, scale);
+          const auto [windowed, logs] =
+              internal::attention(query, key, value, std::nullopt, Causal::No, scale, keys);
           EXPECT_EQ(test::bytes_of(masked), test::bytes_of(windowed)) << name(dtype) << " " << width;
           EXPECT_EQ(test::bytes_of(masked_logs), test::bytes_of(logs)) << name(dtype) << " " << width;
         }
@@ -241,20 +245,23 @@ TEST(Attention, ErrorsSayWhatToDo) {
             "leading axes of query [1, 4, 5, 8], key [1, 2, 5, 8] and value [1, 2, 5, 8] do not broadcast; "
             "where key and "
             "value have fewer heads, ask for grouped heads (enable_gqa)");
-  EXPECT_EQ(thrown_by<ShapeError>([&] { attention(x, ones({1, 3, 5, 8}), ones({1, 3, 5, 8})); }).message(),
-            "4 heads of queries are no multiple of 3 heads of keys");
-  EXPECT_EQ(thrown_by<ShapeError>([&] { attention(x, ones({1, 4, 5, 9}), x); }).message(),
+  EXPECT_EQ(thrown_by<ShapeError>([&] {
+              internal::attention(x, ones({1, 3, 5, 8}), ones({1, 3, 5, 8}));
+            }).message(),
+            "4 heads of queries are not a multiple of 3 heads of keys");
+  EXPECT_EQ(thrown_by<ShapeError>([&] { internal::attention(x, ones({1, 4, 5, 9}), x); }).message(),
             "queries of 8 columns and keys of 9");
-  EXPECT_EQ(thrown_by<DTypeError>([&] { attention(x, x, to_copy(x, kBF16)); }).message(),
+  EXPECT_EQ(thrown_by<DTypeError>([&] { internal::attention(x, x, to_copy(x, kBF16)); }).message(),
             "query, key and value have one dtype; f32[1, 4, 5, 8] and bf16[1, 4, 5, 8] do not: convert one "
             "of them");
-  EXPECT_EQ(thrown_by<DTypeError>([&] { attention(x, x, x, ones({5, 5}, kI64)); }).message(),
+  EXPECT_EQ(thrown_by<DTypeError>([&] { internal::attention(x, x, x, ones({5, 5}, kI64)); }).message(),
             "a mask is bool, or of the dtype of the operands, f32; it is i64[5, 5]: convert it");
-  EXPECT_EQ(
-      thrown_by<ValueError>([&] { attention(x, x, x, std::nullopt, Causal::No, std::nullopt, 0); }).message(),
-      "a window has 1 key or more, not 0");
+  EXPECT_EQ(thrown_by<ValueError>([&] {
+              internal::attention(x, x, x, std::nullopt, Causal::No, std::nullopt, 0);
+            }).message(),
+            "a window has 1 key or more, not 0");
   EXPECT_EQ(thrown_by<ShapeError>([&] { rotary_embedding(x, ones({5, 8}), ones({5, 8})); }).message(),
-            "cos and sin have a column for each of the 4 pairs of f32[1, 4, 5, 8]; f32[5, 8] has not");
+            "cos and sin must have a column for each of the 4 pairs of f32[1, 4, 5, 8], not f32[5, 8]");
 }
 
 }  // namespace

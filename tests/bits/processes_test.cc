@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/pellucid.h"
 
 #include "dispatch/op_table.h"
@@ -151,7 +152,9 @@ Cases gather_and_scatter() {
        [](const Source& s) { return Results{masked_select(s.floats(), gt(s.floats(), 0))}; }},
       {"nonzero", [](const Source& s) { return Results{nonzero(gt(s.floats(), 0))}; }},
       {"scatter_",
-       [](const Source& s) { return Results{scatter_(s.empty(), 1, s.indices(20), s.floats(), "add")}; }},
+       [](const Source& s) {
+         return Results{scatter_(s.empty(), 1, s.indices(20), s.floats(), ScatterMode::Add)};
+       }},
       {"scatter_add_",
        [](const Source& s) {
          return on_both_axes([&](std::int64_t axis) {
@@ -161,7 +164,8 @@ Cases gather_and_scatter() {
       {"scatter_reduce_",
        [](const Source& s) {
          Results all;
-         for (const char* reduce : {"sum", "prod", "mean", "amax", "amin"}) {
+         for (const ScatterReduce reduce : {ScatterReduce::Sum, ScatterReduce::Prod, ScatterReduce::Mean,
+                                            ScatterReduce::Amax, ScatterReduce::Amin}) {
            for (const IncludeSelf include_self : {IncludeSelf::No, IncludeSelf::Yes})
              all.push_back(scatter_reduce_(s.empty(), 1, s.indices(20), s.floats(), reduce, include_self));
          }
@@ -183,7 +187,8 @@ Cases gather_and_scatter() {
        [](const Source& s) { return Results{constant_pad_nd(s.floats(), {1, 2, 3, 4}, 9)}; }},
       {"pad",
        [](const Source& s) {
-         return Results{pad(s.floats(), {3, 4}, "reflect"), pad(s.floats(), {3, 4}, "circular")};
+         return Results{pad(s.floats(), {3, 4}, PadMode::Reflect),
+                        pad(s.floats(), {3, 4}, PadMode::Circular)};
        }},
       {"tril", [](const Source& s) { return Results{tril(s.floats(), 3)}; }},
       {"triu", [](const Source& s) { return Results{triu(s.floats(), -3)}; }},
@@ -225,19 +230,19 @@ Cases pooling() {
        [](const Source& s) {
          const Tensor x = images(s);
          const auto [values, indices] = max_pool2d_with_indices(x, {3}, {1}, {1});
-         return Results{
-             max_pool2d_with_indices_backward(values, x, {3}, {1}, {1}, {1}, CeilMode::No, indices)};
+         return Results{internal::max_pool2d_with_indices_backward(values, x, {3}, {1}, {1}, {1},
+                                                                   CeilMode::No, indices)};
        }},
       {"avg_pool2d_backward",
        [](const Source& s) {
          const Tensor x = images(s);
-         return Results{avg_pool2d_backward(avg_pool2d(x, {3}, {1}, {1}), x, {3}, {1}, {1}, CeilMode::No,
-                                            CountIncludePad::Yes)};
+         return Results{internal::avg_pool2d_backward(avg_pool2d(x, {3}, {1}, {1}), x, {3}, {1}, {1},
+                                                      CeilMode::No, CountIncludePad::Yes)};
        }},
       {"adaptive_avg_pool2d_backward",
        [](const Source& s) {
          const Tensor x = images(s);
-         return Results{adaptive_avg_pool2d_backward(adaptive_avg_pool2d(x, {5, 100}), x)};
+         return Results{internal::adaptive_avg_pool2d_backward(adaptive_avg_pool2d(x, {5, 100}), x)};
        }},
       {"upsample_nearest2d",
        [](const Source& s) { return Results{upsample_nearest2d(images(s), {20, 400})}; }},
@@ -289,7 +294,7 @@ Cases random_numbers() {
       {"native_dropout",
        [](const Source& s) {
          Generator generator(3);
-         return both(native_dropout(s.floats(), 0.3, Training::Yes, generator));
+         return both(internal::native_dropout(s.floats(), 0.3, Training::Yes, generator));
        }},
       {"adam_step_",
        [](const Source& s) {
@@ -297,14 +302,14 @@ Cases random_numbers() {
          const Results params = {s.floats().clone(), s.floats().clone()}, grads = {s.floats(), s.floats()};
          const Results first = {zeros_like(params[0]), zeros_like(params[1])},
                        second = {zeros_like(params[0]), zeros_like(params[1])};
-         adam_step_(step, params, first, second, grads, lr);
+         internal::adam_step_(step, params, first, second, grads, lr);
          return Results{params[0], params[1], first[0], second[1]};
        }},
       {"sgd_step_",
        [](const Source& s) {
          const Tensor step = zeros({}), lr = full({}, 0.1);
          const Results params = {s.floats().clone()}, momenta = {zeros_like(params[0])};
-         sgd_step_(step, params, momenta, {s.floats()}, lr, 0.9);
+         internal::sgd_step_(step, params, momenta, {s.floats()}, lr, 0.9);
          return Results{params[0], momenta[0]};
        }},
       {"uniform_",
@@ -339,8 +344,9 @@ Cases attention_cases() {
              for (const DType dtype : {kF32, kBF16, kF64}) {
                const Tensor x = s.floats(dtype).unsqueeze(0).unsqueeze(0);
                for (const Causal causal : {Causal::No, Causal::Yes}) {
-                 for (const Tensor& part : both(attention(x.slice(3, 0, 64), x.slice(3, 64, 128),
-                                                          x.slice(3, 128, 199), std::nullopt, causal)))
+                 for (const Tensor& part :
+                      both(internal::attention(x.slice(3, 0, 64), x.slice(3, 64, 128), x.slice(3, 128, 199),
+                                               std::nullopt, causal)))
                    results.push_back(part);
                }
              }

@@ -126,7 +126,7 @@ TEST(Capture, ACallThatIsTheUsersOwnHasNoPath) {
 
 TEST(Capture, ANodeOfAModuleCitesTheUsersLineAndTheModulesPath) {
   const NoGrad no_grad;
-  const nn::Gpt gpt({.vocabulary = 11, .context = 8, .layers = 1, .heads = 2, .width = 8});
+  const nn::GPT gpt({.vocabulary = 11, .context = 8, .layers = 1, .heads = 2, .width = 8});
   Site line;
   const TensorFunction f = [&](ArrayView<Tensor> in) {
     line = Site::current();
@@ -252,7 +252,7 @@ TEST(Capture, NoTensorHasDataWhileItRuns) {
 TEST(Capture, ABlockWithBatchAndSequenceIsOneGraph) {
   const NoGrad no_grad;
   manual_seed(1);
-  const nn::GegluMlp mlp(16, 64);
+  const nn::GEGLU mlp(16, 64);
   const nn::LayerNorm norm(16);
   const TensorFunction f = [&](ArrayView<Tensor> in) {
     return std::vector<Tensor>{add(in[0], mlp(norm(in[0])))};
@@ -264,7 +264,7 @@ TEST(Capture, ABlockWithBatchAndSequenceIsOneGraph) {
 
 TEST(Compiled, OneCaptureServesRowsUpAndDown) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(16, 64);
+  const nn::GEGLU mlp(16, 64);
   const TensorFunction f = [&](ArrayView<Tensor> in) { return std::vector<Tensor>{mlp(in[0])}; };
   compiler::CompiledFunction compiled(f);
   std::vector<int> rows;

@@ -24,7 +24,7 @@ std::vector<std::string> kernels_that_run(const F& f) {
 
 TEST(Compile, TheGegluMlpIsFourKernelsWhereItWasFive) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(64, 256);
+  const nn::GEGLU mlp(64, 256);
   const auto fast = compile(mlp);
   const Tensor x = randn({7, 64});
   EXPECT_EQ(kernels_that_run([&] { mlp(x); }).size(), 5u);
@@ -108,7 +108,7 @@ TEST(Compile, ALinearHasTheKernelThatItHasWithout) {
 
 TEST(Compile, ATransformerBlockIsTenKernelsAndOneCompileForAllBatchesAndLengths) {
   const NoGrad no_grad;
-  const nn::TransformerBlock<nn::RmsNorm, nn::GegluMlp> block({.width = 32, .heads = 4}, 64);
+  const nn::TransformerBlock<nn::RMSNorm, nn::GEGLU> block({.width = 32, .heads = 4}, 64);
   const auto fast = compile([&](const Tensor& x) { return block(x); });
   for (const int batch : {2, 1, 5}) {
     for (const int tokens : {3, 1, 17}) {
@@ -124,11 +124,11 @@ TEST(Compile, ATransformerBlockIsTenKernelsAndOneCompileForAllBatchesAndLengths)
 
 TEST(Compile, WholeModelsAreOneCompile) {
   const NoGrad no_grad;
-  nn::GptConfig gpt_config;
+  nn::GPTConfig gpt_config;
   gpt_config.layers = 2, gpt_config.width = 32;
   nn::LlamaConfig llama_config;
   llama_config.layers = 2, llama_config.width = 32, llama_config.hidden = 48;
-  nn::Gpt gpt(gpt_config);
+  nn::GPT gpt(gpt_config);
   nn::Llama llama(llama_config);
   gpt.eval(), llama.eval();
   const auto fast_gpt = compile(gpt);

@@ -74,7 +74,7 @@ TEST(CompiledErrors, InsideAModule) {
 }
 
 TEST(CompiledErrors, InsideAModelOfTheLibrary) {
-  const nn::Gpt gpt({.vocabulary = 11, .context = 8, .layers = 1, .heads = 2, .width = 8});
+  const nn::GPT gpt({.vocabulary = 11, .context = 8, .layers = 1, .heads = 2, .width = 8});
   expect_same_error([&](const Tensor& x) { return gpt(x); }, ints(0, 4).view({1, 2}),
                     ints(0, 11).view({1, 2}));
 }

@@ -40,8 +40,8 @@ Moved explained(const CompileExplanation& explanation) {
 
 TEST(CompileExplanation, BytesAreThoseOfTheProfiler) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(64, 256);
-  const nn::TransformerBlock<nn::RmsNorm, nn::GegluMlp> block({.width = 64, .heads = 4}, 128);
+  const nn::GEGLU mlp(64, 256);
+  const nn::TransformerBlock<nn::RMSNorm, nn::GEGLU> block({.width = 64, .heads = 4}, 128);
   const auto fast_mlp = compile(mlp);
   const auto fast_block = compile([&](const Tensor& x) { return block(x); });
   const auto expect_equal = [](const auto& fast, const Tensor& x) {
@@ -57,7 +57,7 @@ TEST(CompileExplanation, BytesAreThoseOfTheProfiler) {
 
 TEST(CompileExplanation, TheGegluMlpAsText) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(512, 1408);
+  const nn::GEGLU mlp(512, 1408);
   const auto fast = compile([&](const Tensor& x) { return mlp(x); });
   std::string text = fast.explain(randn({256, 512})).text();
   // Lines of this file; kernels, times and scratch memory of this machine.
@@ -110,7 +110,7 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
 
 TEST(CompileExplanation, JsonHasAVersionAndTheSameNumbers) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(64, 256);
+  const nn::GEGLU mlp(64, 256);
   const auto fast = compile(mlp);
   const CompileExplanation said = fast.explain(randn({7, 64}));
   simdjson::dom::parser parser;

@@ -85,7 +85,7 @@ TEST(Arena, AResultHoldsOtherPiecesUntilItIsWritten) {
 TEST(Memory, TransformerBlocksTakeWhatIsInUseAtOnce) {
   const NoGrad no_grad;
   for (const int width : {64, 192}) {
-    const nn::TransformerBlock<nn::RmsNorm, nn::GegluMlp> block({.width = width, .heads = 4}, 3 * width);
+    const nn::TransformerBlock<nn::RMSNorm, nn::GEGLU> block({.width = width, .heads = 4}, 3 * width);
     compiler::CompiledFunction fast([&](ArrayView<Tensor> in) { return TensorList{block(in[0])}; });
     for (const auto& [batch, tokens] : {std::pair(1, 64), std::pair(3, 1), std::pair(2, 200)}) {
       const TensorList inputs = {randn({batch, tokens, width})};
@@ -106,11 +106,11 @@ void expect_forecast(const F& fast, const std::vector<Tensor>& calls) {
 
 TEST(Memory, TheForecastIsWhatTheAllocatorCounts) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(64, 256);
+  const nn::GEGLU mlp(64, 256);
   expect_forecast(compile(mlp), {randn({1, 64}), randn({7, 64}), randn({300, 64})});
   const nn::Linear linear(256, 512);
   expect_forecast(compile(linear), {randn({1, 256}), randn({128, 256})});
-  const nn::TransformerBlock<nn::RmsNorm, nn::GegluMlp> block({.width = 64, .heads = 4}, 128);
+  const nn::TransformerBlock<nn::RMSNorm, nn::GEGLU> block({.width = 64, .heads = 4}, 128);
   expect_forecast(compile([&](const Tensor& x) { return block(x); }),
                   {randn({2, 3, 64}), randn({1, 200, 64}), randn({3, 129, 64})});
   expect_forecast(compile([](const Tensor& x) { return std::pair(softmax(x, -1), x.t()); }),
@@ -158,9 +158,9 @@ TEST(Memory, AFusedRowKernelThatStillReadsItsInputDoesNotOverwriteIt) {
 
 TEST(Memory, TheForecastHoldsForGpt) {
   const NoGrad no_grad;
-  nn::GptConfig config;
+  nn::GPTConfig config;
   config.layers = 2, config.width = 64, config.vocabulary = 300;
-  nn::Gpt gpt(config);
+  nn::GPT gpt(config);
   gpt.eval();
   expect_forecast(compile(gpt),
                   {randint(0, 256, {1, 1}), randint(0, 256, {2, 33}), randint(0, 256, {4, 128})});
@@ -170,9 +170,9 @@ TEST(Memory, TheForecastHoldsForGpt) {
 TEST(Memory, ATrainingStepTakesWhatItSaysAndLessThanWithoutCompile) {
   for (const auto& [layers, width, batch, tokens] :
        {std::tuple(1, 64, 2, 16), std::tuple(2, 64, 4, 64), std::tuple(3, 96, 2, 100)}) {
-    nn::GptConfig config;
+    nn::GPTConfig config;
     config.layers = layers, config.width = width, config.vocabulary = 300;
-    nn::Gpt gpt(config);
+    nn::GPT gpt(config);
     optim::AdamW optimizer(gpt, {.lr = 1e-3});
     const auto step = [&](const Tensor& x, const Tensor& y) {
       optimizer.zero_grad();

@@ -73,7 +73,7 @@ TEST(Plan, ANumberThatIsScatteredIsKept) {
   expect_same(
       [](ArrayView<Tensor> in) {
         const Tensor index = in[0].to(kI64);
-        return TensorList{scatter_reduce(in[0], 0, index, in[0], "sum", IncludeSelf::No)};
+        return TensorList{scatter_reduce(in[0], 0, index, in[0], ScatterReduce::Sum, IncludeSelf::No)};
       },
       {{tensor({1, 0, 1}).to(kI32)}, {tensor({0, 2, 1, 0}).to(kI32)}});
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/pellucid.h"
 
 #include "compile/equal_bits.h"
@@ -38,7 +39,10 @@ TEST(FuseRows, ARowWithItsLoopsIsOneKernelAtAllSizes) {
       {"softmax with mask",
        [](const Tensor& x, const Tensor& y) { return Tensors{softmax(x * 0.125 + y, -1)}; }, 1},
       {"gelu, mul, sum",
-       [](const Tensor& x, const Tensor& y) { return Tensors{sum(gelu(x, "tanh") * y, {-1})}; }, 1},
+       [](const Tensor& x, const Tensor& y) {
+         return Tensors{sum(gelu(x, GeluApproximate::Tanh) * y, {-1})};
+       },
+       1},
       {"sum of all", [](const Tensor& x, const Tensor& y) { return Tensors{sum(x * y)}; }, 1},
       {"layer_norm by hand",
        [](const Tensor& x, const Tensor& y) {
@@ -87,19 +91,19 @@ TEST(FuseRows, RowsAreWhatAllOperandsBroadcastTo) {
   const RowFunction functions[] = {
       [](const Tensor& x, const Tensor& y) {
         const Tensor h = exp(x.select(0, 0));
-        return Tensors{h, l1_loss(h, y, "mean")};
+        return Tensors{h, l1_loss(h, y, Reduction::Mean)};
       },
       [](const Tensor& x, const Tensor&) {
         const Tensor least = amin(x, {-1}, KeepDims::Yes);
-        return Tensors{rms_norm(least, {least.size(0), least.size(1)}), l1_loss(least, x, "mean")};
+        return Tensors{rms_norm(least, {least.size(0), least.size(1)}), l1_loss(least, x, Reduction::Mean)};
       },
       [](const Tensor& x, const Tensor&) {
         const Tensor h = x.slice(0, 0, 1).clone();
-        return Tensors{h, _cdist_forward(h, x.slice(0, 0, 1), 0, {})};
+        return Tensors{h, internal::_cdist_forward(h, x.slice(0, 0, 1), 0, {})};
       },
       [](const Tensor& x, const Tensor& y) {  // weights are read with a gradient of the loss, which is none
         const Tensor grad = sum(x, {0}, KeepDims::Yes), weights = cat({y.select(0, 0), y.select(0, 0)}, 0);
-        return Tensors{erfinv(cross_entropy_rows_backward(grad, {}, x, 0, {}, weights, 0))};
+        return Tensors{erfinv(internal::cross_entropy_rows_backward(grad, {}, x, 0, {}, weights, 0))};
       },
   };
   for (const RowFunction& f : functions) {
@@ -145,7 +149,7 @@ class DrawnRows {
       case 2:
         return a - b;
       case 3:
-        return gelu(a, "tanh");
+        return gelu(a, GeluApproximate::Tanh);
       case 4:
         return sigmoid(a) * 0.5;
       case 5:

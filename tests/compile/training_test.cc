@@ -18,8 +18,8 @@ void expect_same(const nn::Module& a, const nn::Module& b, int step) {
         << "gradient of " << left[i].path << " at step " << step;
   }
 }
-nn::GptConfig small_gpt() {
-  nn::GptConfig config;
+nn::GPTConfig small_gpt() {
+  nn::GPTConfig config;
   config.context = 64, config.layers = 4, config.heads = 4, config.width = 32, config.vocabulary = 67;
   return config;
 }
@@ -50,10 +50,10 @@ TEST(Training, TheGradientOfCumprodIsThatOfTheFunction) {
 
 TEST(Training, AGptWithAdamWAndClippingIsOneCompileForAllBatchesAndLengths) {
   manual_seed(3);
-  nn::Gpt eager(small_gpt()), captured(small_gpt());
+  nn::GPT eager(small_gpt()), captured(small_gpt());
   eager.load(captured.named_parameters());
   optim::AdamW plain(eager, {.lr = 1e-3}), fast(captured, {.lr = 1e-3});
-  const auto step = [](nn::Gpt& model, optim::AdamW& optimizer, const Tensor& x, const Tensor& y) {
+  const auto step = [](nn::GPT& model, optim::AdamW& optimizer, const Tensor& x, const Tensor& y) {
     optimizer.zero_grad();
     const Tensor loss = loss_of(model(x), y);
     loss.backward();
@@ -117,7 +117,7 @@ struct Pair {
 
 TEST(Training, SgdWithMomentumKeepsItsStateAcrossCalls) {
   Pair pair;
-  optim::Sgd plain(pair.eager, {.lr = 0.1, .momentum = 0.9}),
+  optim::SGD plain(pair.eager, {.lr = 0.1, .momentum = 0.9}),
       fast(pair.captured, {.lr = 0.1, .momentum = 0.9});
   const auto step = [](const Mlp& model, optim::Optimizer& optimizer, const Tensor& x, const Tensor& y) {
     optimizer.zero_grad();
@@ -204,7 +204,7 @@ TEST(Training, InputsHaveGradientsToo) {
 
 TEST(Training, GradientsThatAreClearedAreNotResults) {
   Pair pair;
-  optim::Sgd optimizer(pair.captured, {.lr = 0.1});
+  optim::SGD optimizer(pair.captured, {.lr = 0.1});
   const auto compiled = compile([&](const Tensor& x) {
     const Tensor loss = sum(pair.captured(x));
     loss.backward();
@@ -221,12 +221,12 @@ TEST(Training, GradientsThatAreClearedAreNotResults) {
 
 TEST(Training, DropoutDrawsTheNumbersThatItDrawsWithout) {
   manual_seed(5);
-  nn::GptConfig config = small_gpt();
+  nn::GPTConfig config = small_gpt();
   config.layers = 1, config.dropout = 0.2;
-  nn::Gpt eager(config), captured(config);
+  nn::GPT eager(config), captured(config);
   eager.load(captured.named_parameters());
   optim::AdamW plain(eager), fast(captured);
-  const auto step = [](nn::Gpt& model, optim::AdamW& optimizer, const Tensor& x, const Tensor& y) {
+  const auto step = [](nn::GPT& model, optim::AdamW& optimizer, const Tensor& x, const Tensor& y) {
     optimizer.zero_grad();
     const Tensor loss = loss_of(model(x), y);
     loss.backward();
@@ -525,7 +525,7 @@ TEST(Training, ErrorsSayWhatToDo) {
 
 TEST(Training, AStepOfAGptHasFewerKernelsThanWithout) {
   manual_seed(3);
-  nn::Gpt model(small_gpt());
+  nn::GPT model(small_gpt());
   optim::AdamW optimizer(model);
   const auto step = [&](const Tensor& x, const Tensor& y) {
     optimizer.zero_grad();

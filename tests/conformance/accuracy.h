@@ -74,7 +74,7 @@ inline Deviation deviation_at(const Formula& formula, const std::vector<Elements
   return {error_in_ulp<double>(got, wanted, scale, compute), got, wanted};
 }
 
-// What tests give for the numbers beside the tensors.
+// The number arguments that tests pass.
 inline std::vector<double> test_params(const Pointwise& facts) {
   std::vector<double> values = facts.param_values;
   values.resize(static_cast<std::size_t>(facts.param_count), 1.0);

@@ -39,7 +39,7 @@ Data make_data(const scalar::ScalarExpr& expr, const Pointwise& facts, std::uint
   return data;
 }
 
-// Facts of the op behind a kernel, so that arguments come from its domain; casts and folds take any number.
+// Facts of the op of a kernel, so that arguments come from its domain; casts and folds take any number.
 const Pointwise& facts_of(const std::string& kernel, std::map<std::string, const Op*>& ops) {
   static const Pointwise kAny = [] {
     Pointwise any;
@@ -119,7 +119,7 @@ TEST(Bits, RunsAreOneCallEach) {
     const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(spec.name);
     const std::vector<PelScalar> scalars(spec.body.params.size() + 1, {2.0, 2, PEL_SCALAR_FLOAT, {}});
     const auto elements = static_cast<std::size_t>(kRuns * (kMostInRun + kGap));
-    std::vector<std::vector<std::uint64_t>> inputs;  // room for any dtype
+    std::vector<std::vector<std::uint64_t>> inputs;  // large enough for any dtype
     for (std::size_t i = 0; i < spec.body.inputs.size(); ++i) {
       inputs.emplace_back(elements);
       with_type(spec.body.inputs[i], [&]<class T>(std::type_identity<T>) {

@@ -33,7 +33,7 @@ struct ErrorCase {
   std::string name;  // add/errors/sizes/f32
   const Op* op;
   std::vector<Value> args;
-  std::string message;  // without the op and the place
+  std::string message;  // without the op and the source location
   ErrorCode code;
 };
 

@@ -1,4 +1,4 @@
-// The greatest error of every op, formula and floating dtype: within the bound of the record, and as
+// The largest error of every op, formula and floating dtype: within the bound of the record, and as
 // docs/numerics.md says. PELLUCID_WRITE_DOCS=1 writes the page.
 #include <algorithm>
 #include <map>

@@ -149,7 +149,7 @@ std::string check(const RowCase& c, const std::vector<Tensor>& inputs, const std
     }
   }
   if (c.sizes[0] * c.sizes[1] * c.sizes[2] == 0) {
-    // Rows without elements: one for each place of the kept axes.
+    // Rows without elements: one for each index of the axes that remain.
     const auto size = [&](int axis) { return c.reduced >> axis & 1 ? 1 : c.sizes[axis]; };
     for (std::int64_t i = 0; i < size(0); ++i)
       for (std::int64_t j = 0; j < size(1); ++j)

@@ -17,7 +17,7 @@
 
 namespace pel::conformance {
 
-// Bits after the point, and the exponents of the least normal and the largest number.
+// Bits after the point, and the exponents of the smallest normal and the largest number.
 struct FloatFormat {
   int digits, least_exponent, most_exponent;
 };

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/pellucid.h"
 
 #include "dispatch/op_table.h"
@@ -398,8 +399,8 @@ TEST(Convolution, GradientsAreThoseOfTheDefinition) {
     };
     const Tensor result = forward(x, w, b);
     const Tensor grad = laid_out(random_tensor(result.sizes(), kF64, 4), c.src_layout);
-    const auto [of_x, of_w, of_b] = convolution_backward(grad, x, w, std::nullopt, c.stride, c.padding,
-                                                         c.dilation, transposed, c.added(), c.groups);
+    const auto [of_x, of_w, of_b] = internal::convolution_backward(
+        grad, x, w, std::nullopt, c.stride, c.padding, c.dilation, transposed, c.added(), c.groups);
     EXPECT_EQ(to_string(of_x.sizes()), to_string(x.sizes())) << c.name();
     EXPECT_EQ(to_string(of_w.sizes()), to_string(w.sizes())) << c.name();
     // The convolution is linear in each operand: the directional derivative is its result for the direction.
@@ -420,11 +421,18 @@ TEST(Convolution, GradientsAreThoseOfTheDefinition) {
 
 TEST(Convolution, GradientsThatAreNotRequestedAreUndefined) {
   const Tensor x = ones({1, 2, 4, 4}), w = ones({3, 2, 3, 3});
-  const auto [of_x, of_w, of_b] = convolution_backward(ones({1, 3, 2, 2}), x, w, std::nullopt, {1}, {0}, {1},
-                                                       Transposed::No, {0}, 1, {0, 1, 0});
+  const auto [of_x, of_w, of_b] = internal::convolution_backward(
+      ones({1, 3, 2, 2}), x, w, std::nullopt, {1}, {0}, {1}, Transposed::No, {0}, 1, {false, true, false});
   EXPECT_FALSE(of_x.defined());
   EXPECT_TRUE(of_w.defined());
   EXPECT_FALSE(of_b.defined());
+  using Numbers = std::vector<Dim>;
+  EXPECT_EQ(test::thrown_by<ValueError>([&] {
+              call_boxed(*find_op("convolution_backward"),
+                         {ones({1, 3, 2, 2}), x, w, Value(), Numbers{1}, Numbers{0}, Numbers{1}, false,
+                          Numbers{0}, Dim(1), Numbers{1, 0}});
+            }).message(),
+            "a list of 3 numbers is expected, not of 2");
 }
 
 TEST(Convolution, AnEmptyBatchIsEmptyAndWithoutChannelsTheResultIsTheBias) {
@@ -455,14 +463,14 @@ TEST(Convolution, ErrorsSayWhatToDo) {
             "input, weight and bias have one dtype; f32[1, 4, 5, 5] and f64[2, 4, 3, 3] do not: convert one "
             "of them");
   EXPECT_EQ(thrown_by<ValueError>([&] { conv2d(x, w, std::nullopt, {0}); }).message(),
-            "stride is at least 1, not 0");
+            "stride must be at least 1, not 0");
   EXPECT_EQ(thrown_by<ValueError>([&] { conv2d(x, w, std::nullopt, {1, 1, 1}); }).message(),
-            "stride has one number, or one for each of 2 spatial axes; 3 are given");
+            "stride must have one number, or one for each of 2 spatial axes, not 3");
   EXPECT_EQ(thrown_by<ShapeError>([&] { conv2d(x, w, ones({3})); }).message(),
-            "the bias has one number for each of 2 channels of the result; f32[3] has not");
+            "the bias must have one number for each of 2 channels of the result, not f32[3]");
   EXPECT_EQ(
       thrown_by<ShapeError>([&] { conv2d(x, ones({3, 2, 3, 3}), std::nullopt, {1}, {0}, {1}, 2); }).message(),
-      "the first axis of the weight f32[3, 2, 3, 3] is no multiple of 2 groups");
+      "the first axis of the weight f32[3, 2, 3, 3] is not a multiple of 2 groups");
   EXPECT_EQ(thrown_by<ValueError>([&] {
               conv_transpose2d(x, ones({4, 2, 3, 3}), std::nullopt, {2}, {0}, {2});
             }).message(),

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/pellucid.h"
 
 #include "support/bytes.h"
@@ -205,21 +206,22 @@ TEST(Pooling, ANaNWins) {
 TEST(Pooling, GradientsGoToTheSourceElements) {
   const Tensor x = image({2, 3, 6, 7}, kF64, 0, 3);
   const auto [values, indices] = max_pool2d_with_indices(x, {2}, {2});
-  const Tensor of_max = max_pool2d_with_indices_backward(ones(values.sizes(), kF64), x, {2}, {2}, {0}, {1},
-                                                         CeilMode::No, indices);
+  const Tensor of_max = internal::max_pool2d_with_indices_backward(ones(values.sizes(), kF64), x, {2}, {2},
+                                                                   {0}, {1}, CeilMode::No, indices);
   EXPECT_EQ(sum(of_max).item().to_double(), static_cast<double>(values.numel().value()));
   EXPECT_EQ(sum(of_max * x).item().to_double(), sum(values).item().to_double());
   // A mean is linear: its directional derivative is its value for the direction.
   const Tensor direction = image({2, 3, 6, 7}, kF64, 0, 4);
   const Tensor grad = image({2, 3, 3, 4}, kF64, 1, 5);
   EXPECT_NEAR(
-      sum(avg_pool2d_backward(grad, x, {3}, {2}, {1}, CeilMode::No, CountIncludePad::No) * direction)
+      sum(internal::avg_pool2d_backward(grad, x, {3}, {2}, {1}, CeilMode::No, CountIncludePad::No) *
+          direction)
           .item()
           .to_double(),
       sum(avg_pool2d(direction, {3}, {2}, {1}, CeilMode::No, CountIncludePad::No) * grad).item().to_double(),
       1e-9);
   const Tensor small = image({2, 3, 4, 5}, kF64, 0, 6);
-  EXPECT_NEAR(sum(adaptive_avg_pool2d_backward(small, x) * direction).item().to_double(),
+  EXPECT_NEAR(sum(internal::adaptive_avg_pool2d_backward(small, x) * direction).item().to_double(),
               sum(adaptive_avg_pool2d(direction, {4, 5}) * small).item().to_double(), 1e-9);
 }
 
@@ -266,7 +268,8 @@ TEST(Pooling, ErrorsSayWhatToDo) {
             "the input is [batch, channels, height, width]; f32[2, 4, 4] has 3 axes");
   const Tensor far = full({1, 2, 2, 2}, 99, kI64);
   EXPECT_EQ(thrown_by<IndexError>([&] {
-              max_pool2d_with_indices_backward(ones({1, 2, 2, 2}), x, {2}, {2}, {0}, {1}, CeilMode::No, far);
+              internal::max_pool2d_with_indices_backward(ones({1, 2, 2, 2}), x, {2}, {2}, {0}, {1},
+                                                         CeilMode::No, far);
             }).message(),
             "index 99 is out of range for an image of 16 elements");
 }

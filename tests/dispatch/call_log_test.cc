@@ -49,7 +49,7 @@ TEST(CallLog, ACallOfBackwardCitesBothLines) {
 
 TEST(CallLog, ACallInAModuleNamesIt) {
   const NoGrad no_grad;
-  const nn::GegluMlp mlp(4, 8);
+  const nn::GEGLU mlp(4, 8);
   const Tensor x = ones({3, 4});
   Site here;
   const std::string log = log_of([&] { here = Site::current(), mlp(x); });

@@ -274,7 +274,7 @@ TEST(Registry, EveryFamilyHasAHeaderAndAFolder) {
   for (const auto& entry : std::filesystem::directory_iterator(PELLUCID_SOURCE_DIR "/include/pellucid/ops"))
     headers.insert(entry.path().stem().string());
   EXPECT_EQ(folders.erase("shared"), 1U);
-  for (const char* name : {"pointwise", "pointwise_forms", "operators"})
+  for (const char* name : {"internal", "pointwise", "pointwise_forms", "operators"})
     EXPECT_EQ(headers.erase(name), 1U) << name;
   EXPECT_EQ(folders, headers);
 }

@@ -287,17 +287,17 @@ TEST(Gemm, ErrorsSayWhatToDo) {
   using test::thrown_by;
   const Tensor a = ones({2, 3}), b = ones({4, 5});
   EXPECT_EQ(thrown_by<ShapeError>([&] { mm(a, b); }).message(),
-            "[2, 3] by [4, 5]: rows of 3 against columns of 4");
+            "inner sizes differ: f32[2, 3] @ f32[4, 5] (3 and 4)");
   EXPECT_EQ(thrown_by<ShapeError>([&] { mm(a, ones({3})); }).message(),
-            "the operands have 2 axes each; f32[3] has 1");
+            "the operands must have 2 axes; f32[3] has 1");
   EXPECT_EQ(thrown_by<DTypeError>([&] { mm(a, ones({3, 2}, kF64)); }).message(),
-            "the operands have one dtype; f32[2, 3] and f64[3, 2] do not: convert one of them");
+            "the operands must have one dtype, not f32[2, 3] and f64[3, 2]: convert one of them");
   EXPECT_EQ(thrown_by<ShapeError>([&] { addmm(ones({4}), a, ones({3, 2})); }).message(),
             "axis 1 has size 4 and cannot become 2: only an axis of size 1 expands (from [4] to [2, 2])");
   EXPECT_EQ(thrown_by<DTypeError>([&] {
               addmm(ones({2}, kI32), ones({2, 2}, kI32), ones({2, 2}, kI32), 0.5);
             }).message(),
-            "alpha and beta of a product of i32 are integers");
+            "alpha and beta must be integers for operands of i32");
   EXPECT_EQ(thrown_by<ShapeError>([&] { matmul(ones({2, 2, 3}), ones({3, 3, 2})); }).message(),
             "batches [2] and [3] do not broadcast");
   EXPECT_EQ(thrown_by<ValueError>([&] { einsum("ij,jk->il", {a, ones({3, 2})}); }).message(),

@@ -17,7 +17,7 @@ TEST(Hook, AFusedMlpHasTheBitsOfEager) {
       const Tensor x = noise({rows, 200}, 1), gate = noise({330, 200}, 0.1), up = noise({330, 200}, 0.1),
                    down = noise({200, 330}, 0.1);
       const std::vector<char> eager =
-          test::bytes_of(linear(mul(gelu(linear(x, gate), "tanh"), linear(x, up)), down));
+          test::bytes_of(linear(mul(gelu(linear(x, gate), GeluApproximate::Tanh), linear(x, up)), down));
       const test::FusedMlp fused(gate, up, down);
       for (const int threads : {1, 2}) {
         set_thread_count(threads);

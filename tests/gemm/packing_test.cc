@@ -84,7 +84,7 @@ TEST_F(PackingForAmx, PanelsArePairsOfK) {
         const PackRange range{5, depth, 3, count};
         const Source b(depth + 9, count + 7, by_columns);
         const std::int64_t panel_bytes = family().panel_bytes(depth);
-        std::vector<char> packed(static_cast<std::size_t>(cpu::pieces(count, 32) * panel_bytes), 77);
+        std::vector<char> packed(static_cast<std::size_t>(cpu::ceil_div(count, 32) * panel_bytes), 77);
         cpu::pack_panels(family(), b.source, range, packed.data(), panel_bytes);
         for (std::int64_t c = 0; c < count; ++c) {
           const std::int64_t panel = c / 32, inside = c % 32,

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pellucid/extend/op.h"
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
 
@@ -119,18 +120,31 @@ TEST(IndexingErrors, ErrorsShowSizesThatDoNotMatch) {
        [&] { roll(x, {1, 2}, {0}); }},
       {"E01 shape: tril: a matrix has two axes or more, not 1 as f32[3]", [&] { tril(ones({3})); }},
       {"E01 shape: pad: padding 4 and 0 at axis 1 of size 4: a reflection is shorter than the axis",
-       [&] { pad(x, {4, 0}, "reflect"); }},
+       [&] { pad(x, {4, 0}, PadMode::Reflect); }},
       {"E01 shape: pad: padding 5 and 0 at axis 1 of size 4: it wraps round more than once",
-       [&] { pad(x, {5, 0}, "circular"); }},
+       [&] { pad(x, {5, 0}, PadMode::Circular); }},
       {"E01 shape: constant_pad_nd: padding -5 and 0 at axis 1 of size 4: more is cut than there is",
        [&] { constant_pad_nd(x, {-5, 0}); }},
-      {"E04 value: pad: the mode \"reflect\" takes no value", [&] { pad(x, {1, 1}, "reflect", 1); }},
+      {"E04 value: pad: the mode \"reflect\" takes no value", [&] { pad(x, {1, 1}, PadMode::Reflect, 1); }},
       {"E04 value: one_hot: class 5 is out of range [0, 3); pass a larger number of classes",
        [&] { one_hot(i64({5}), 3); }},
       {"E04 value: one_hot: class -1 is negative", [&] { one_hot(i64({-1})); }},
       {"E04 value: scatter_: reduce is \"add\" or \"multiply\", not \"mean\"",
-       [&] { scatter_(x.clone(), 0, zeros({1, 1}, kI64), x, "mean"); }},
-      {"E04 value: meshgrid: indexing is \"ij\" or \"xy\", not \"yx\"", [&] { meshgrid({zero}, "yx"); }},
+       [&] {
+         call_boxed(*find_op("scatter_"), {x.clone(), Dim(0), zeros({1, 1}, kI64), x, std::string("mean")});
+       }},
+      {"E04 value: meshgrid: indexing is \"ij\" or \"xy\", not \"yx\"",
+       [&] { call_boxed(*find_op("meshgrid"), {std::vector<Tensor>{zero}, std::string("yx")}); }},
+      {"E04 value: pad: mode is \"constant\", \"reflect\", \"replicate\" or \"circular\", not \"mirror\"",
+       [&] { call_boxed(*find_op("pad"), {x, std::vector<Dim>{1, 1}, std::string("mirror")}); }},
+      {"E04 value: scatter_reduce: reduce is \"sum\", \"prod\", \"mean\", \"amax\" or \"amin\", not \"add\"",
+       [&] {
+         call_boxed(*find_op("scatter_reduce"), {x, Dim(0), zeros({1, 1}, kI64), x, std::string("add")});
+       }},
+      {"E04 value: div: rounding_mode is \"floor\" or \"trunc\", not \"up\"",
+       [&] { call_boxed(*find_op("div"), {x, x, std::string("up")}); }},
+      {"E04 value: gelu: approximate is \"none\" or \"tanh\", not \"erf\"",
+       [&] { call_boxed(*find_op("gelu"), {x, std::string("erf")}); }},
   });
 }
 

@@ -137,7 +137,7 @@ TEST(Gather, ProducesTheSameBitsOnOneAndThreeThreads) {
   expect_same_on_any_threads([&] { return masked_select(x, mask); });
   expect_same_on_any_threads([&] { return cat({x, x.slice(1, 0, 77), x}, 1); });
   expect_same_on_any_threads([&] { return roll(flip(x, {0, 1}), {7, -9}, {0, 1}); });
-  expect_same_on_any_threads([&] { return pad(x.unsqueeze(0), {3, 5, 2, 1}, "reflect"); });
+  expect_same_on_any_threads([&] { return pad(x.unsqueeze(0), {3, 5, 2, 1}, PadMode::Reflect); });
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ TEST(KernelCount, ALinearWithBiasIsOneKernel) {
 
 TEST(KernelCount, AGatedMlpIsFiveKernels) {
   const Tensor x = ones({64, 96}), gate = ones({192, 96}), up = ones({192, 96}), down = ones({96, 192});
-  const Launched all = launched_by([&] { linear(mul(gelu(linear(x, gate), "tanh"), linear(x, up)), down); });
+  const Launched all =
+      launched_by([&] { linear(mul(gelu(linear(x, gate), GeluApproximate::Tanh), linear(x, up)), down); });
   EXPECT_EQ(all.count, 5U);
   EXPECT_EQ(count_of(all, "_tn_"), 3);
   EXPECT_EQ(count_of(all, "gelu_tanh"), 1);
@@ -93,7 +94,7 @@ TEST(KernelCount, APreNormTransformerBlockIsTwelveKernels) {
   const Tensor projected = step(1, [&] { return linear(joined, out_weight, one); });
   const Tensor middle = step(1, [&] { return add(x, projected); });
   const Tensor again = step(1, [&] { return layer_norm(middle, {kWidth}, one, one); });
-  const Tensor gated = step(2, [&] { return gelu(linear(again, gate), "tanh"); });
+  const Tensor gated = step(2, [&] { return gelu(linear(again, gate), GeluApproximate::Tanh); });
   const Tensor hidden = step(2, [&] { return mul(gated, linear(again, up)); });
   const Tensor narrow = step(1, [&] { return linear(hidden, down); });
   step(1, [&] { return add(middle, narrow); });

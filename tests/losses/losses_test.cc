@@ -31,7 +31,7 @@ TEST(Losses, AMeanOfNothingIsNaN) {
   EXPECT_TRUE(std::isnan(mse_loss(none, none).item().to_double()));
   const Tensor ignored = full({4}, -100, kI64);
   EXPECT_TRUE(std::isnan(cross_entropy(noise({4, 3}), ignored).item().to_double()));
-  EXPECT_EQ(cross_entropy(noise({4, 3}), ignored, std::nullopt, "sum").item().to_double(), 0);
+  EXPECT_EQ(cross_entropy(noise({4, 3}), ignored, std::nullopt, Reduction::Sum).item().to_double(), 0);
 }
 
 TEST(Losses, NoSoftmaxIsStored) {
@@ -70,13 +70,20 @@ void expect_error(F&& call, const std::string& words) {
 
 TEST(Losses, ErrorsNameTheRuleAndTheValues) {
   const Tensor x = noise({4, 3}), targets = classes(3, {4});
-  expect_error<ValueError>([&] { cross_entropy(x, targets, std::nullopt, "average"); },
-                           "reduction is \"none\", \"mean\" or \"sum\", not \"average\"");
+  expect_error<ValueError>(
+      [&] { call_boxed(*find_op("cross_entropy"), {x, targets, Value(), std::string("average")}); },
+      "reduction is \"none\", \"mean\", \"sum\" or \"batchmean\", not \"average\"");
+  for (const auto& call : std::vector<std::function<void()>>{
+           [&] { mse_loss(x, x, Reduction::BatchMean); },
+           [&] { cross_entropy(x, targets, std::nullopt, Reduction::BatchMean); },
+           [&] { nll_loss(x, targets, std::nullopt, Reduction::BatchMean); },
+           [&] { cosine_embedding_loss(x, x, ones({4}), 0, Reduction::BatchMean); }})
+    expect_error<ValueError>(call, "the reduction \"batchmean\" belongs to kl_div");
   expect_error<ShapeError>(
       [&] { cross_entropy(x, classes(3, {5})); },
-      "targets have the sizes of f32[4, 3] without axis 1, where the classes are; i64[5] has not");
+      "targets must have the sizes of f32[4, 3] without axis 1, the classes, not i64[5]");
   expect_error<IndexError>([&] { cross_entropy(x, full({4}, 3, kI64)); }, "index 3");
-  expect_error<ValueError>([&] { cross_entropy(x, targets, std::nullopt, "mean", -100, 2); },
+  expect_error<ValueError>([&] { cross_entropy(x, targets, std::nullopt, Reduction::Mean, -100, 2); },
                            "label_smoothing is 2, and must be between 0 and 1");
   expect_error<DTypeError>([&] { mse_loss(targets, targets); }, "i64[4] is not: convert it");
   expect_error<ValueError>([&] { batch_norm(x, {}, {}, {}, {}, Training::No); },
@@ -115,10 +122,10 @@ TEST(Losses, AnyNumberOfThreadsProducesTheSameBits) {
   const Tensor probabilities = softmax(x, 1);
   const std::function<Tensor()> calls[] = {
       [&] { return cross_entropy(x, targets); },
-      [&] { return cross_entropy(to(x, kBF16), targets, std::nullopt, "none", -100, 0.1); },
-      [&] { return cross_entropy(x, probabilities, std::nullopt, "sum"); },
+      [&] { return cross_entropy(to(x, kBF16), targets, std::nullopt, Reduction::None, -100, 0.1); },
+      [&] { return cross_entropy(x, probabilities, std::nullopt, Reduction::Sum); },
       [&] { return mse_loss(x, probabilities); },
-      [&] { return kl_div(x, probabilities, "batchmean"); },
+      [&] { return kl_div(x, probabilities, Reduction::BatchMean); },
       [&] { return batch_norm(image, weight, weight, {}, {}, Training::Yes); },
       [&] { return batch_norm(last, weight, weight, {}, {}, Training::Yes); },
       [&] { return batch_norm(image, weight, weight, weight, abs(weight), Training::No); },

@@ -174,7 +174,7 @@ TEST(CompiledLlama, ContinuesWithSeveralTokensToTheEndOfTheContext) {
   const nn::Llama model(config);
   const nn::CompiledLlama fast(model, {.verifies_host_code = true});
   const InferenceMode inference;
-  nn::KvCaches caches = model.make_caches(), fast_caches = fast.make_caches();
+  nn::KVCaches caches = model.make_caches(), fast_caches = fast.make_caches();
   for (const std::int64_t tokens : {3, 1, 1, 60, 7, 1, 55, 1, 71}) {
     // A part of a longer text has other strides.
     const Tensor text = randint(0, config.vocabulary, {2, tokens + 1}).narrow(1, tokens % 2, tokens);
@@ -186,7 +186,7 @@ TEST(CompiledLlama, ContinuesWithSeveralTokensToTheEndOfTheContext) {
   EXPECT_EQ(fast.compiles(), 2u);
   EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fast_caches), ValueError);
   const std::int64_t counts[] = {1, 1, 1};
-  nn::KvCaches fresh = fast.make_caches();
+  nn::KVCaches fresh = fast.make_caches();
   EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fresh, {counts, 3}), ShapeError);
   fast_caches.pop_back();
   EXPECT_THROW(fast.next_logits(randint(0, 9, {2, 1}), fast_caches), ValueError);
@@ -209,7 +209,7 @@ TEST(CompiledLlama, TakesTurnsWithTheModel) {
   const nn::Llama model(small());
   const nn::CompiledLlama fast(model);
   const InferenceMode inference;
-  nn::KvCaches mixed = model.make_caches(), alone = model.make_caches();
+  nn::KVCaches mixed = model.make_caches(), alone = model.make_caches();
   for (int turn = 0; turn < 8; ++turn) {
     const Tensor text = randint(0, 100, {2, turn == 0 ? 4 : 1});
     const std::int64_t first[] = {4, 2}, next[] = {1, 1};

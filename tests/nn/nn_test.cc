@@ -96,7 +96,7 @@ TEST(Init, HasPyTorchsDistributions) {
   EXPECT_LE(number(amax(abs(linear.weight.detach()))), 1 / std::sqrt(300.));
   EXPECT_LE(number(amax(abs(linear.bias.detach()))), 1 / std::sqrt(300.));
   EXPECT_NEAR(number(sqrt(mean(square(nn::Embedding(512, 300).weight.detach())))), 1, 0.01);
-  const nn::Conv conv(16, 512, {3, 3}, {.groups = 2});
+  const nn::Conv2d conv(16, 512, {3, 3}, {.groups = 2});
   EXPECT_EQ(to_string(conv.weight.sizes()), "[512, 8, 3, 3]");
   EXPECT_LE(number(amax(abs(conv.weight.detach()))), 1 / std::sqrt(72.));
 }
@@ -107,7 +107,7 @@ void expect_cache_agrees(const Model& model) {
   const InferenceMode inference;
   const Tensor tokens = randint(0, 100, {2, 12});
   const Tensor whole = model(tokens);
-  nn::KvCaches caches = model.make_caches();
+  nn::KVCaches caches = model.make_caches();
   std::vector<Tensor> parts = {model(tokens.narrow(1, 0, 5), &caches),
                                model(tokens.narrow(1, 5, 3), &caches)};
   for (int i = 8; i < 12; ++i) parts.push_back(model(tokens.narrow(1, i, 1), &caches));
@@ -116,7 +116,7 @@ void expect_cache_agrees(const Model& model) {
 }
 
 TEST(Models, GptHasTheSameBitsWithACache) {
-  nn::Gpt model({.vocabulary = 100, .context = 64, .layers = 2, .heads = 2, .width = 32});
+  nn::GPT model({.vocabulary = 100, .context = 64, .layers = 2, .heads = 2, .width = 32});
   model.eval();
   expect_cache_agrees(model);
 }
@@ -145,7 +145,7 @@ TEST(Models, EveryParameterGetsAGradient) {
       EXPECT_TRUE(all(isfinite(each.tensor.grad())).item().to_bool()) << each.path;
     }
   };
-  nn::Gpt gpt({.vocabulary = 100, .context = 7, .layers = 2, .heads = 2, .width = 32});
+  nn::GPT gpt({.vocabulary = 100, .context = 7, .layers = 2, .heads = 2, .width = 32});
   check(gpt, gpt(tokens));
   nn::Llama llama({.vocabulary = 100,
                    .layers = 2,
@@ -181,7 +181,7 @@ TEST(Models, BertCompilesOnceForAllBatchesLengthsAndMasks) {
 }
 
 TEST(Modules, ABlockEqualsItsPartsComposed) {
-  nn::TransformerBlock<nn::LayerNorm, nn::GegluMlp> block({.width = 32, .heads = 2, .causal = true}, 64);
+  nn::TransformerBlock<nn::LayerNorm, nn::GEGLU> block({.width = 32, .heads = 2, .causal = true}, 64);
   const Tensor x = randn({2, 5, 32});
   const Tensor attended = x + block.attention(block.norm1(x));
   EXPECT_TRUE(same_bits(block(x), attended + block.mlp(block.norm2(attended))));

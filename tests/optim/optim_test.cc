@@ -87,7 +87,7 @@ TEST(Optim, SgdTakesPyTorchsSteps) {
       if (nesterov == Nesterov::Yes && momentum == 0) continue;
       manual_seed(2);
       Bag bag;
-      optim::Sgd optimizer(bag,
+      optim::SGD optimizer(bag,
                            {.lr = 0.1, .momentum = momentum, .weight_decay = 0.01, .nesterov = nesterov});
       std::vector<Tensor> wanted, momenta(4);
       for (const Tensor& t : bag.parameters()) wanted.push_back(t.detach().clone());
@@ -110,7 +110,7 @@ TEST(Optim, SgdTakesPyTorchsSteps) {
 
 TEST(Optim, GroupsHaveTheirOwnRates) {
   Bag bag;
-  optim::Sgd optimizer(bag, {.lr = 1},
+  optim::SGD optimizer(bag, {.lr = 1},
                        {{.takes = [](std::string_view path) { return path == "p1"; }, .lr = 0}});
   const Tensor still = bag.tensors[1].detach().clone(), moves = bag.tensors[0].detach().clone();
   bag.draw_gradients();

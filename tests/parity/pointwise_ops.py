@@ -25,14 +25,14 @@ def forms_in_headers():
         form = form.replace("_out", ".out")
         if form not in ops[name][1]:
             ops[name][1].append(form)
-    # Parts of gradients are held against differences of values, by tests/autograd.
+    # tests/autograd compares parts of gradients with finite differences.
     return {name: found for name, found in ops.items() if not name.endswith("_backward")}
 
 
 HEADER_OPS = forms_in_headers()
 NAMES = sorted(HEADER_OPS)
 
-# Arguments from this place on are keywords of torch.
+# Arguments from this position on are keywords of torch.
 KEYWORDS = {"add": (2, ["alpha"]), "sub": (2, ["alpha"]), "rsub": (2, ["alpha"]), "div": (2, ["rounding_mode"]),
             "addcmul": (3, ["value"]), "addcdiv": (3, ["value"]), "round": (1, ["decimals"]),
             "gelu": (1, ["approximate"])}

@@ -11,7 +11,7 @@ A step is an op and its arguments; step k fills register %k. An expectation begi
                                                         the largest one
     %1 steps:4 DTYPE SIZES STRIDES OFFSET OWNER VALUES  the same, and floating values may be four numbers of the dtype
                                                         away
-    %1 layout DTYPE SIZES STRIDES OFFSET OWNER          the same without values: the memory is not initialised
+    %1 layout DTYPE SIZES STRIDES OFFSET OWNER          the same without values: the memory is not initialized
     %1 count 3                                          a list of three tensors; its elements are %1.0, %1.1, %1.2
     %1 same %0                                          the very tensor of register 0
     %1 version 2
@@ -273,7 +273,7 @@ class Program:
             wrapped = "unflatten got an unexpected error" in str(error) and "has no dimensions" in str(error)
             self.error = "index" if wrapped else "other"
         else:
-            # Beside a size of 0 torch lets negative sizes pass, and sizes so large that strides overflow.
+            # With a size of 0 torch accepts negative sizes, and sizes so large that strides overflow.
             if isinstance(result, torch.Tensor) and any(not 0 <= size < MOST_SIZE for size in result.shape):
                 raise NoAnswer
             self.registers.append(result)

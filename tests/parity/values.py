@@ -8,7 +8,7 @@ import torch
 from pointwise_ops import DIVIDES, HALVES, NO_NEGATIVE_ZERO
 from program import BITS_OF, DTYPES, FLOATING, Num
 
-# Values that are not drawn, because torch's answer is far from the true one or depends on the place in the vector.
+# Values that are not drawn, because torch's answer is far from the true one or depends on the position in the vector.
 SKIPPED = {
     # 1 + erf, 1 + e^-x, x - tanh(x), log(x / (1 - x)), max + log1p(...): cancellation that Pellucid avoids.
     "gelu": lambda x, dtype: x < -1 or abs(x) == math.inf or 0 < abs(x) < 1e-30,
@@ -94,7 +94,7 @@ def integers(rng, dtype, kind, name):
     wide = [info.min, info.max, info.max - 1, info.min + 1] * 2
     wide += [rng.randint(info.min, info.max) for _ in range(10)]
     wide += [rng.randint(info.min, info.max) >> rng.randint(0, info.bits - 4) for _ in range(30)]
-    # The least integer divided by -1 ends torch with a signal.
+    # The smallest integer divided by -1 ends torch with a signal.
     values = small * 2 + [k for k in wide if name not in DIVIDES or k not in (0, info.min)]
     skipped = SKIPPED.get(name)
     return [k for k in values if name in DIVIDES or not skipped or not skipped(k, dtype)]

@@ -36,7 +36,7 @@ def written(seed, percent):
     """(family name, program) for every case. Each family has its own generator: one does not shift another."""
     for name, (family, count) in FAMILIES.items():
         rng = random.Random(f"{seed} {name}")
-        if hasattr(family, "pair_case"):  # beside the random ones, one case for each pair of dtypes
+        if hasattr(family, "pair_case"):  # in addition to random ones, one case for each pair of dtypes
             for a, b in itertools.product(DTYPES, repeat=2):
                 yield name, drawn(lambda program: family.pair_case(program, rng, a, b))
         for i in range(count * percent // 100):

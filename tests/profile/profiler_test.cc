@@ -184,7 +184,7 @@ TEST(Profile, OneAtATime) {
 }
 
 TEST(Profile, RangesAndModulesAreSpansAroundWhatTheyCall) {
-  const nn::GegluMlp mlp(8, 16);
+  const nn::GEGLU mlp(8, 16);
   const Tensor x = ones({2, 8});
   const NoGrad no_grad;
   const auto events = profiled([&] {

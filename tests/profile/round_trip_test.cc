@@ -72,7 +72,7 @@ void expect_same(const Wanted& wanted, const std::string& path) {
 }
 
 TEST(RoundTrip, ATraceOfTrainingHasTheCountsAndTimesOfItsProfile) {
-  const nn::GegluMlp mlp(16, 32);
+  const nn::GEGLU mlp(16, 32);
   const Tensor x = ones({4, 16});
   ProfileOptions options;
   options.layers = options.memory = true;

@@ -53,7 +53,7 @@ TEST(Table, AnOpHasTheKernelsInsideAndThoseOfItsOwn) {
 // Rows r, width d, hidden width h; f32.
 TEST(Table, TheGegluMlpIsFiveKernelsWithTheseBytesAndFlops) {
   constexpr std::uint64_t r = 24, d = 16, h = 40;
-  const nn::GegluMlp mlp(d, h);
+  const nn::GEGLU mlp(d, h);
   const Tensor x = ones({r, d});
   const NoGrad no_grad;
   mlp(x);

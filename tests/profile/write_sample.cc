@@ -43,7 +43,7 @@ void write_counts(Profile& profile, const std::string& path) {
 }
 
 int run(const std::string& path, int rounds) {
-  const nn::GegluMlp mlp(32, 64);
+  const nn::GEGLU mlp(32, 64);
   const nn::LayerNorm norm(32);
   const Tensor x = ones({8, 32});
   ProfileOptions options;

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "pellucid/ops.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/threads.h"
 
 #include "base/philox.h"
@@ -105,7 +106,7 @@ std::vector<RandomOp> random_ops() {
        [](const Tensor& x, Generator& g) { return dropout(x.fill_(1.5), 0.25, Training::Yes, g); }},
       {"mask",
        [](const Tensor& x, Generator& g) {
-         return std::get<1>(native_dropout(x.fill_(1), 0.25, Training::Yes, g)).to(x.dtype());
+         return std::get<1>(internal::native_dropout(x.fill_(1), 0.25, Training::Yes, g)).to(x.dtype());
        }},
       {"rand", [](const Tensor& x, Generator& g) { return rand(x.sizes(), x.dtype(), g); }},
       {"randn", [](const Tensor& x, Generator& g) { return randn(x.sizes(), x.dtype(), g); }},
@@ -230,14 +231,14 @@ TEST(Random, BernoulliAndDropoutMatchTheirProbability) {
   EXPECT_NEAR(moments_of(values_of(bernoulli(full({kCount}, 0.9), g))).mean, 0.9, 0.004);
   const Tensor p = tensor({0.0, 1.0}).expand({500, 2});
   EXPECT_EQ(bytes_of(bernoulli(p, g)), bytes_of(p)) << "never and always";
-  const auto [result, mask] = native_dropout(full({kCount}, 3.0), 0.25, Training::Yes, g);
+  const auto [result, mask] = internal::native_dropout(full({kCount}, 3.0), 0.25, Training::Yes, g);
   const std::vector<double> values = values_of(result), mask_values = values_of(mask);
   EXPECT_NEAR(moments_of(mask_values).mean, 0.75, 0.005);
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], mask_values[i] != 0 ? 4.0 : 0.0);
   const Tensor x = ones({4});
   EXPECT_TRUE(dropout(x, 0.5, Training::No).is_same(x));
   EXPECT_EQ(bytes_of(dropout(x, 1)), bytes_of(zeros({4})));
-  EXPECT_EQ(bytes_of(std::get<0>(native_dropout(x, 0.5, Training::No))), bytes_of(x));
+  EXPECT_EQ(bytes_of(std::get<0>(internal::native_dropout(x, 0.5, Training::No))), bytes_of(x));
 }
 
 TEST(Random, IntegersAreUniform) {
@@ -303,7 +304,7 @@ TEST(Random, ErrorsSayWhatToDo) {
   EXPECT_EQ(thrown_by<ValueError>([&] { exponential_(x, 0); }).message(),
             "the rate is 0; it must be positive");
   EXPECT_EQ(thrown_by<ValueError>([&] { uniform_(x, 2, 1); }).message(),
-            "from 2 to 1 is no range; give finite numbers, the lower one first");
+            "from 2 to 1 is not a range; pass finite numbers, the lower one first");
   EXPECT_EQ(thrown_by<ValueError>([&] { randint(5, 5, {2}); }).message(),
             "from 5 up to but not including 5 there is no integer");
   EXPECT_EQ(thrown_by<ValueError>([&] { randint(0, 300, {2}, kU8); }).message(),

@@ -196,7 +196,7 @@ TEST(Sorting, UniqueCountsAndFindsBack) {
 TEST(Sorting, ErrorsSayWhatToDo) {
   const Tensor x = ones({2, 3});
   EXPECT_EQ(thrown_by<ValueError>([&] { topk(x, 4); }).message(),
-            "k is 4; axis -1 of f32[2, 3] gives 0 to 3 elements");
+            "k is 4; it must be from 0 to the size of axis -1 of f32[2, 3], 3");
   EXPECT_EQ(thrown_by<ValueError>([&] { kthvalue(x, 0, 1); }).message(),
             "k is 0; axis 1 of f32[2, 3] has elements 1 to 3");
   EXPECT_EQ(thrown_by<IndexError>([&] { median(zeros({2, 0}), 1); }).message(),

@@ -14,7 +14,7 @@ namespace {
 using test::thrown_by;
 
 constexpr std::int64_t kMax = INT64_MAX;
-constexpr std::int64_t kMin = Dim::kLeastPlain;
+constexpr std::int64_t kMin = Dim::kMinPlain;
 
 TEST(Dim, IsEightTriviallyCopyableBytes) {
   static_assert(sizeof(Dim) == 8);

@@ -37,20 +37,20 @@ struct Twin {
   static bool is_there() { return test::has_answers("gpt.safetensors"); }
   std::int64_t steps() const { return batches.size(0).value(); }
 
-  nn::GptConfig config;
+  nn::GPTConfig config;
   std::vector<NamedTensor> weights;
   Tensor batches;  // [steps, batch, tokens + 1]
   std::vector<double> losses;
   double lr;
 };
 
-Tensor loss_of(const nn::Gpt& model, const Tensor& batch) {
+Tensor loss_of(const nn::GPT& model, const Tensor& batch) {
   const std::int64_t tokens = batch.size(1).value() - 1;
   const Tensor logits = model(batch.narrow(1, 0, tokens));
   return cross_entropy(logits.flatten(0, 1), batch.narrow(1, 1, tokens).reshape({-1}));
 }
 
-std::vector<double> train(const Twin& twin, nn::Gpt& model, std::int64_t steps) {
+std::vector<double> train(const Twin& twin, nn::GPT& model, std::int64_t steps) {
   model.load(twin.weights);
   optim::AdamW optimizer(model, {.lr = twin.lr, .weight_decay = 0.01});
   std::vector<double> losses;
@@ -67,7 +67,7 @@ std::vector<double> train(const Twin& twin, nn::Gpt& model, std::int64_t steps) 
 TEST(Training, LosesWhatItsTwinInTorchLoses) {
   if (!Twin::is_there()) GTEST_SKIP() << test::kNoAnswers;
   const Twin twin;
-  nn::Gpt model(twin.config);
+  nn::GPT model(twin.config);
   const std::vector<double> losses = train(twin, model, twin.steps());
   double worst = 0;
   for (std::size_t i = 0; i < 50; ++i) {
@@ -88,7 +88,7 @@ TEST(Training, GivesTheSameBitsOnOneThreadAndOnTwo) {
   const int before = thread_count();
   for (const int threads : {1, 2}) {
     set_thread_count(threads);
-    nn::Gpt model(twin.config);
+    nn::GPT model(twin.config);
     losses.push_back(train(twin, model, 20));
     ends.push_back(model.named_parameters());
     for (NamedTensor& each : ends.back()) each.tensor = each.tensor.detach().clone();

@@ -1,4 +1,4 @@
-"""Trains nn::Gpt's twin in torch and writes what it began with, what it saw and what it lost, for training_test.cc.
+"""Trains nn::GPT's twin in torch and writes what it began with, what it saw and what it lost, for training_test.cc.
 
 python write_answers.py OUT: OUT/gpt.safetensors holds weights, batches and losses, and the settings as metadata.
 """

@@ -1,4 +1,4 @@
-// What a Tensor points at. Not part of the API: it is public only so that accessors can be inlined.
+// What a Tensor points to. Not part of the API: public only so that accessors can be inlined.
 #pragma once
 
 #include <atomic>
@@ -22,14 +22,14 @@ struct StorageHeader {
   std::atomic<std::uint32_t> version;  // counts in-place writes
   std::byte* data;
   std::int64_t size_bytes;
-  void (*release)(StorageHeader&) noexcept;  // frees data; null when data lies in the block
+  void (*release)(StorageHeader&) noexcept;  // frees data; null if data is part of the block
   void* context;                             // release's own
   void* block;                               // what holds this header
   Device device;
   std::uint8_t block_class;
   std::uint8_t flags;
-  std::uint16_t keys;            // of every view of it, beside the view's own
-  std::atomic<bool> is_watched;  // kept for a gradient: who writes to it is noted
+  std::uint16_t keys;            // of every view of it, in addition to the view's own
+  std::atomic<bool> is_watched;  // saved for a gradient: writes are noted
 };
 static_assert(sizeof(StorageHeader) <= 56);
 
@@ -45,7 +45,7 @@ struct TensorHeader {
   std::uint8_t block_class;
   std::uint8_t capacity;
   bool is_row_major;  // known to be, by construction; false means: look at the strides
-  bool is_number;     // a number given where a tensor may stand: promotes by kind, not by size
+  bool is_number;     // a number passed for a tensor: promotes by kind, not by size
   bool is_detached;   // made by detach, or a view of that: no gradient of this memory is its own
   std::uint8_t reserved;
   void* autograd;  // belongs to the Autograd key; null without gradient
@@ -57,7 +57,7 @@ struct TensorHeader {
 };
 static_assert(sizeof(TensorHeader) == 40);
 
-// The last reference is gone: gives back the header, and the storage if this was its last tensor.
+// Frees the header after its last reference, and the storage if this was its last tensor.
 PEL_API void destroy(TensorHeader* header) noexcept;
 
 // Defined in src/autograd/.

@@ -13,7 +13,7 @@
 
 namespace pel {
 
-// Whether a kernel takes a call; a refusal has its reason, a string literal.
+// Whether a kernel supports a call; a refusal has a reason, a string literal.
 class Support {
  public:
   static constexpr Support yes() { return Support(nullptr); }
@@ -37,26 +37,25 @@ struct Kernel {
   const char* name;
   Support (*supports)(const KernelArgs& args);
   void (*run)(Stream& stream, const KernelArgs& args);
-  // Calls that it is no candidate for: computed in another dtype, or by another of the op's formulas.
+  // The kernel is for calls that compute in one of these dtypes, by this one of the op's formulas.
   DTypeSet computes = kAllDTypes;
   std::uint8_t formula = 0;
-  const void* context = nullptr;  // the kernel's own; given to it in args.context
-  // Its bits depend on more than the values of the operands: taken under Determinism::Relaxed alone.
+  const void* context = nullptr;  // the kernel's own; passed in args.context
+  // Its bits depend on more than the values of the operands: used only under Determinism::Relaxed.
   bool is_relaxed = false;
-  // Where the kernels of a list differ in speed: nanoseconds for the call, by a model. Of those that support
-  // it the one with the least is taken. All kernels of a list have it, or none.
+  // Predicted nanoseconds of the call. Of the kernels that support a call the fastest by prediction runs. All
+  // kernels of a list have it, or none.
   double (*predict)(const KernelArgs& args) = nullptr;
-  // Operations of a product, a convolution or an attention: a multiplication and an addition are two.
+  // FLOPs of a matmul, a convolution or an attention: a multiplication and an addition are two.
   std::uint64_t (*flops)(const KernelArgs& args) = nullptr;
-  // What runs for this call, where that is more than the name says: by dtypes, sizes, strides and numbers
-  // alone. For records and logs.
+  // A name of what runs for this call, if it says more than `name`. Depends on dtypes, sizes, strides and
+  // numbers alone. For traces and logs.
   std::string (*describe)(const KernelArgs& args) = nullptr;
-  // Bytes of args.scratch that it has use for. Where that is null, it takes as much from the memory of
-  // tensors.
+  // Bytes of args.scratch that the kernel uses. If that is null, it allocates them as tensor memory.
   std::uint64_t (*scratch_bytes)(const KernelArgs& args) = nullptr;
-  // The ways in which it could run this call, the one that it takes first. For explanations.
+  // The ways to run this call, the chosen one first. For explanations.
   std::vector<KernelVariant> (*variants)(const KernelArgs& args) = nullptr;
-  // Calls among which one choice serves all. For tuning.
+  // A key for calls that share one choice. For tuning.
   std::string (*shape_class)(const KernelArgs& args) = nullptr;
 };
 // In order of preference: the first kernel that supports the call wins, unless kernels predict their times.

@@ -1,4 +1,4 @@
-// Ops: how one is defined, called and given kernels. The library's own ops and a user's are made the same
+// Ops: how they are defined, called and get kernels. The library's own ops and a user's are defined the same
 // way: a schema, a body, facts, and kernels for a device. `examples/user_op.cc` is a whole op in one file.
 #pragma once
 
@@ -51,7 +51,7 @@ struct OpDef {
   std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
   std::shared_ptr<const Pointwise> pointwise;  // null for other ops
   std::shared_ptr<const Rows> rows;
-  std::shared_ptr<Gradient> gradient;  // null: not known, and said so when one is asked for
+  std::shared_ptr<Gradient> gradient;  // null: not known; backward reports it
   std::function<SampleCalls(Sampler&)> sample_calls;
   std::vector<OpDef> forms;  // NAME_ and NAME.out, which share the op's file and kernels
 
@@ -60,16 +60,16 @@ struct OpDef {
     dtype_set = set;
     return std::move(*this);
   }
-  // An element that stands at several indices of an output gets the same value each time, so it may.
+  // An output may overlap itself: an element at several indices gets the same value each time.
   OpDef repeated_writes() && {
     repeats_writes = true;
     return std::move(*this);
   }
-  // The gradients of the arguments `of`, from what is kept of the call: names, with spaces between them. The
-  // formula gives a Tensor, or a vector of them where `of` has several. See vjp.h.
+  // The gradients of the arguments `of`, from what is saved of the call: names, with spaces between them. The
+  // formula returns a Tensor, or a vector of them if `of` has several. See vjp.h.
   template <class F>
-  OpDef vjp(std::string of, std::string keeps, F formula) && {
-    add_vjp(std::move(of), std::move(keeps), std::move(formula));
+  OpDef vjp(std::string of, std::string saves, F formula) && {
+    add_vjp(std::move(of), std::move(saves), std::move(formula));
     return std::move(*this);
   }
   // Nothing flows back to these arguments.
@@ -86,8 +86,8 @@ struct OpDef {
     cast_rule = rule;
     return std::move(*this);
   }
-  // A composite op whose parts depend on the values of sizes: a graph holds the op itself. Where sizes are
-  // symbols, its body gives results without computing them.
+  // A composite op whose parts depend on the values of sizes: a graph has the op itself as a node. If sizes
+  // are symbolic, its body returns results without computing them.
   OpDef one_call() && {
     is_one_call = true;
     return std::move(*this);
@@ -102,8 +102,8 @@ struct OpDef {
     return *gradient;
   }
   template <class F>
-  void add_vjp(std::string of, std::string keeps, F formula) {
-    Gradient::Named rule{std::move(of), std::move(keeps), nullptr};
+  void add_vjp(std::string of, std::string saves, F formula) {
+    Gradient::Named rule{std::move(of), std::move(saves), nullptr};
     if constexpr (!std::is_null_pointer_v<F>) {
       if constexpr (std::is_convertible_v<std::invoke_result_t<F, const Vjp&>, Tensor>) {
         rule.run = [formula](const Vjp& v) { return std::vector<Tensor>{formula(v)}; };
@@ -134,7 +134,7 @@ class PEL_API Op {
   const OpRecord& record() const { return *record_; }
   const Pointwise* pointwise() const { return pointwise_; }  // null for other ops
   const Rows* rows() const { return rows_; }
-  // Null where no gradient is known, and for composite ops, whose parts have theirs.
+  // Null if no gradient is known, and for composite ops, whose parts have theirs.
   const Gradient* gradient() const { return gradient_; }
   CastRule cast_rule() const { return cast_rule_; }
   bool is_one_call() const { return is_one_call_; }  // in a graph, though it is composite
@@ -165,10 +165,10 @@ PEL_API const Op& register_op(OpDef def);
 PEL_API const Op* find_op(std::string_view name);  // null if there is none
 PEL_API std::vector<const Op*> all_ops();          // built-in ones first, by name
 
-// A call by values, as Python will make it. Missing trailing arguments take the schema's defaults.
+// A call by boxed values. Missing trailing arguments have the schema's defaults.
 PEL_API std::vector<Value> call_boxed(const Op& op, std::vector<Value> args, Site site = Site::current());
 
-// What a pointwise call computes in, and by which of the op's formulas.
+// The dtype that a pointwise call computes in, and the number of the op's formula.
 struct Computation {
   DType dtype;
   std::uint8_t formula = 0;
@@ -211,7 +211,7 @@ const Tensor& first_tensor(const First& first, const Rest&... rest) {
 
 PEL_API void dispatch(const Op& op, BoxedCall& call);
 
-// An argument on its way into the record of a call: its tensors, and a way to keep it.
+// An argument on its way into the record of a call: its tensors, and a way to box it.
 struct ArgRef {
   ArrayView<Tensor> tensors;
   const void* value;
@@ -274,7 +274,7 @@ class PEL_API OpSpan {
 // The innermost call that a Profile records has a gradient, of this number.
 PEL_API void note_sequence(std::uint64_t sequence);
 
-// Someone keeps this memory for a gradient: who wrote to it is noted, for the error.
+// This memory is saved for a gradient: the write is noted, for the error message.
 PEL_API void note_write(const Tensor& written, const Op& op, const Site& site);
 
 template <auto Body, class R, bool TakesOp, class... P>
@@ -324,7 +324,7 @@ struct BodyCall {
     return run_boxed(op, site, keys, static_cast<P>(args)...);
   }
 
-  // Autograd alone is on: what run_boxed would do, without boxing more than is kept.
+  // Autograd alone is on: what run_boxed would do, without boxing more than is saved.
   [[gnu::noinline]] static R run_recorded(const Op& op, const Site& site, P... args) {
     if (!op.is_recorded()) return invoke_at(op, site, static_cast<P>(args)...);
     const std::array<ArgRef, sizeof...(P)> refs = {arg_ref<std::decay_t<P>>(args)...};

@@ -1,13 +1,13 @@
-// State that is made while a function is captured.
+// State that is created while a function is captured.
 #pragma once
 
 #include "pellucid/extend/keys.h"
 
 namespace pel {
 
-// Inside, calls run at once and on real data, also while compile captures a function: for what an object
-// makes at its first call and keeps, as an optimiser does. The graph then holds it as it holds weights.
-// Tensors of the captured function itself have no data and cannot be used inside.
+// Inside, calls run eagerly on real data, even while compile captures a function: for state that an object
+// creates at its first call, such as an optimizer's. In the graph it is an input, like weights. Tensors of
+// the captured function itself have no data and cannot be used inside.
 class PEL_API OutsideCapture {
  public:
   OutsideCapture();

@@ -1,6 +1,8 @@
-// Arguments and results in boxed form: what handlers, logs and bindings see of a call.
+// Arguments and results in boxed form, as handlers, logs and bindings see them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "pellucid/enum_names.h"
 #include "pellucid/extend/keys.h"
 #include "pellucid/tensor.h"
 
@@ -52,6 +55,10 @@ struct ArgType {
 namespace detail {
 
 [[noreturn]] PEL_API void throw_wrong_value(const Value& value, ArgType wanted);
+[[noreturn]] PEL_API void throw_wrong_length(std::size_t length, std::size_t wanted);
+// Which of the spellings of an enum `given` is; a ValueError that lists them if it is none.
+PEL_API std::size_t index_of_spelling(std::string_view given, std::string_view argument,
+                                      ArrayView<std::string_view> spellings);
 
 template <class T>
 const T& get(const Value& value, ArgType wanted) {
@@ -110,6 +117,24 @@ struct Boxing<E> {
   static Value box(E v) { return static_cast<bool>(v); }
   static E unbox(const Value& v) { return static_cast<E>(get<bool>(v, type)); }
 };
+// An enum that stands for an integer of PyTorch, such as GridPadding. Bodies check the range.
+template <class E>
+  requires(std::is_enum_v<E> && std::is_same_v<std::underlying_type_t<E>, std::int64_t>)
+struct Boxing<E> {
+  static constexpr ArgType type{ArgType::Base::Int, false, false};
+  static Value box(E v) { return Dim(static_cast<std::int64_t>(v)); }
+  static E unbox(const Value& v) { return static_cast<E>(get<Dim>(v, type).value()); }
+};
+// An enum that stands for a string, such as Reduction.
+template <NamedEnum E>
+struct Boxing<E> {
+  static constexpr ArgType type{ArgType::Base::String, false, false};
+  static Value box(E v) { return std::string(name(v)); }
+  static E unbox(const Value& v) {
+    return static_cast<E>(
+        index_of_spelling(get<std::string>(v, type), enum_names<E>.argument, enum_names<E>.spellings));
+  }
+};
 template <>
 struct Boxing<std::string_view> {
   static constexpr ArgType type{ArgType::Base::String, false, false};
@@ -129,13 +154,32 @@ struct Boxing<Dims> {
   static Dims unbox(const Value& v) { return get<std::vector<Dim>>(v, type); }
 };
 template <>
-struct Boxing<Axes> {
+struct Boxing<Ints> {
   static constexpr ArgType type{ArgType::Base::Int, true, false};
-  static Value box(Axes v) { return std::vector<Dim>(v.begin(), v.end()); }
+  static Value box(Ints v) { return std::vector<Dim>(v.begin(), v.end()); }
   static std::vector<std::int64_t> unbox(const Value& v) {
-    std::vector<std::int64_t> axes;
-    for (Dim d : get<std::vector<Dim>>(v, type)) axes.push_back(d.value());
-    return axes;
+    std::vector<std::int64_t> ints;
+    for (Dim d : get<std::vector<Dim>>(v, type)) ints.push_back(d.value());
+    return ints;
+  }
+};
+template <>
+struct Boxing<Axes> : Boxing<Ints> {};
+// Which of several results are wanted: a list of 0 and 1.
+template <std::size_t N>
+struct Boxing<std::array<bool, N>> {
+  static constexpr ArgType type{ArgType::Base::Int, true, false};
+  static Value box(const std::array<bool, N>& v) {
+    std::vector<Dim> list;
+    for (const bool wanted : v) list.emplace_back(wanted ? 1 : 0);
+    return list;
+  }
+  static std::array<bool, N> unbox(const Value& v) {
+    const std::vector<std::int64_t> ints = Boxing<Ints>::unbox(v);
+    if (ints.size() != N) throw_wrong_length(ints.size(), N);
+    std::array<bool, N> mask;
+    for (std::size_t i = 0; i < N; ++i) mask[i] = ints[i] != 0;
+    return mask;
   }
 };
 template <class T>

@@ -2,8 +2,8 @@
 //
 //   .vjp("self", "other", [](const Vjp& v) { return v.grad() * v["other"]; })
 //
-// names the argument whose gradient it is, what must be kept from the call for it, and the formula, in terms
-// of ops, so that a gradient has a gradient.
+// names the argument of the gradient, what must be saved from the call for it, and the formula, in terms of
+// ops, so that a gradient has a gradient.
 #pragma once
 
 #include <cstddef>
@@ -19,29 +19,29 @@ namespace pel {
 
 struct Schema;  // src/dispatch/schema.h
 
-// What a formula sees of the call that it belongs to: the gradients of its results, and what was kept.
+// The call that a formula belongs to: the gradients of its results, and what was saved.
 class PEL_API Vjp {
  public:
-  // Of a result. Zeros where nothing flows back to it.
+  // Of a result. Zeros if nothing flows back to it.
   const Tensor& grad(std::size_t result = 0) const;
   bool has_grad(std::size_t result = 0) const { return grads_[result].defined(); }
 
-  // Arguments and results that the rule keeps, by their names in the schema. A result without a name is
-  // "result", or "result0", "result1" … where there are several.
+  // Arguments and results that the rule saves, by their names in the schema. A result without a name is
+  // "result", or "result0", "result1" … if there are several.
   const Tensor& operator[](std::string_view name) const;
   template <class T>
   decltype(auto) get(std::string_view name) const {
     return detail::Boxing<T>::unbox(value(name));
   }
-  // Sizes, strides and dtype of an argument whose gradient is wanted; of a list, those of tensor `at`. Kept
-  // anyway.
+  // Sizes, strides and dtype of an argument whose gradient is wanted; of a list, those of tensor `at`. Always
+  // saved.
   Dims sizes(std::string_view name, std::size_t at = 0) const;
   Dims strides(std::string_view name, std::size_t at = 0) const;
   DType dtype(std::string_view name, std::size_t at = 0) const;
   std::size_t count(std::string_view name) const;  // of tensors in a list
   bool wants(std::string_view name, std::size_t at = 0) const;
 
-  // For the layers of the library.
+  // For the library itself.
   struct Source;
   Vjp(const Source& source, ArrayView<Value> kept, std::vector<Tensor>& grads)
       : source_(&source), kept_(kept), grads_(grads) {}
@@ -53,13 +53,13 @@ class PEL_API Vjp {
   std::vector<Tensor>& grads_;
 };
 
-// One rule: gradients of some arguments. `run` gives one tensor for each, a list's one after another; an
-// undefined one means that nothing flows. A gradient may have the sizes of the result: where the argument was
-// broadcast to them it is summed, and it is cast to the argument's dtype.
+// One rule: gradients of some arguments. `run` returns one tensor for each, those of a list one after
+// another; an undefined tensor means no gradient. A gradient may have the sizes of the result: it is summed
+// if the argument was broadcast to them, and cast to the argument's dtype.
 struct VjpRule {
   std::vector<int> of;                                 // arguments
   std::vector<int> keeps;                              // arguments, and results as ~number
-  std::function<std::vector<Tensor>(const Vjp&)> run;  // empty: nothing ever flows to them
+  std::function<std::vector<Tensor>(const Vjp&)> run;  // empty: they never have a gradient
 };
 
 struct Gradient {

@@ -1,4 +1,4 @@
-// First values of parameters, by PyTorch's names and distributions. They write in place and record nothing.
+// Initialization of parameters, with PyTorch's names and distributions. In place and without gradients.
 #pragma once
 
 #include "pellucid/generator.h"
@@ -6,8 +6,8 @@
 
 namespace pel::nn {
 
-// While one lives, first values are not written on this thread: weights that are about to be replaced cost
-// nothing.
+// While an object of it lives, modules on this thread do not initialize their parameters: for weights that
+// are about to be loaded.
 class PEL_API SkipInit {
  public:
   SkipInit();
@@ -19,7 +19,7 @@ class PEL_API SkipInit {
   bool saved_;
 };
 
-// For [out, in, kernel…]: how many elements one output adds up, and one input goes into.
+// For [out, in, kernel…]: the number of inputs of one output, and of outputs of one input.
 struct Fan {
   std::int64_t in, out;
 };
@@ -29,7 +29,7 @@ PEL_API void init_uniform_(const Tensor& t, double low, double high,
                            Generator& generator = default_generator());
 PEL_API void init_normal_(const Tensor& t, double mean, double std,
                           Generator& generator = default_generator());
-// Normal, drawn again outside [low, high].
+// Normal, redrawn outside [low, high].
 PEL_API void init_truncated_normal_(const Tensor& t, double mean = 0, double std = 1, double low = -2,
                                     double high = 2, Generator& generator = default_generator());
 PEL_API void init_constant_(const Tensor& t, double value);

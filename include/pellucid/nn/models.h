@@ -1,52 +1,53 @@
-// Whole models, in three styles.
+// Whole models: GPT-2, Llama and BERT.
 #pragma once
 
 #include "pellucid/nn/modules.h"
 
 namespace pel::nn {
 
-// One cache for each layer. Empty before the first call with it.
-using KvCaches = std::vector<KvCache>;
+// One cache for each layer, empty at first.
+using KVCaches = std::vector<KVCache>;
 
 // proj(gelu(fc(x))), with gelu by tanh or exact.
-class PEL_API Mlp : public Module {
+class PEL_API MLP : public Module {
  public:
-  Mlp(std::int64_t width, std::int64_t hidden, std::string approximate = "tanh", double dropout = 0);
+  MLP(std::int64_t width, std::int64_t hidden, GeluApproximate approximate = GeluApproximate::Tanh,
+      double dropout = 0);
   Tensor operator()(const Tensor& x, Site site = Site::current()) const;
   Linear fc, proj;
 
  private:
-  std::string approximate_;
+  GeluApproximate approximate_;
   Dropout dropout_;
 };
 
-struct GptConfig {
+struct GPTConfig {
   std::int64_t vocabulary = 256, context = 128, layers = 4, heads = 4, width = 256;
   double dropout = 0;
 };
-// GPT-2: learned positions, LayerNorm before each part, tied output weights.
-class PEL_API Gpt : public Module {
+// GPT-2: learned positions, pre-LayerNorm blocks, tied output weights.
+class PEL_API GPT : public Module {
  public:
-  explicit Gpt(const GptConfig& config);
+  explicit GPT(const GPTConfig& config);
   // Tokens, i64 [batch, tokens], to logits [batch, tokens, vocabulary].
-  Tensor operator()(const Tensor& tokens, KvCaches* caches = nullptr, Site site = Site::current()) const;
-  KvCaches make_caches() const;
+  Tensor operator()(const Tensor& tokens, KVCaches* caches = nullptr, Site site = Site::current()) const;
+  KVCaches make_caches() const;
 
   class PEL_API Block : public Module {
    public:
-    explicit Block(const GptConfig& config);
-    Tensor operator()(const Tensor& x, KvCache* cache) const;
+    explicit Block(const GPTConfig& config);
+    Tensor operator()(const Tensor& x, KVCache* cache) const;
     LayerNorm ln_1;
     MultiheadAttention attn;
     LayerNorm ln_2;
-    Mlp mlp;
+    MLP mlp;
   };
   Embedding wte, wpe;
   ModuleList<Block> h;
   LayerNorm ln_f;
 
  private:
-  GptConfig config_;
+  GPTConfig config_;
   Dropout dropout_;
 };
 
@@ -60,33 +61,33 @@ struct LlamaConfig {
 class PEL_API Llama : public Module {
  public:
   explicit Llama(const LlamaConfig& config);
-  // Tokens, i64 [batch, tokens], to logits [batch, tokens, vocabulary]. With `counts`, only so many tokens of
-  // each sequence count; each sequence goes on behind its own.
-  Tensor operator()(const Tensor& tokens, KvCaches* caches = nullptr, ArrayView<std::int64_t> counts = {},
+  // Tokens, i64 [batch, tokens], to logits [batch, tokens, vocabulary]. With `counts`, only the
+  // first counts[i] tokens of sequence i are valid; each sequence continues after its own.
+  Tensor operator()(const Tensor& tokens, KVCaches* caches = nullptr, ArrayView<std::int64_t> counts = {},
                     Site site = Site::current()) const;
-  // The same in two parts: what the last layer gives, [batch, tokens, width], and logits of some of that.
-  Tensor features(const Tensor& tokens, KvCaches* caches = nullptr, ArrayView<std::int64_t> counts = {},
+  // The same in two parts: the output of the last layer, [batch, tokens, width], and logits of part of it.
+  Tensor features(const Tensor& tokens, KVCaches* caches = nullptr, ArrayView<std::int64_t> counts = {},
                   Site site = Site::current()) const;
   Tensor logits(const Tensor& features, Site site = Site::current()) const;
-  // Logits [batch, vocabulary] of what follows the last token that counts of each sequence.
-  Tensor next_logits(const Tensor& tokens, KvCaches& caches, ArrayView<std::int64_t> counts = {},
+  // Logits [batch, vocabulary] of the token after the last valid one of each sequence.
+  Tensor next_logits(const Tensor& tokens, KVCaches& caches, ArrayView<std::int64_t> counts = {},
                      Site site = Site::current()) const;
-  KvCaches make_caches() const;
+  KVCaches make_caches() const;
   const LlamaConfig& config() const { return config_; }
 
   class PEL_API Block : public Module {
    public:
     explicit Block(const LlamaConfig& config);
     Tensor operator()(const Tensor& x, const AttentionContext& context) const;
-    RmsNorm input_norm;
+    RMSNorm input_norm;
     MultiheadAttention attention;
-    RmsNorm post_norm;
-    SwigluMlp mlp;
+    RMSNorm post_norm;
+    SwiGLU mlp;
   };
   Embedding embed;
   ModuleList<Block> layers;
-  RmsNorm norm;
-  std::unique_ptr<Linear> head;  // null where weights are tied
+  RMSNorm norm;
+  std::unique_ptr<Linear> head;  // null if weights are tied
 
  private:
   LlamaConfig config_;
@@ -97,11 +98,12 @@ struct BertConfig {
                hidden = 1536;
   double norm_eps = 1e-12;
 };
-// BERT: every token sees every other; LayerNorm after each part.
+// BERT: every token sees every other; post-LayerNorm blocks.
 class PEL_API Bert : public Module {
  public:
   explicit Bert(const BertConfig& config);
-  // Tokens, i64 [batch, tokens], and which of them count, bool of the same sizes; to [batch, tokens, width].
+  // Tokens, i64 [batch, tokens], and a mask of the valid ones, bool of the same sizes, to [batch, tokens,
+  // width].
   Tensor operator()(const Tensor& tokens, const std::optional<Tensor>& mask = std::nullopt,
                     Site site = Site::current()) const;
 
@@ -111,7 +113,7 @@ class PEL_API Bert : public Module {
     Tensor operator()(const Tensor& x, const std::optional<Tensor>& mask) const;
     MultiheadAttention attention;
     LayerNorm attention_norm;
-    Mlp mlp;
+    MLP mlp;
     LayerNorm output_norm;
   };
   Embedding words, positions, types;

@@ -6,8 +6,8 @@
 //     Tensor operator()(const Tensor& x) const { return down(relu(up(x))); }
 //   };
 //
-// A module is neither copied nor moved: it knows its members by their address. Initial values have the
-// distributions of PyTorch's modules of the same names.
+// A module is neither copied nor moved: it refers to its members by address. Modules with PyTorch's names
+// have PyTorch's initial distributions.
 #pragma once
 
 #include <atomic>
@@ -36,23 +36,23 @@ class PEL_API Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // In the order in which they were added, those of inner modules after a module's own.
+  // In the order in which they were added; those of submodules after a module's own.
   std::vector<NamedTensor> named_parameters() const;
-  std::vector<NamedTensor> named_buffers() const;  // part of the state, but not trained
+  std::vector<NamedTensor> named_buffers() const;  // state that is not trained
   std::vector<Tensor> parameters() const;
   std::int64_t parameter_count() const;  // in elements
-  // Copies values into the parameters and buffers of these paths. All must be there, and no other.
+  // Copies values into the parameters and buffers of these paths. An error if one is missing or unknown.
   void load(ArrayView<NamedTensor> values, Site site = Site::current());
-  // The same without a copy: the given tensors themselves take the places, of any dtype, and require no
-  // gradient.
+  // The same without a copy: the tensors themselves become the parameters and buffers. They may have any
+  // dtype and require no gradient.
   void adopt(ArrayView<NamedTensor> values, Site site = Site::current());
 
   void train(Training training = Training::Yes);
   void eval() { train(Training::No); }
   Training training() const { return training_; }
   void zero_grad();
-  void to(DType dtype);      // floating parameters and buffers, by new tensors in their place
-  const char* path() const;  // from the outermost module, "blocks.0.attention"; of that one itself, "model"
+  void to(DType dtype);      // floating parameters and buffers become new tensors
+  const char* path() const;  // from the outermost module: "blocks.0.attention"; "model" for the outermost
 
  protected:
   void add(std::string name, Module& inner);
@@ -77,7 +77,7 @@ class PEL_API Module {
   void forget_path();
   std::vector<Inner> inner_;
   const Module* outer_ = nullptr;
-  mutable std::atomic<const char*> path_ = nullptr;  // known when first asked for
+  mutable std::atomic<const char*> path_ = nullptr;  // computed at the first use
   Training training_ = Training::Yes;
 };
 
@@ -102,7 +102,7 @@ class PEL_API ModuleRange : public Range {
   bool is_named_;
 };
 
-// Modules of one kind in a row, named by number.
+// Modules of one type, named by index.
 template <class M>
 class ModuleList : public Module {
  public:
@@ -132,15 +132,30 @@ struct ConvOptions {
   std::int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
   Bias bias = Bias::Yes;
 };
-// One to three spatial axes, by the number of kernel sizes.
-class PEL_API Conv : public Module {
+// What Conv1d, Conv2d and Conv3d share. `kernel_size` has one number for each spatial axis, or one for all.
+class PEL_API ConvNd : public Module {
  public:
-  Conv(std::int64_t in, std::int64_t out, Dims kernel, const ConvOptions& options = {});
   Tensor operator()(const Tensor& x, Site site = Site::current()) const;
-  Tensor weight, bias;
+  Tensor weight, bias;  // [out, in / groups, kernel…], [out]; an undefined bias is none
+
+ protected:
+  ConvNd(std::size_t spatial_axes, std::int64_t in, std::int64_t out, Ints kernel_size,
+         const ConvOptions& options);
 
  private:
   ConvOptions options_;
+};
+struct PEL_API Conv1d : ConvNd {
+  Conv1d(std::int64_t in, std::int64_t out, Ints kernel_size, const ConvOptions& options = {})
+      : ConvNd(1, in, out, kernel_size, options) {}
+};
+struct PEL_API Conv2d : ConvNd {
+  Conv2d(std::int64_t in, std::int64_t out, Ints kernel_size, const ConvOptions& options = {})
+      : ConvNd(2, in, out, kernel_size, options) {}
+};
+struct PEL_API Conv3d : ConvNd {
+  Conv3d(std::int64_t in, std::int64_t out, Ints kernel_size, const ConvOptions& options = {})
+      : ConvNd(3, in, out, kernel_size, options) {}
 };
 
 class PEL_API Embedding : public Module {
@@ -160,9 +175,9 @@ class PEL_API LayerNorm : public Module {
   double eps_;
 };
 
-class PEL_API RmsNorm : public Module {
+class PEL_API RMSNorm : public Module {
  public:
-  explicit RmsNorm(std::int64_t width, double eps = 1e-6);
+  explicit RMSNorm(std::int64_t width, double eps = 1e-6);
   Tensor operator()(const Tensor& x, Site site = Site::current()) const;
   Tensor weight;
 
@@ -181,71 +196,72 @@ class PEL_API Dropout : public Module {
 
 // down(gelu(gate(x)) up(x)) and down(silu(gate(x)) up(x)).
 enum class Gate : std::uint8_t { Gelu, Silu };
-class PEL_API GatedMlp : public Module {
+class PEL_API GatedMLP : public Module {
  public:
-  GatedMlp(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias bias = Bias::No);
+  GatedMLP(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias bias = Bias::No);
   Tensor operator()(const Tensor& x, Site site = Site::current()) const;
   Linear gate, up, down;
 
  private:
   Gate kind_;
 };
-struct PEL_API GegluMlp : GatedMlp {
-  GegluMlp(std::int64_t width, std::int64_t hidden, Bias bias = Bias::No)
-      : GatedMlp(width, hidden, Gate::Gelu, bias) {}
+struct PEL_API GEGLU : GatedMLP {
+  GEGLU(std::int64_t width, std::int64_t hidden, Bias bias = Bias::No)
+      : GatedMLP(width, hidden, Gate::Gelu, bias) {}
 };
-struct PEL_API SwigluMlp : GatedMlp {
-  SwigluMlp(std::int64_t width, std::int64_t hidden, Bias bias = Bias::No)
-      : GatedMlp(width, hidden, Gate::Silu, bias) {}
+struct PEL_API SwiGLU : GatedMLP {
+  SwiGLU(std::int64_t width, std::int64_t hidden, Bias bias = Bias::No)
+      : GatedMLP(width, hidden, Gate::Silu, bias) {}
 };
 
-// Memory for keys and values of one layer: [batch, heads, room, width].
-struct KvSlots {
+// Memory for the keys and values of one layer: [batch, heads, capacity, width].
+struct KVSlots {
   Tensor keys, values;
 };
 
-// Keys and values of tokens that were seen before, for one layer: [batch, heads, tokens, width]. Each
-// sequence of the batch has its own number of them.
-class PEL_API KvCache {
+// Keys and values of earlier tokens, for one layer: [batch, heads, tokens, width]. Each sequence of the batch
+// has its own length.
+class PEL_API KVCache {
  public:
-  explicit KvCache(std::int64_t capacity) : capacity_(capacity) {}
+  explicit KVCache(std::int64_t capacity) : capacity_(capacity) {}
   std::int64_t length() const;                                           // of the longest sequence
   const std::vector<std::int64_t>& lengths() const { return lengths_; }  // empty before the first tokens
   void clear() { lengths_.clear(); }
-  void truncate(std::int64_t length);  // forgets what stands behind
-  // Takes up new ones behind those of each sequence and gives all so far. Where sequences differ, the first
-  // counts[i] of the new tokens of sequence i count, and what stands behind them is overwritten by the next.
+  void truncate(std::int64_t length);  // drops what comes after
+  // Appends to each sequence and returns all keys and values so far. If sequences differ, only the first
+  // counts[i] new tokens of sequence i are appended.
   std::pair<Tensor, Tensor> append(const Tensor& keys, const Tensor& values,
                                    ArrayView<std::int64_t> counts = {}, Site site = Site::current());
-  // The same in two parts, for a function that writes new ones to their slots itself: room for keys and
-  // values of `sizes`, and that they are there.
-  const KvSlots& reserve(Dims sizes, const TensorOptions& options, ArrayView<std::int64_t> counts = {},
+  // The same in two parts, for a function that writes to the slots itself: reserve makes space for keys and
+  // values of `sizes`, advance counts them as written.
+  const KVSlots& reserve(Dims sizes, const TensorOptions& options, ArrayView<std::int64_t> counts = {},
                          Site site = Site::current());
   void advance(std::int64_t tokens, ArrayView<std::int64_t> counts = {});
 
  private:
   std::int64_t capacity_;
   std::vector<std::int64_t> lengths_;
-  KvSlots slots_;
+  KVSlots slots_;
 };
 
-// Where the tokens of one call stand in their sequences. The same for all layers, so a model asks for it
-// once.
+// The positions of the tokens of one call in their sequences. The same for all layers, so computed once for a
+// model.
 struct Positions {
-  Tensor cos, sin;             // of the rotary embedding; undefined without one
-  std::optional<Tensor> seen;  // bool [batch, 1, tokens, keys]: where sequences of the batch differ in length
-  Tensor index;                // i64 [batch, 1, tokens]; undefined where all are known to the host
+  Tensor cos, sin;  // of the rotary embedding; undefined without one
+  std::optional<Tensor>
+      seen;      // bool [batch, 1, tokens, keys]: set if sequences of the batch differ in length
+  Tensor index;  // i64 [batch, 1, tokens]; undefined if the host knows them
 };
 
-// What attention may be given beside its input.
+// Optional inputs of attention.
 struct AttentionContext {
   std::optional<Tensor> mask{};  // broadcasts to [batch, heads, tokens, keys]: false hides a key
-  KvCache* cache = nullptr;
-  ArrayView<std::int64_t> counts{};      // of the tokens that count, by sequence; empty: all do
-  const Positions* positions = nullptr;  // null: asked for here
-  // In the place of a cache, for a compiled function: new keys and values are written to the slots that
-  // positions->index names, or to the first ones, and those that positions->seen is for are read.
-  const KvSlots* slots = nullptr;
+  KVCache* cache = nullptr;
+  ArrayView<std::int64_t> counts{};      // of valid tokens in each sequence; empty: all are
+  const Positions* positions = nullptr;  // null: computed here
+  // Instead of a cache, for a compiled function: new keys and values are written to the slots
+  // positions->index, or to the first ones, and those under positions->seen are read.
+  const KVSlots* slots = nullptr;
 };
 
 struct AttentionConfig {
@@ -256,15 +272,15 @@ struct AttentionConfig {
   double rotary_base = 0;  // 0: no rotary embedding
   double dropout = 0;      // of the output
 };
-// Queries, keys and values by one product; then attention over heads; then the output's projection.
+// One projection to queries, keys and values; then attention over heads; then the output projection.
 class PEL_API MultiheadAttention : public Module {
  public:
   explicit MultiheadAttention(const AttentionConfig& config);
   // [batch, tokens, width].
   Tensor operator()(const Tensor& x, const AttentionContext& context = {}, Site site = Site::current()) const;
-  // For tokens as many as those of `x`, behind those in the cache.
-  Positions positions_of(const Tensor& x, const KvCache* cache) const;
-  // The same where the positions are data: i64 [batch, 1, tokens], among so many keys.
+  // For the tokens of `x`, after those in the cache.
+  Positions positions_of(const Tensor& x, const KVCache* cache) const;
+  // The same if positions are data: i64 [batch, 1, tokens], with the positions of all keys.
   Positions positions_at(const Tensor& position, const Tensor& x, const Tensor& keys) const;
   Linear qkv, out;
 
@@ -276,7 +292,7 @@ class PEL_API MultiheadAttention : public Module {
 };
 
 // x + attention(norm(x)), then x + mlp(norm(x)).
-template <class Norm, class Mlp>
+template <class Norm, class MLP>
 class TransformerBlock : public Module {
  public:
   TransformerBlock(const AttentionConfig& config, std::int64_t hidden)
@@ -290,7 +306,7 @@ class TransformerBlock : public Module {
   Norm norm1;
   MultiheadAttention attention;
   Norm norm2;
-  Mlp mlp;
+  MLP mlp;
 };
 
 }  // namespace pel::nn

@@ -1,4 +1,4 @@
-// Models with the weights of a file.
+// Models with weights from a file.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace pel::io {
 PEL_API std::unique_ptr<nn::Llama> load_llama(const GgufFile& file, DType dtype = kF32,
                                               Site site = Site::current());
 
-// A BERT encoder under the names of Hugging Face. The sizes are read off the tensors; `heads` and the rest
-// are given.
+// A BERT encoder under the names of Hugging Face. Sizes are those of the tensors; `heads` and the
+// rest are those of `config`.
 PEL_API std::unique_ptr<nn::Bert> load_bert(const SafetensorsFile& file, const nn::BertConfig& config = {},
                                             Site site = Site::current());
 

@@ -1,14 +1,16 @@
-// Activations, and their gradients.
-// Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains PEL_UNARY and PEL_BINARY.
+// Activations.
+// Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains PEL_UNARY
+// and PEL_BINARY.
 #pragma once
 
-#include <string_view>
+#include <cstdint>
 
+#include "pellucid/enum_names.h"
 #include "pellucid/ops/pointwise_forms.h"
 
 namespace pel {
 
-PEL_UNARY(sigmoid)   // 1 / (1 + e^-x)
+PEL_UNARY(sigmoid)  // 1 / (1 + e^-x)
 
 // Activations. Floating dtypes only, but for relu, relu6, hardtanh and threshold, which take integers, and
 // softsign and tanhshrink, which are floating.
@@ -22,13 +24,18 @@ PEL_UNARY(hardswish)
 PEL_UNARY_OUT(log_sigmoid)
 PEL_UNARY_OUT(softsign)    // x / (1 + |x|)
 PEL_UNARY_OUT(tanhshrink)  // x - tanh(x)
-// x times the normal distribution function ("none"), or times what a tanh approximates it by ("tanh").
-PEL_API Tensor gelu(const Tensor& self, std::string_view approximate = "none", Site site = Site::current());
-PEL_API const Tensor& gelu_(const Tensor& self, std::string_view approximate = "none",
+// x times the normal distribution function, or times its approximation by a tanh.
+enum class GeluApproximate : std::uint8_t { None, Tanh };
+template <>
+inline constexpr EnumNames<2> enum_names<GeluApproximate> = {"approximate", {"none", "tanh"}};
+PEL_API Tensor gelu(const Tensor& self, GeluApproximate approximate = GeluApproximate::None,
+                    Site site = Site::current());
+PEL_API const Tensor& gelu_(const Tensor& self, GeluApproximate approximate = GeluApproximate::None,
                             Site site = Site::current());
-PEL_API const Tensor& gelu_out(const Tensor& out, const Tensor& self, std::string_view approximate = "none",
+PEL_API const Tensor& gelu_out(const Tensor& out, const Tensor& self,
+                               GeluApproximate approximate = GeluApproximate::None,
                                Site site = Site::current());
-// log(1 + e^(beta x)) / beta; x where beta x is above the threshold.
+// log(1 + e^(beta x)) / beta; x if beta x is above the threshold.
 PEL_API Tensor softplus(const Tensor& self, const Scalar& beta = 1, const Scalar& threshold = 20,
                         Site site = Site::current());
 PEL_API const Tensor& softplus_out(const Tensor& out, const Tensor& self, const Scalar& beta = 1,
@@ -74,15 +81,5 @@ PEL_API const Tensor& hardshrink_out(const Tensor& out, const Tensor& self, cons
 PEL_API Tensor softshrink(const Tensor& self, const Scalar& lambd = 0.5, Site site = Site::current());
 PEL_API const Tensor& softshrink_out(const Tensor& out, const Tensor& self, const Scalar& lambd = 0.5,
                                      Site site = Site::current());
-
-// What flows back through an activation, from its argument or its result.
-PEL_API Tensor gelu_backward(const Tensor& grad, const Tensor& self, std::string_view approximate = "none",
-                             Site site = Site::current());
-PEL_API Tensor silu_backward(const Tensor& grad, const Tensor& self, Site site = Site::current());
-PEL_API Tensor sigmoid_backward(const Tensor& grad, const Tensor& result, Site site = Site::current());
-PEL_API Tensor tanh_backward(const Tensor& grad, const Tensor& result, Site site = Site::current());
-// grad where self is above the threshold, 0 elsewhere.
-PEL_API Tensor threshold_backward(const Tensor& grad, const Tensor& self, const Scalar& threshold,
-                                  Site site = Site::current());
 
 }  // namespace pel

@@ -1,17 +1,18 @@
 // Elementwise arithmetic: sums, products, quotients, powers, rounding, clamping.
-// Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains PEL_UNARY and PEL_BINARY.
+// Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains PEL_UNARY
+// and PEL_BINARY.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
+#include "pellucid/enum_names.h"
 #include "pellucid/ops/pointwise_forms.h"
 
 namespace pel {
 
-// Arithmetic. Sums and differences take a factor for one operand; bool is not subtracted. In maximum and
-// minimum NaN wins, in fmax and fmin the other operand does.
+// Arithmetic. Sums and differences take a factor for one operand; bool is not subtracted. maximum and minimum
+// return NaN if either operand is NaN; fmax and fmin return the other operand.
 PEL_API Tensor add(const Tensor& self, const Tensor& other, const Scalar& alpha = 1,
                    Site site = Site::current());  // self + alpha * other
 PEL_API Tensor add(const Tensor& self, const Scalar& other, const Scalar& alpha = 1,
@@ -41,31 +42,34 @@ PEL_API Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha
 PEL_API Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha = 1,
                     Site site = Site::current());
 PEL_BINARY(mul)
-// self / other: floating; with rounding_mode "floor" or "trunc" an integer stays one, and an integer 0
-// divides with an error, as in the four ops below.
+// self / other: floating. With a rounding mode integers stay integers, and division by an integer 0 is an
+// error, as in the four ops below.
+enum class RoundingMode : std::uint8_t { Floor, Trunc };  // down, towards zero
+template <>
+inline constexpr EnumNames<2> enum_names<RoundingMode> = {"rounding_mode", {"floor", "trunc"}};
 PEL_API Tensor div(const Tensor& self, const Tensor& other,
-                   std::optional<std::string_view> rounding_mode = std::nullopt, Site site = Site::current());
+                   std::optional<RoundingMode> rounding_mode = std::nullopt, Site site = Site::current());
 PEL_API Tensor div(const Tensor& self, const Scalar& other,
-                   std::optional<std::string_view> rounding_mode = std::nullopt, Site site = Site::current());
+                   std::optional<RoundingMode> rounding_mode = std::nullopt, Site site = Site::current());
 PEL_API Tensor div(const Scalar& self, const Tensor& other,
-                   std::optional<std::string_view> rounding_mode = std::nullopt, Site site = Site::current());
+                   std::optional<RoundingMode> rounding_mode = std::nullopt, Site site = Site::current());
 PEL_API const Tensor& div_(const Tensor& self, const Tensor& other,
-                           std::optional<std::string_view> rounding_mode = std::nullopt,
+                           std::optional<RoundingMode> rounding_mode = std::nullopt,
                            Site site = Site::current());
 PEL_API const Tensor& div_(const Tensor& self, const Scalar& other,
-                           std::optional<std::string_view> rounding_mode = std::nullopt,
+                           std::optional<RoundingMode> rounding_mode = std::nullopt,
                            Site site = Site::current());
 PEL_API const Tensor& div_out(const Tensor& out, const Tensor& self, const Tensor& other,
-                              std::optional<std::string_view> rounding_mode = std::nullopt,
+                              std::optional<RoundingMode> rounding_mode = std::nullopt,
                               Site site = Site::current());
 PEL_API const Tensor& div_out(const Tensor& out, const Tensor& self, const Scalar& other,
-                              std::optional<std::string_view> rounding_mode = std::nullopt,
+                              std::optional<RoundingMode> rounding_mode = std::nullopt,
                               Site site = Site::current());
 PEL_BINARY(floor_divide)  // rounded down
 PEL_BINARY(trunc_divide)  // rounded towards zero
 PEL_BINARY(remainder)     // of floor_divide: the sign of other
 PEL_BINARY(fmod)          // of trunc_divide: the sign of self
-PEL_BINARY(pow)           // integers modulo 2^width; a negative number as their exponent is refused
+PEL_BINARY(pow)           // integers modulo 2^width; a negative exponent of integers is an error
 PEL_API Tensor pow(const Scalar& self, const Tensor& exponent, Site site = Site::current());
 PEL_API const Tensor& pow_out(const Tensor& out, const Scalar& self, const Tensor& exponent,
                               Site site = Site::current());
@@ -77,13 +81,13 @@ PEL_BINARY_OUT(maximum)
 PEL_BINARY_OUT(minimum)
 PEL_BINARY_OUT(fmax)
 PEL_BINARY_OUT(fmin)
-PEL_BINARY(hypot)           // sqrt(self^2 + other^2)
-PEL_BINARY(copysign)        // floating
-PEL_BINARY(nextafter)       // f32 and f64
-PEL_BINARY(ldexp)           // self * 2^other; floating
-PEL_BINARY(heaviside)       // 0 below zero, 1 above, other at zero
+PEL_BINARY(hypot)      // sqrt(self^2 + other^2)
+PEL_BINARY(copysign)   // floating
+PEL_BINARY(nextafter)  // f32 and f64
+PEL_BINARY(ldexp)      // self * 2^other; floating
+PEL_BINARY(heaviside)  // 0 below zero, 1 above, other at zero
 
-// At least min, then at most max; one of them may be left out. NaN in any of the three gives NaN.
+// max(self, min), then min of that and max; one of the bounds may be omitted. NaN if any of the three is NaN.
 PEL_API Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
                      const std::optional<Scalar>& max = std::nullopt, Site site = Site::current());
 PEL_API Tensor clamp(const Tensor& self, const std::optional<Tensor>& min,
@@ -141,13 +145,13 @@ PEL_UNARY(floor)
 PEL_UNARY(ceil)
 PEL_UNARY(trunc)
 PEL_UNARY(frac)  // x - trunc(x), floating dtypes only
-// Halves to even; decimals count digits behind the point, or in front of it where negative.
+// Halves to even. `decimals` counts digits after the decimal point, or before it if negative.
 PEL_API Tensor round(const Tensor& self, std::int64_t decimals = 0, Site site = Site::current());
 PEL_API const Tensor& round_(const Tensor& self, std::int64_t decimals = 0, Site site = Site::current());
 PEL_API const Tensor& round_out(const Tensor& out, const Tensor& self, std::int64_t decimals = 0,
                                 Site site = Site::current());
 
-// NaN and infinities replaced; the infinities by the largest numbers of the dtype unless told.
+// NaN and infinities replaced; infinities by default with the largest finite numbers of the dtype.
 PEL_API Tensor nan_to_num(const Tensor& self, double nan = 0, std::optional<double> posinf = std::nullopt,
                           std::optional<double> neginf = std::nullopt, Site site = Site::current());
 PEL_API const Tensor& nan_to_num_(const Tensor& self, double nan = 0,

@@ -1,13 +1,14 @@
 // Convolutions. Names and semantics are PyTorch's. Tensors are [batch, channels, spatial axes…]; the batch
-// may be left out but in `convolution`. Operands have one dtype, any but bool, and any strides; the result
-// lies as the input does, channels last where it is. f16 and bf16 are added in f32 and rounded once.
+// may be omitted except in `convolution`. Operands have one dtype, any but bool, and any strides; the result
+// has the memory format of the input: channels last or row-major. f16 and bf16 accumulate in f32 and round
+// once.
 //
-// A number for each spatial axis, or one for all of them. docs/numerics.md says what is promised about bits.
+// stride, padding and dilation have one number for each spatial axis, or one for all. docs/numerics.md says
+// what is guaranteed about bits.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <tuple>
 
 #include "pellucid/tensor.h"
 
@@ -16,36 +17,32 @@ namespace pel {
 // Weight: [out, in / groups, kernel…]; transposed: [in, out / groups, kernel…]. One to three spatial axes.
 enum class Transposed : bool { No, Yes };
 PEL_API Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
-                           Axes stride, Axes padding, Axes dilation, Transposed transposed,
+                           Ints stride, Ints padding, Ints dilation, Transposed transposed,
                            Dims output_padding, std::int64_t groups, Site site = Site::current());
-// Gradients of input, weight and bias; those that `output_mask` has 0 for are undefined.
-PEL_API std::tuple<Tensor, Tensor, Tensor> convolution_backward(
-    const Tensor& grad_output, const Tensor& input, const Tensor& weight, std::optional<Dims> bias_sizes,
-    Axes stride, Axes padding, Axes dilation, Transposed transposed, Dims output_padding, std::int64_t groups,
-    Axes output_mask = {1, 1, 1}, Site site = Site::current());
 
 PEL_API Tensor conv1d(const Tensor& input, const Tensor& weight,
-                      const std::optional<Tensor>& bias = std::nullopt, Axes stride = {1}, Axes padding = {0},
-                      Axes dilation = {1}, std::int64_t groups = 1, Site site = Site::current());
+                      const std::optional<Tensor>& bias = std::nullopt, Ints stride = {1}, Ints padding = {0},
+                      Ints dilation = {1}, std::int64_t groups = 1, Site site = Site::current());
 PEL_API Tensor conv2d(const Tensor& input, const Tensor& weight,
-                      const std::optional<Tensor>& bias = std::nullopt, Axes stride = {1}, Axes padding = {0},
-                      Axes dilation = {1}, std::int64_t groups = 1, Site site = Site::current());
+                      const std::optional<Tensor>& bias = std::nullopt, Ints stride = {1}, Ints padding = {0},
+                      Ints dilation = {1}, std::int64_t groups = 1, Site site = Site::current());
 PEL_API Tensor conv3d(const Tensor& input, const Tensor& weight,
-                      const std::optional<Tensor>& bias = std::nullopt, Axes stride = {1}, Axes padding = {0},
-                      Axes dilation = {1}, std::int64_t groups = 1, Site site = Site::current());
+                      const std::optional<Tensor>& bias = std::nullopt, Ints stride = {1}, Ints padding = {0},
+                      Ints dilation = {1}, std::int64_t groups = 1, Site site = Site::current());
 
-// What flows back through a convolution, as a layer. `output_padding` rows are added at the end.
+// Transposed convolutions: the gradient of a convolution with respect to its input. `output_padding` is added
+// to the output size at the end of each axis.
 PEL_API Tensor conv_transpose1d(const Tensor& input, const Tensor& weight,
-                                const std::optional<Tensor>& bias = std::nullopt, Axes stride = {1},
-                                Axes padding = {0}, Dims output_padding = {0}, std::int64_t groups = 1,
-                                Axes dilation = {1}, Site site = Site::current());
+                                const std::optional<Tensor>& bias = std::nullopt, Ints stride = {1},
+                                Ints padding = {0}, Dims output_padding = {0}, std::int64_t groups = 1,
+                                Ints dilation = {1}, Site site = Site::current());
 PEL_API Tensor conv_transpose2d(const Tensor& input, const Tensor& weight,
-                                const std::optional<Tensor>& bias = std::nullopt, Axes stride = {1},
-                                Axes padding = {0}, Dims output_padding = {0}, std::int64_t groups = 1,
-                                Axes dilation = {1}, Site site = Site::current());
+                                const std::optional<Tensor>& bias = std::nullopt, Ints stride = {1},
+                                Ints padding = {0}, Dims output_padding = {0}, std::int64_t groups = 1,
+                                Ints dilation = {1}, Site site = Site::current());
 PEL_API Tensor conv_transpose3d(const Tensor& input, const Tensor& weight,
-                                const std::optional<Tensor>& bias = std::nullopt, Axes stride = {1},
-                                Axes padding = {0}, Dims output_padding = {0}, std::int64_t groups = 1,
-                                Axes dilation = {1}, Site site = Site::current());
+                                const std::optional<Tensor>& bias = std::nullopt, Ints stride = {1},
+                                Ints padding = {0}, Dims output_padding = {0}, std::int64_t groups = 1,
+                                Ints dilation = {1}, Site site = Site::current());
 
 }  // namespace pel

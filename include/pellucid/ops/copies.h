@@ -5,11 +5,11 @@
 
 namespace pel {
 
-// Copies. Casts round to nearest even; float to integer goes towards zero and saturates, NaN gives 0.
+// Copies. Casts round to nearest even; float to integer goes towards zero and saturates, NaN becomes 0.
 PEL_API Tensor clone(const Tensor& self, Layout layout = Layout::Keep, Site site = Site::current());
 // Row-major: itself if it already is, a copy otherwise.
 PEL_API Tensor contiguous(const Tensor& self, Site site = Site::current());
-// Another dtype: itself if it has it already. to_copy always copies.
+// Converts to a dtype: returns self if it has that dtype. to_copy always copies.
 PEL_API Tensor to(const Tensor& self, DType dtype, Site site = Site::current());
 PEL_API Tensor to_copy(const Tensor& self, DType dtype, Site site = Site::current());
 PEL_API const Tensor& copy_(const Tensor& self, const Tensor& src, Site site = Site::current());

@@ -1,5 +1,5 @@
-// Products of matrices. Names and semantics are PyTorch's. Operands of one product have one dtype; f16 and
-// bf16 are multiplied exactly, added in f32 and rounded once.
+// Matrix multiplication. Names and semantics are PyTorch's. Operands have one dtype; f16 and bf16 are
+// multiplied exactly, accumulate in f32 and round once.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,14 @@ namespace pel {
 // [m, k] by [k, n], and a batch of them.
 PEL_API Tensor mm(const Tensor& self, const Tensor& mat2, Site site = Site::current());
 PEL_API Tensor bmm(const Tensor& self, const Tensor& mat2, Site site = Site::current());
-// beta self + alpha (mat1 mat2), in one kernel; self broadcasts to the product. With beta 0 it is not looked
-// at.
+// beta self + alpha (mat1 mat2), in one kernel; self broadcasts to the result. With beta 0 self is not read.
 PEL_API Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1,
                      const Scalar& alpha = 1, Site site = Site::current());
 PEL_API Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
                        const Scalar& alpha = 1, Site site = Site::current());
 // [m, k] by [k].
 PEL_API Tensor mv(const Tensor& self, const Tensor& vec, Site site = Site::current());
-// The sum of products of two vectors: a reduction. And every product of two of their elements.
+// The dot product of two vectors, a reduction; and their outer product.
 PEL_API Tensor dot(const Tensor& self, const Tensor& tensor, Site site = Site::current());
 PEL_API Tensor outer(const Tensor& self, const Tensor& vec2, Site site = Site::current());
 // Vectors, matrices and batches of them, whose leading axes broadcast: dot, mv, mm or bmm.
@@ -29,9 +28,8 @@ PEL_API Tensor matmul(const Tensor& self, const Tensor& other, Site site = Site:
 // input weight^T + bias, where weight is [out, in]: t and addmm, so one kernel.
 PEL_API Tensor linear(const Tensor& input, const Tensor& weight,
                       const std::optional<Tensor>& bias = std::nullopt, Site site = Site::current());
-// "bij,bjk->bik": axes with one letter are multiplied along each other; those that the result lacks are
-// summed.
-// `...` stands for axes that broadcast. Operands are multiplied from left to right.
+// "bij,bjk->bik": axes with the same letter are multiplied elementwise; letters that the result lacks are
+// summed over. `...` stands for axes that broadcast. Operands are multiplied from left to right.
 PEL_API Tensor einsum(std::string_view equation, ArrayView<Tensor> tensors, Site site = Site::current());
 
 }  // namespace pel

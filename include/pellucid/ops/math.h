@@ -1,5 +1,6 @@
-// Elementwise functions: exponentials, logarithms, trigonometric and hyperbolic functions, the error function.
-// Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains PEL_UNARY and PEL_BINARY.
+// Elementwise functions: exponentials, logarithms, trigonometric and hyperbolic functions, the error
+// function. Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains
+// PEL_UNARY and PEL_BINARY.
 #pragma once
 
 #include <optional>
@@ -49,7 +50,7 @@ PEL_UNARY(erf)
 PEL_UNARY(erfc)
 PEL_UNARY(erfinv)
 PEL_UNARY_OUT(ndtr)  // the normal distribution function
-// log(x / (1 - x)), of x within [eps, 1 - eps] where eps is given.
+// log(x / (1 - x)), with x clamped to [eps, 1 - eps] if eps is set.
 PEL_API Tensor logit(const Tensor& self, std::optional<double> eps = std::nullopt,
                      Site site = Site::current());
 PEL_API const Tensor& logit_(const Tensor& self, std::optional<double> eps = std::nullopt,

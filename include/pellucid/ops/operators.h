@@ -5,7 +5,7 @@
 
 namespace pel {
 
-// The left operand of an operator, with the place where it stands.
+// The left operand of an operator, with its source location.
 struct Sited {
   Sited(const Tensor& t, Site at = Site::current()) : tensor(t), site(at) {}
   const Tensor& tensor;

@@ -1,6 +1,7 @@
 // Pooling and resampling of images. Names and semantics are PyTorch's. Tensors are [batch, channels, spatial
-// axes…], the batch may be left out; any strides. The result lies as the input does, channels last where it
-// is. A number for each spatial axis, or one for all of them; an empty stride is the size of the window.
+// axes…], the batch may be omitted; any strides. The result has the memory format of the input: channels last
+// or row-major. kernel_size, stride, padding and dilation have one number for each spatial axis, or one for
+// all; an empty stride is the kernel size.
 #pragma once
 
 #include <cstdint>
@@ -11,69 +12,58 @@
 
 namespace pel {
 
-// With Yes a window may begin inside and end outside of input and left padding.
+// Yes: a window may begin inside the input or the left padding and end outside.
 enum class CeilMode : bool { No, Yes };
 
-// The greatest element of each window; of equal ones the first, and the last NaN. Indices are those of the
-// flattened spatial axes.
-PEL_API Tensor max_pool1d(const Tensor& self, Axes kernel_size, Axes stride = {}, Axes padding = {0},
-                          Axes dilation = {1}, CeilMode ceil_mode = CeilMode::No,
+// The max of each window; of equal elements the first, of NaNs the last. Indices are those of the flattened
+// spatial axes.
+PEL_API Tensor max_pool1d(const Tensor& self, Ints kernel_size, Ints stride = {}, Ints padding = {0},
+                          Ints dilation = {1}, CeilMode ceil_mode = CeilMode::No,
                           Site site = Site::current());
-PEL_API Tensor max_pool2d(const Tensor& self, Axes kernel_size, Axes stride = {}, Axes padding = {0},
-                          Axes dilation = {1}, CeilMode ceil_mode = CeilMode::No,
+PEL_API Tensor max_pool2d(const Tensor& self, Ints kernel_size, Ints stride = {}, Ints padding = {0},
+                          Ints dilation = {1}, CeilMode ceil_mode = CeilMode::No,
                           Site site = Site::current());
-PEL_API Tensor max_pool3d(const Tensor& self, Axes kernel_size, Axes stride = {}, Axes padding = {0},
-                          Axes dilation = {1}, CeilMode ceil_mode = CeilMode::No,
+PEL_API Tensor max_pool3d(const Tensor& self, Ints kernel_size, Ints stride = {}, Ints padding = {0},
+                          Ints dilation = {1}, CeilMode ceil_mode = CeilMode::No,
                           Site site = Site::current());
-PEL_API std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, Axes kernel_size,
-                                                           Axes stride = {}, Axes padding = {0},
-                                                           Axes dilation = {1},
+PEL_API std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, Ints kernel_size,
+                                                           Ints stride = {}, Ints padding = {0},
+                                                           Ints dilation = {1},
                                                            CeilMode ceil_mode = CeilMode::No,
                                                            Site site = Site::current());
-PEL_API std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, Axes kernel_size,
-                                                           Axes stride = {}, Axes padding = {0},
-                                                           Axes dilation = {1},
+PEL_API std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, Ints kernel_size,
+                                                           Ints stride = {}, Ints padding = {0},
+                                                           Ints dilation = {1},
                                                            CeilMode ceil_mode = CeilMode::No,
                                                            Site site = Site::current());
-PEL_API Tensor max_pool2d_with_indices_backward(const Tensor& grad_output, const Tensor& self,
-                                                Axes kernel_size, Axes stride, Axes padding, Axes dilation,
-                                                CeilMode ceil_mode, const Tensor& indices,
-                                                Site site = Site::current());
 
-// The mean of each window. Elements are added in the order of the window, f16 and bf16 in f32. What is
-// divided by is the window with its padding, or without it, or `divisor_override`.
+// The mean of each window. Elements are added in the order of the window, f16 and bf16 in f32. The divisor is
+// the number of elements with padding, or without it, or `divisor_override`.
 enum class CountIncludePad : bool { No, Yes };
-PEL_API Tensor avg_pool1d(const Tensor& self, Axes kernel_size, Axes stride = {}, Axes padding = {0},
+PEL_API Tensor avg_pool1d(const Tensor& self, Ints kernel_size, Ints stride = {}, Ints padding = {0},
                           CeilMode ceil_mode = CeilMode::No,
                           CountIncludePad count_include_pad = CountIncludePad::Yes,
                           Site site = Site::current());
-PEL_API Tensor avg_pool2d(const Tensor& self, Axes kernel_size, Axes stride = {}, Axes padding = {0},
-                          CeilMode ceil_mode = CeilMode::No,
-                          CountIncludePad count_include_pad = CountIncludePad::Yes,
-                          std::optional<std::int64_t> divisor_override = std::nullopt,
-                          Site site = Site::current());
-PEL_API Tensor avg_pool3d(const Tensor& self, Axes kernel_size, Axes stride = {}, Axes padding = {0},
+PEL_API Tensor avg_pool2d(const Tensor& self, Ints kernel_size, Ints stride = {}, Ints padding = {0},
                           CeilMode ceil_mode = CeilMode::No,
                           CountIncludePad count_include_pad = CountIncludePad::Yes,
                           std::optional<std::int64_t> divisor_override = std::nullopt,
                           Site site = Site::current());
-PEL_API Tensor avg_pool2d_backward(const Tensor& grad_output, const Tensor& self, Axes kernel_size,
-                                   Axes stride, Axes padding, CeilMode ceil_mode,
-                                   CountIncludePad count_include_pad,
-                                   std::optional<std::int64_t> divisor_override = std::nullopt,
-                                   Site site = Site::current());
+PEL_API Tensor avg_pool3d(const Tensor& self, Ints kernel_size, Ints stride = {}, Ints padding = {0},
+                          CeilMode ceil_mode = CeilMode::No,
+                          CountIncludePad count_include_pad = CountIncludePad::Yes,
+                          std::optional<std::int64_t> divisor_override = std::nullopt,
+                          Site site = Site::current());
 
-// Windows such that the result has the sizes asked for: from floor(i in / out) to ceil((i + 1) in / out).
+// Windows for a result of `output_size`: from floor(i in / out) to ceil((i + 1) in / out).
 PEL_API Tensor adaptive_avg_pool1d(const Tensor& self, Dims output_size, Site site = Site::current());
 PEL_API Tensor adaptive_avg_pool2d(const Tensor& self, Dims output_size, Site site = Site::current());
 PEL_API Tensor adaptive_avg_pool3d(const Tensor& self, Dims output_size, Site site = Site::current());
-PEL_API Tensor adaptive_avg_pool2d_backward(const Tensor& grad_output, const Tensor& self,
-                                            Site site = Site::current());
 PEL_API std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, Dims output_size,
                                                        Site site = Site::current());
 
-// Images of another size. With AlignCorners the corners of both images meet, otherwise the edges of their
-// outermost pixels do. `scales` are how much larger the result is; without, the sizes say it.
+// Resizing. With AlignCorners::Yes the corners of both images meet, otherwise the edges of their
+// outermost pixels do. `scales` are the factors of size; by default the ratios of the sizes.
 enum class AlignCorners : bool { No, Yes };
 PEL_API Tensor upsample_nearest2d(const Tensor& self, Dims output_size,
                                   std::optional<double> scales_h = std::nullopt,
@@ -86,15 +76,15 @@ PEL_API Tensor upsample_bicubic2d(const Tensor& self, Dims output_size, AlignCor
                                   std::optional<double> scales_h = std::nullopt,
                                   std::optional<double> scales_w = std::nullopt, Site site = Site::current());
 
-// self[n, c] read at the places (x, y) = grid[n, i, j], numbers from -1 to 1 across the image: the centres of
-// the corner elements under GridCorners::AreCentres, else its edges. interpolation_mode is 0 (bilinear), 1
-// (nearest) or 2 (bicubic); padding_mode, for places outside, 0 (zeros), 1 (border) or 2 (reflection).
-enum class GridCorners : bool { AreEdges, AreCentres };
-PEL_API Tensor grid_sampler_2d(const Tensor& self, const Tensor& grid, std::int64_t interpolation_mode = 0,
-                               std::int64_t padding_mode = 0,
-                               GridCorners align_corners = GridCorners::AreEdges,
-                               Site site = Site::current());
-// Blocks of [samples, channels * places of a block, blocks] added where they stand in an image of
+// self[n, c] read at the positions (x, y) = grid[n, i, j]. -1 and 1 are the centers of the corner elements
+// with AlignCorners::Yes, else the edges of the image. `padding_mode` is for positions outside.
+enum class GridInterpolation : std::int64_t { Bilinear = 0, Nearest = 1, Bicubic = 2 };
+enum class GridPadding : std::int64_t { Zeros = 0, Border = 1, Reflection = 2 };
+PEL_API Tensor grid_sampler_2d(const Tensor& self, const Tensor& grid,
+                               GridInterpolation interpolation_mode = GridInterpolation::Bilinear,
+                               GridPadding padding_mode = GridPadding::Zeros,
+                               AlignCorners align_corners = AlignCorners::No, Site site = Site::current());
+// Blocks of [samples, channels * elements of a block, blocks] added at their positions in an image of
 // output_size.
 PEL_API Tensor col2im(const Tensor& self, Dims output_size, Dims kernel_size, Dims dilation, Dims padding,
                       Dims stride, Site site = Site::current());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 
 #include "pellucid/generator.h"
 #include "pellucid/tensor.h"
@@ -26,37 +25,32 @@ PEL_API Tensor randint(const Scalar& low, const Scalar& high, Dims size, TensorO
 PEL_API Tensor randperm(Dim n, TensorOptions options = {}, Generator& generator = default_generator(),
                         Site site = Site::current());
 
-// Normal with the means and standard deviations given, which broadcast, or with one of each.
+// Normal, with tensors of means and standard deviations, which broadcast, or with one of each.
 PEL_API Tensor normal(const Tensor& mean, const Tensor& std, Generator& generator = default_generator(),
                       Site site = Site::current());
 PEL_API Tensor normal(double mean, double std, Dims size, TensorOptions options = {},
                       Generator& generator = default_generator(), Site site = Site::current());
-// 1 with the probabilities in `self`, or with probability p in the sizes of `self`; else 0.
+// 1 with the probabilities in `self`, or with probability p and the sizes of `self`; else 0.
 PEL_API Tensor bernoulli(const Tensor& self, Generator& generator = default_generator(),
                          Site site = Site::current());
 PEL_API Tensor bernoulli(const Tensor& self, double p, Generator& generator = default_generator(),
                          Site site = Site::current());
 // Indices drawn with the probabilities in each row of `self`, which need not add up to 1.
 enum class Replacement : bool { No, Yes };
-PEL_API Tensor multinomial(const Tensor& self, Dim samples, Replacement replacement = Replacement::No,
+PEL_API Tensor multinomial(const Tensor& self, Dim num_samples, Replacement replacement = Replacement::No,
                            Generator& generator = default_generator(), Site site = Site::current());
 
-// Elements dropped with probability p, the others divided by 1 - p. Outside training dropout is `self`
-// itself. native_dropout also says which elements were kept.
+// Elements dropped with probability p, the others divided by 1 - p. Outside training the result is `input`.
 enum class Training : bool { No, Yes };
-PEL_API Tensor dropout(const Tensor& self, double p = 0.5, Training training = Training::Yes,
+PEL_API Tensor dropout(const Tensor& input, double p = 0.5, Training training = Training::Yes,
                        Generator& generator = default_generator(), Site site = Site::current());
-PEL_API std::tuple<Tensor, Tensor> native_dropout(const Tensor& self, double p,
-                                                  Training training = Training::Yes,
-                                                  Generator& generator = default_generator(),
-                                                  Site site = Site::current());
 
-// Written into `self`. The exponential distribution has the density rate e^(-rate x).
+// Written to `self`. The exponential distribution has the density lambd e^(-lambd x).
 PEL_API const Tensor& uniform_(const Tensor& self, double from = 0, double to = 1,
                                Generator& generator = default_generator(), Site site = Site::current());
 PEL_API const Tensor& normal_(const Tensor& self, double mean = 0, double std = 1,
                               Generator& generator = default_generator(), Site site = Site::current());
-PEL_API const Tensor& exponential_(const Tensor& self, double rate = 1,
+PEL_API const Tensor& exponential_(const Tensor& self, double lambd = 1,
                                    Generator& generator = default_generator(), Site site = Site::current());
 PEL_API const Tensor& bernoulli_(const Tensor& self, double p = 0.5,
                                  Generator& generator = default_generator(), Site site = Site::current());

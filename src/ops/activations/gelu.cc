@@ -1,8 +1,9 @@
 // x times the normal distribution function, exact in its lower tail; or what a tanh approximates it by. NaN
 // at -infinity.
-#include "ops/shared/gelu.h"
 
 #include <numbers>
+
+#include "pellucid/ops/internal.h"
 
 #include "ops/shared/pointwise.h"
 
@@ -36,15 +37,15 @@ T reference_gelu_tanh(T x) {
   return x / (1 + std::exp(-z) * (1 - rest));
 }
 
-Tensor gelu_body(const Op& op, const Tensor& self, std::string_view approximate) {
-  return run_pointwise(op, {self}, {}, gelu_formula(approximate));
+Tensor gelu_body(const Op& op, const Tensor& self, GeluApproximate approximate) {
+  return run_pointwise(op, {self}, {}, static_cast<std::size_t>(approximate));
 }
-const Tensor& gelu_in_place(const Op& op, const Tensor& self, std::string_view approximate) {
-  return run_pointwise_into(op, self, {self}, {}, gelu_formula(approximate));
+const Tensor& gelu_in_place(const Op& op, const Tensor& self, GeluApproximate approximate) {
+  return run_pointwise_into(op, self, {self}, {}, static_cast<std::size_t>(approximate));
 }
 const Tensor& gelu_out_body(const Op& op, const Tensor& out, const Tensor& self,
-                            std::string_view approximate) {
-  return run_pointwise_into(op, out, {self}, {}, gelu_formula(approximate));
+                            GeluApproximate approximate) {
+  return run_pointwise_into(op, out, {self}, {}, static_cast<std::size_t>(approximate));
 }
 
 }  // namespace
@@ -63,19 +64,19 @@ OpDef define_gelu() {
       .domain(-14, 10)
       .vjp("self", "self approximate",
            [](const Vjp& v) {
-             return gelu_backward(v.grad(), v["self"], v.get<std::string_view>("approximate"));
+             return internal::gelu_backward(v.grad(), v["self"], v.get<GeluApproximate>("approximate"));
            })
       .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), std::string("tanh")}}; });
 }
 }  // namespace ops
 
-Tensor gelu(const Tensor& self, std::string_view approximate, Site site) {
+Tensor gelu(const Tensor& self, GeluApproximate approximate, Site site) {
   return call<"gelu", gelu_body>(site, self, approximate);
 }
-const Tensor& gelu_(const Tensor& self, std::string_view approximate, Site site) {
+const Tensor& gelu_(const Tensor& self, GeluApproximate approximate, Site site) {
   return call<"gelu_", gelu_in_place>(site, self, approximate);
 }
-const Tensor& gelu_out(const Tensor& out, const Tensor& self, std::string_view approximate, Site site) {
+const Tensor& gelu_out(const Tensor& out, const Tensor& self, GeluApproximate approximate, Site site) {
   return call<"gelu.out", gelu_out_body>(site, out, self, approximate);
 }
 

@@ -1,8 +1,9 @@
-// What flows back through gelu: grad (Phi(x) + x phi(x)), with the normal distribution function and its
+// The gradient of gelu: grad (Phi(x) + x phi(x)), with the normal distribution function and its
 // density; or the same of what a tanh approximates it by.
 #include <numbers>
 
-#include "ops/shared/gelu.h"
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -27,9 +28,8 @@ T reference_tanh_slope(T x, T sign) {
   return s + sign * x * (a + 3 * b * x * x) * s * rest;
 }
 
-Tensor gelu_backward_body(const Op& op, const Tensor& grad, const Tensor& self,
-                          std::string_view approximate) {
-  return run_pointwise(op, {grad, self}, {}, gelu_formula(approximate));
+Tensor gelu_backward_body(const Op& op, const Tensor& grad, const Tensor& self, GeluApproximate approximate) {
+  return run_pointwise(op, {grad, self}, {}, static_cast<std::size_t>(approximate));
 }
 
 // How fast the slope of x Phi(x) changes: (2 - x^2) phi(x).
@@ -69,19 +69,21 @@ OpDef define_gelu_backward() {
       .domain(-12, 10)
       .vjp("grad", "self approximate",
            [](const Vjp& v) {
-             return gelu_backward(v.grad(), v["self"], v.get<std::string_view>("approximate"));
+             return internal::gelu_backward(v.grad(), v["self"], v.get<GeluApproximate>("approximate"));
            })
       .vjp("self", "grad self approximate",
            [](const Vjp& v) {
-             const bool is_exact = gelu_formula(v.get<std::string_view>("approximate")) == 0;
+             const bool is_exact = v.get<GeluApproximate>("approximate") == GeluApproximate::None;
              return v.grad() * v["grad"] * (is_exact ? curvature(v["self"]) : tanh_curvature(v["self"]));
            })
       .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({3, 4}), std::string("tanh")}}; });
 }
 }  // namespace ops
 
-Tensor gelu_backward(const Tensor& grad, const Tensor& self, std::string_view approximate, Site site) {
+namespace internal {
+Tensor gelu_backward(const Tensor& grad, const Tensor& self, GeluApproximate approximate, Site site) {
   return call<"gelu_backward", gelu_backward_body>(site, grad, self, approximate);
 }
+}  // namespace internal
 
 }  // namespace pel

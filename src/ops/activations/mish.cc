@@ -1,4 +1,6 @@
 // x tanh(softplus(x)); NaN at -infinity.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -13,7 +15,7 @@ OpDef define_mish() {
       .vjp("self", "self", [](const Vjp& v) {
         const Tensor& x = v["self"];
         const Tensor t = tanh(softplus(x));
-        return v.grad() * (t + x * tanh_backward(sigmoid(x), t));
+        return v.grad() * (t + x * internal::tanh_backward(sigmoid(x), t));
       });
 }
 }  // namespace ops

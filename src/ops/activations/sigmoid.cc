@@ -1,4 +1,6 @@
 // 1 / (1 + e^-x).
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -11,7 +13,7 @@ OpDef define_sigmoid() {
       .reference([](auto x) { return 1 / (1 + std::exp(-x)); })
       .max_ulp(2)
       .domain(-100, 40)
-      .vjp("self", "result", [](const Vjp& v) { return sigmoid_backward(v.grad(), v["result"]); });
+      .vjp("self", "result", [](const Vjp& v) { return internal::sigmoid_backward(v.grad(), v["result"]); });
 }
 }  // namespace ops
 

@@ -1,4 +1,6 @@
 // x / (1 + e^-x), also named swish; NaN at -infinity.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -11,7 +13,7 @@ OpDef define_silu() {
       .reference([](auto x) { return x / (1 + std::exp(-x)); })
       .max_ulp(3)
       .domain(-110, 40)
-      .vjp("self", "self", [](const Vjp& v) { return silu_backward(v.grad(), v["self"]); });
+      .vjp("self", "self", [](const Vjp& v) { return internal::silu_backward(v.grad(), v["self"]); });
 }
 }  // namespace ops
 

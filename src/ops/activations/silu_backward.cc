@@ -1,4 +1,6 @@
-// What flows back through silu: grad s (1 + x (1 - s)), with s = sigmoid(x).
+// The gradient of silu: grad s (1 + x (1 - s)), with s = sigmoid(x).
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -25,7 +27,7 @@ OpDef define_silu_backward() {
       .max_ulp(5)
       .domain(-10, 10)
       .domain(-110, 40)
-      .vjp("grad", "self", [](const Vjp& v) { return silu_backward(v.grad(), v["self"]); })
+      .vjp("grad", "self", [](const Vjp& v) { return internal::silu_backward(v.grad(), v["self"]); })
       .vjp("self", "grad self", [](const Vjp& v) {
         const Tensor s = sigmoid(v["self"]);
         return v.grad() * v["grad"] * (s * (1 - s)) * (v["self"] * (1 - 2 * s) + 2);
@@ -33,8 +35,10 @@ OpDef define_silu_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor silu_backward(const Tensor& grad, const Tensor& self, Site site) {
   return call<"silu_backward", pointwise_body<const Tensor&, const Tensor&>>(site, grad, self);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -5,7 +5,7 @@
 namespace pel {
 namespace {
 
-// The exponential is of -|beta x|, and gets back what the product lost.
+// The exponential is of -|beta x|, corrected by the rounding error of the multiplication.
 Term softplus(Term x, Term beta, Term threshold) {
   const Term z = x * beta;
   const Term lost = min(fma(x, beta, -z), 1);  // 1 for NaN, where e is 0 or NaN itself

@@ -7,7 +7,7 @@ namespace pel {
 namespace {
 
 void check_lambd(const Scalar& lambd) {
-  PEL_CHECK(lambd.to_double() >= 0, ValueError, "lambd is at least 0, not {}", to_string(lambd));
+  PEL_CHECK(lambd.to_double() >= 0, ValueError, "lambd must be at least 0, not {}", to_string(lambd));
 }
 
 Tensor softshrink_body(const Op& op, const Tensor& self, const Scalar& lambd) {

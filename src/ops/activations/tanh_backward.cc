@@ -1,4 +1,6 @@
-// What flows back through tanh: grad (1 - result^2).
+// The gradient of tanh: grad (1 - result^2).
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -15,13 +17,15 @@ OpDef define_tanh_backward() {
       .max_ulp(2)
       .domain(-10, 10)
       .domain(-1, 1)
-      .vjp("grad", "result", [](const Vjp& v) { return tanh_backward(v.grad(), v["result"]); })
+      .vjp("grad", "result", [](const Vjp& v) { return internal::tanh_backward(v.grad(), v["result"]); })
       .vjp("result", "grad result", [](const Vjp& v) { return v.grad() * v["grad"] * (-2 * v["result"]); });
 }
 }  // namespace ops
 
+namespace internal {
 Tensor tanh_backward(const Tensor& grad, const Tensor& result, Site site) {
   return call<"tanh_backward", pointwise_body<const Tensor&, const Tensor&>>(site, grad, result);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,4 +1,6 @@
 // x above the threshold, `value` elsewhere. NaN stays.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -13,7 +15,9 @@ OpDef define_threshold() {
       .reference_int([](WideInt x, WideInt limit, WideInt value) { return x <= limit ? value : x; })
       .params({3, 7})
       .vjp("self", "self threshold",
-           [](const Vjp& v) { return threshold_backward(v.grad(), v["self"], v.get<Scalar>("threshold")); })
+           [](const Vjp& v) {
+             return internal::threshold_backward(v.grad(), v["self"], v.get<Scalar>("threshold"));
+           })
       .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Scalar(0.25), Scalar(7)}}; });
 }
 }  // namespace ops

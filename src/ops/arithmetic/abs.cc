@@ -1,4 +1,4 @@
-// |x|. The least integer stays as it is, and so does bool.
+// |x|. The smallest integer stays as it is, and so does bool.
 #include "ops/shared/pointwise.h"
 
 namespace pel {

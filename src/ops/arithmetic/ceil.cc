@@ -1,4 +1,4 @@
-// The least integer that is not below x. Integers stay as they are.
+// The smallest integer that is not below x. Integers stay as they are.
 #include "ops/shared/pointwise.h"
 #include "ops/shared/vjp.h"
 

@@ -1,33 +1,29 @@
 // self / other. Rounded, it is floor_divide or trunc_divide, which keep integers.
-#include "base/check.h"
 #include "ops/shared/pointwise.h"
 #include "ops/shared/vjp.h"
 
 namespace pel {
 namespace {
 
-using RoundingMode = std::optional<std::string_view>;
-
-const Op& op_for(const Op& div, const RoundingMode& rounding_mode) {
+const Op& op_for(const Op& div, std::optional<RoundingMode> rounding_mode) {
   if (!rounding_mode) return div;
-  PEL_CHECK(*rounding_mode == "floor" || *rounding_mode == "trunc", ValueError,
-            "rounding_mode is \"floor\", \"trunc\" or none, not \"{}\"", *rounding_mode);
-  return *rounding_mode == "floor" ? op<"floor_divide">() : op<"trunc_divide">();
+  return *rounding_mode == RoundingMode::Floor ? op<"floor_divide">() : op<"trunc_divide">();
 }
 
-Tensor div_body(const Op& op, const Tensor& self, const Tensor& other, RoundingMode rounding_mode) {
+Tensor div_body(const Op& op, const Tensor& self, const Tensor& other,
+                std::optional<RoundingMode> rounding_mode) {
   return run_pointwise(op_for(op, rounding_mode), {self, other});
 }
 const Tensor& div_out_body(const Op& op, const Tensor& out, const Tensor& self, const Tensor& other,
-                           RoundingMode rounding_mode) {
+                           std::optional<RoundingMode> rounding_mode) {
   return run_pointwise_into(op_for(op, rounding_mode), out, {self, other});
 }
 const Tensor& div_in_place(const Op& op, const Tensor& self, const Tensor& other,
-                           RoundingMode rounding_mode) {
+                           std::optional<RoundingMode> rounding_mode) {
   return div_out_body(op, self, self, other, rounding_mode);
 }
 
-bool is_rounded(const Vjp& v) { return v.get<RoundingMode>("rounding_mode").has_value(); }
+bool is_rounded(const Vjp& v) { return v.get<std::optional<RoundingMode>>("rounding_mode").has_value(); }
 
 }  // namespace
 
@@ -52,27 +48,29 @@ OpDef define_div() {
 }
 }  // namespace ops
 
-Tensor div(const Tensor& self, const Tensor& other, RoundingMode rounding_mode, Site site) {
+Tensor div(const Tensor& self, const Tensor& other, std::optional<RoundingMode> rounding_mode, Site site) {
   return call<"div", div_body>(site, self, other, rounding_mode);
 }
-Tensor div(const Tensor& self, const Scalar& other, RoundingMode rounding_mode, Site site) {
+Tensor div(const Tensor& self, const Scalar& other, std::optional<RoundingMode> rounding_mode, Site site) {
   return pel::div(self, number_beside(self, other), rounding_mode, site);
 }
-Tensor div(const Scalar& self, const Tensor& other, RoundingMode rounding_mode, Site site) {
+Tensor div(const Scalar& self, const Tensor& other, std::optional<RoundingMode> rounding_mode, Site site) {
   return pel::div(number_beside(other, self), other, rounding_mode, site);
 }
-const Tensor& div_(const Tensor& self, const Tensor& other, RoundingMode rounding_mode, Site site) {
+const Tensor& div_(const Tensor& self, const Tensor& other, std::optional<RoundingMode> rounding_mode,
+                   Site site) {
   return call<"div_", div_in_place>(site, self, other, rounding_mode);
 }
-const Tensor& div_(const Tensor& self, const Scalar& other, RoundingMode rounding_mode, Site site) {
+const Tensor& div_(const Tensor& self, const Scalar& other, std::optional<RoundingMode> rounding_mode,
+                   Site site) {
   return pel::div_(self, number_beside(self, other), rounding_mode, site);
 }
-const Tensor& div_out(const Tensor& out, const Tensor& self, const Tensor& other, RoundingMode rounding_mode,
-                      Site site) {
+const Tensor& div_out(const Tensor& out, const Tensor& self, const Tensor& other,
+                      std::optional<RoundingMode> rounding_mode, Site site) {
   return call<"div.out", div_out_body>(site, out, self, other, rounding_mode);
 }
-const Tensor& div_out(const Tensor& out, const Tensor& self, const Scalar& other, RoundingMode rounding_mode,
-                      Site site) {
+const Tensor& div_out(const Tensor& out, const Tensor& self, const Scalar& other,
+                      std::optional<RoundingMode> rounding_mode, Site site) {
   return pel::div_out(out, self, number_beside(self, other), rounding_mode, site);
 }
 

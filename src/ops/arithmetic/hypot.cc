@@ -1,4 +1,4 @@
-// sqrt(self^2 + other^2), without overflow in between. Infinity beside NaN is infinity.
+// sqrt(self^2 + other^2), without overflow in between. Infinity with NaN is infinity.
 #include "ops/shared/pointwise.h"
 
 namespace pel {

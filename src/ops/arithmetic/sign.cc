@@ -1,4 +1,4 @@
-// -1, 0 or 1. Zeros and NaN give 0.
+// -1, 0 or 1. 0 for zeros and NaN.
 #include "ops/shared/sign.h"
 
 namespace pel {

@@ -1,6 +1,8 @@
 // softmax(query key^T scale + mask) value, and the logarithm of the sum of e^score.
 #include "ops/shared/attention.h"
 
+#include "pellucid/ops/internal.h"
+
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/shared/operands.h"
@@ -28,7 +30,7 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value)
             "each key has a value: {} and {} differ in heads or rows", describe(key), describe(value));
   const Dim heads = query.sizes()[1], key_heads = key.sizes()[1];
   PEL_CHECK(heads == key_heads || (key_heads != 0 && heads % key_heads == 0), ShapeError,
-            "{} heads of queries are no multiple of {} heads of keys", to_string(heads),
+            "{} heads of queries are not a multiple of {} heads of keys", to_string(heads),
             to_string(key_heads));
 }
 
@@ -75,13 +77,13 @@ OpDef define_attention() {
       .vjp("query key value attn_mask", "query key value attn_mask is_causal scale window result0 result1",
            [](const Vjp& v) {
              const auto grad_logs = v.has_grad(1) ? std::optional(v.grad(1)) : std::nullopt;
-             std::vector<std::int64_t> wanted;
-             for (const char* name : {"query", "key", "value", "attn_mask"}) wanted.push_back(v.wants(name));
-             const auto [query, key, value, mask] =
-                 attention_backward(v.grad(), v["query"], v["key"], v["value"], v["result0"], v["result1"],
-                                    v.get<std::optional<Tensor>>("attn_mask"), v.get<Causal>("is_causal"),
-                                    v.get<std::optional<double>>("scale"),
-                                    v.get<std::optional<std::int64_t>>("window"), grad_logs, wanted);
+             const OutputMask<4> wanted = {v.wants("query"), v.wants("key"), v.wants("value"),
+                                           v.wants("attn_mask")};
+             const auto [query, key, value, mask] = internal::attention_backward(
+                 v.grad(), v["query"], v["key"], v["value"], v["result0"], v["result1"],
+                 v.get<std::optional<Tensor>>("attn_mask"), v.get<Causal>("is_causal"),
+                 v.get<std::optional<double>>("scale"), v.get<std::optional<std::int64_t>>("window"),
+                 grad_logs, wanted);
              return std::vector<Tensor>{query, key, value, mask};
            })
       .samples([](Sampler& s) {
@@ -97,11 +99,13 @@ OpDef define_attention() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor> attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                      const std::optional<Tensor>& attn_mask, Causal causal,
                                      std::optional<double> scale, std::optional<std::int64_t> window,
                                      Site site) {
   return call<"attention", attention_body>(site, query, key, value, attn_mask, causal, scale, window);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,17 +1,18 @@
-// What flows back through attention.
+// The gradients of attention.
 //
 //   P  = e^(scale q k^T + mask - logsumexp)     dP = do v^T
 //   dS = P (dP - sum(do o) + dlogsumexp)
 //   dq = scale dS k     dk = scale dS^T q     dv = P^T do     dmask = dS
 //
 // Scores are computed again for some rows of queries at a time, against the keys that these see. Heads that
-// share their keys are rows of one matrix, which adds up what flows back to the keys.
+// share their keys are rows of one matrix, which adds up the gradients of the keys.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "pellucid/autograd.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/linalg.h"
 
 #include "base/check.h"
@@ -60,7 +61,7 @@ class Backward {
   void take_away(const Tensor& t) { taken_away_ = taken_away_ - t; }
   void add_mask(const Tensor& mask) { mask_ = expand(mask, {batch_, heads_, queries_, keys_}); }
 
-  std::vector<Tensor> run(Axes wanted) const {
+  std::vector<Tensor> run(OutputMask<4> wanted) const {
     const std::int64_t row = std::max<std::int64_t>(batch_ * heads_ * keys_, 1);
     const std::int64_t rows = std::max(kMostScores / row, kFewestRows);
     std::vector<Tensor> queries, masks;
@@ -73,11 +74,11 @@ class Backward {
       const Tensor weights = exp(scores(query, key, block, seen));
       const Tensor to_scores =
           weights * baddbmm(neg(matrix(taken_away_.unsqueeze(-1), block)), grad, transpose(value, 1, 2));
-      if (wanted[kQuery] != 0)
+      if (wanted[kQuery])
         queries.push_back(view(product(to_scores, key), {batch_, heads_, block.count, key_.sizes()[2]}));
-      if (wanted[kKey] != 0) add_up(keys, product(transpose(to_scores, 1, 2), query), seen);
-      if (wanted[kValue] != 0) add_up(values, bmm(transpose(weights, 1, 2), grad), seen);
-      if (wanted[kMask] != 0) {
+      if (wanted[kKey]) add_up(keys, product(transpose(to_scores, 1, 2), query), seen);
+      if (wanted[kValue]) add_up(values, bmm(transpose(weights, 1, 2), grad), seen);
+      if (wanted[kMask]) {
         const Tensor each = view(to_scores, {batch_, heads_, block.count, seen.count});
         masks.push_back(seen.count == keys_ ? each
                                             : constant_pad_nd(each, {seen.first, keys_ - seen.end()}, 0));
@@ -157,7 +158,8 @@ bool has_symbols(const Tensor& t) {
 }
 bool has_gradient(const Tensor& t) { return is_grad_enabled() && t.requires_grad(); }
 // How many blocks there are depends on the sizes; what comes out of them does not.
-std::vector<Tensor> results_alone(const Tensor& query, const Tensor& key, const Tensor& value, Axes wanted) {
+std::vector<Tensor> results_alone(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  OutputMask<4> wanted) {
   const Dim sizes[][4] = {
       {query.sizes()[0], query.sizes()[1], query.sizes()[2], query.sizes()[3]},
       {key.sizes()[0], key.sizes()[1], key.sizes()[2], key.sizes()[3]},
@@ -166,7 +168,7 @@ std::vector<Tensor> results_alone(const Tensor& query, const Tensor& key, const 
   };
   std::vector<Tensor> results(4);
   for (const std::size_t i : {kQuery, kKey, kValue, kMask})
-    if (wanted[i] != 0) results[i] = make_dense(Dims(sizes[i], 4), query.dtype(), query.device());
+    if (wanted[i]) results[i] = make_dense(Dims(sizes[i], 4), query.dtype(), query.device());
   return results;
 }
 
@@ -174,13 +176,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward_body(
     const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& result,
     const Tensor& logsumexp, const std::optional<Tensor>& attn_mask, Causal causal,
     std::optional<double> scale, std::optional<std::int64_t> window,
-    const std::optional<Tensor>& grad_logsumexp, Axes output_mask) {
-  PEL_CHECK(output_mask.size() == 4, ValueError,
-            "output_mask has four numbers, for query, key, value and mask; {} are given", output_mask.size());
+    const std::optional<Tensor>& grad_logsumexp, OutputMask<4> output_mask) {
   for (const Tensor* t : {&grad, &query, &key, &value, &result})
     PEL_CHECK(t->dim() == 4, ShapeError, "tensors are [batch, heads, rows, columns]; {} is not",
               describe(*t));
-  PEL_CHECK(output_mask[kMask] == 0 || (attn_mask && is_floating(attn_mask->dtype())), ValueError,
+  PEL_CHECK(!output_mask[kMask] || (attn_mask && is_floating(attn_mask->dtype())), ValueError,
             "nothing flows back to a mask that is not added");
   // Where the parts are recorded for a gradient they are computed one by one, for these sizes.
   const bool is_recorded = has_gradient(grad) || has_gradient(query) || has_gradient(key) ||
@@ -221,14 +221,16 @@ OpDef define_attention_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
     const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& result,
     const Tensor& logsumexp, const std::optional<Tensor>& attn_mask, Causal causal,
     std::optional<double> scale, std::optional<std::int64_t> window,
-    const std::optional<Tensor>& grad_logsumexp, Axes output_mask, Site site) {
+    const std::optional<Tensor>& grad_logsumexp, OutputMask<4> output_mask, Site site) {
   return call<"attention_backward", attention_backward_body>(site, grad, query, key, value, result, logsumexp,
                                                              attn_mask, causal, scale, window, grad_logsumexp,
                                                              output_mask);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,6 +1,7 @@
-// Pairs of columns turned by the angle of their row: two kernels, one for each half of the result.
+// Pairs of columns rotated by the angle of their row: two kernels, one for each half of the result.
 #include "pellucid/ops.h"
 #include "pellucid/ops/attention.h"
+#include "pellucid/ops/internal.h"
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
@@ -20,16 +21,16 @@ Tensor part(const Tensor& t, int which, Interleaved interleaved) {
 Tensor rotary_embedding_body(const Tensor& self, const Tensor& cos, const Tensor& sin,
                              Interleaved interleaved) {
   PEL_CHECK(self.dim() >= 1 && self.sizes()[self.sizes().size() - 1] % 2 == 0, ShapeError,
-            "columns are turned in pairs; {} has no even number of them", describe(self));
+            "columns are rotated in pairs; {} has an odd number of them", describe(self));
   const Dim half = self.sizes()[self.sizes().size() - 1] / 2;
   for (const Tensor* t : {&cos, &sin})
     PEL_CHECK(t->dim() >= 1 && t->sizes()[t->sizes().size() - 1] == half, ShapeError,
-              "cos and sin have a column for each of the {} pairs of {}; {} has not", to_string(half),
+              "cos and sin must have a column for each of the {} pairs of {}, not {}", to_string(half),
               describe(self), describe(*t));
   Tensor result = empty_like(self);
   const Tensor first = part(self, 0, interleaved), second = part(self, 1, interleaved);
-  rotate_pair_out(part(result, 0, interleaved), first, second, cos, sin, -1);
-  rotate_pair_out(part(result, 1, interleaved), second, first, cos, sin, 1);
+  internal::rotate_pair_out(part(result, 0, interleaved), first, second, cos, sin, -1);
+  internal::rotate_pair_out(part(result, 1, interleaved), second, first, cos, sin, 1);
   return result;
 }
 

@@ -1,6 +1,7 @@
 // self * cos + sign * other * sin: one coordinate of a rotation in the plane. The second product is rounded
 // first.
 #include "pellucid/ops/attention.h"
+#include "pellucid/ops/internal.h"
 
 #include "ops/shared/pointwise.h"
 #include "ops/shared/vjp.h"
@@ -41,6 +42,7 @@ OpDef define_rotate_pair() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor rotate_pair(const Tensor& self, const Tensor& other, const Tensor& cos, const Tensor& sin,
                    const Scalar& sign, Site site) {
   return call<"rotate_pair", kPlain>(site, self, other, cos, sin, sign);
@@ -49,5 +51,6 @@ const Tensor& rotate_pair_out(const Tensor& out, const Tensor& self, const Tenso
                               const Tensor& sin, const Scalar& sign, Site site) {
   return call<"rotate_pair.out", kOut>(site, out, self, other, cos, sin, sign);
 }
+}  // namespace internal
 
 }  // namespace pel

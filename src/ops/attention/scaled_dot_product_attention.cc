@@ -1,6 +1,7 @@
 // attention for any leading axes, without the logarithms.
 #include "pellucid/ops.h"
 #include "pellucid/ops/attention.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/pointwise.h"
 
 #include "base/check.h"
@@ -40,7 +41,7 @@ Tensor scaled_dot_product_attention_body(const Tensor& query, const Tensor& key,
             "weights are not dropped here: dropout_p is {} and must be 0; use dropout on the result",
             dropout_p);
   PEL_CHECK(!attn_mask || causal == Causal::No, ValueError,
-            "give a mask or is_causal, not both: put the causal part into the mask");
+            "pass a mask or is_causal, not both: put the causal part into the mask");
   DimVector leading;
   for (const Tensor* t : {&query, &key, &value}) {
     PEL_CHECK(t->dim() >= 2, ShapeError, "rows and columns are expected, at least; an operand is {}",
@@ -66,8 +67,9 @@ Tensor scaled_dot_product_attention_body(const Tensor& query, const Tensor& key,
     sizes.push_back(key.sizes()[key.sizes().size() - 2]);
     mask = as_heads(expand(*attn_mask, sizes));
   }
-  const auto [out, logs] = attention(as_heads(widened(query, leading)), as_heads(widened(key, of_keys)),
-                                     as_heads(widened(value, of_keys)), mask, causal, scale, window);
+  const auto [out, logs] =
+      internal::attention(as_heads(widened(query, leading)), as_heads(widened(key, of_keys)),
+                          as_heads(widened(value, of_keys)), mask, causal, scale, window);
   if (leading.size() == 2) return out;
   DimVector sizes(leading);
   sizes.push_back(out.sizes()[2]);

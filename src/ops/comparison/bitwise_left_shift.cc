@@ -1,4 +1,4 @@
-// self << other. An amount below 0, or of the width or more, gives 0.
+// self << other. The result is 0 for an amount below 0, or of the width or more.
 #include "ops/shared/pointwise.h"
 
 namespace pel {

@@ -1,4 +1,4 @@
-// self <= other, as bool. False beside NaN.
+// self <= other, as bool. False for NaN.
 #include "ops/shared/pointwise.h"
 
 namespace pel {

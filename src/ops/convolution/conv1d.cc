@@ -4,8 +4,8 @@
 namespace pel {
 namespace {
 
-Tensor conv1d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-                   Axes padding, Axes dilation, std::int64_t groups) {
+Tensor conv1d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Ints stride,
+                   Ints padding, Ints dilation, std::int64_t groups) {
   return convolve(input, weight, bias, 1, {stride, padding, dilation, Transposed::No, {0}, groups});
 }
 
@@ -24,8 +24,8 @@ OpDef define_conv1d() {
 }
 }  // namespace ops
 
-Tensor conv1d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-              Axes padding, Axes dilation, std::int64_t groups, Site site) {
+Tensor conv1d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Ints stride,
+              Ints padding, Ints dilation, std::int64_t groups, Site site) {
   return call<"conv1d", conv1d_body>(site, input, weight, bias, stride, padding, dilation, groups);
 }
 

@@ -4,8 +4,8 @@
 namespace pel {
 namespace {
 
-Tensor conv2d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-                   Axes padding, Axes dilation, std::int64_t groups) {
+Tensor conv2d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Ints stride,
+                   Ints padding, Ints dilation, std::int64_t groups) {
   return convolve(input, weight, bias, 2, {stride, padding, dilation, Transposed::No, {0}, groups});
 }
 
@@ -24,8 +24,8 @@ OpDef define_conv2d() {
 }
 }  // namespace ops
 
-Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-              Axes padding, Axes dilation, std::int64_t groups, Site site) {
+Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Ints stride,
+              Ints padding, Ints dilation, std::int64_t groups, Site site) {
   return call<"conv2d", conv2d_body>(site, input, weight, bias, stride, padding, dilation, groups);
 }
 

@@ -4,8 +4,8 @@
 namespace pel {
 namespace {
 
-Tensor conv3d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-                   Axes padding, Axes dilation, std::int64_t groups) {
+Tensor conv3d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Ints stride,
+                   Ints padding, Ints dilation, std::int64_t groups) {
   return convolve(input, weight, bias, 3, {stride, padding, dilation, Transposed::No, {0}, groups});
 }
 
@@ -20,8 +20,8 @@ OpDef define_conv3d() {
 }
 }  // namespace ops
 
-Tensor conv3d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-              Axes padding, Axes dilation, std::int64_t groups, Site site) {
+Tensor conv3d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Ints stride,
+              Ints padding, Ints dilation, std::int64_t groups, Site site) {
   return call<"conv3d", conv3d_body>(site, input, weight, bias, stride, padding, dilation, groups);
 }
 

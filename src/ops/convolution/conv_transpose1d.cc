@@ -5,8 +5,8 @@ namespace pel {
 namespace {
 
 Tensor conv_transpose1d_body(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
-                             Axes stride, Axes padding, Dims output_padding, std::int64_t groups,
-                             Axes dilation) {
+                             Ints stride, Ints padding, Dims output_padding, std::int64_t groups,
+                             Ints dilation) {
   return convolve(input, weight, bias, 1,
                   {stride, padding, dilation, Transposed::Yes, output_padding, groups});
 }
@@ -28,7 +28,7 @@ OpDef define_conv_transpose1d() {
 }  // namespace ops
 
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
-                        Axes stride, Axes padding, Dims output_padding, std::int64_t groups, Axes dilation,
+                        Ints stride, Ints padding, Dims output_padding, std::int64_t groups, Ints dilation,
                         Site site) {
   return call<"conv_transpose1d", conv_transpose1d_body>(site, input, weight, bias, stride, padding,
                                                          output_padding, groups, dilation);

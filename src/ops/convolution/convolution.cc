@@ -1,12 +1,14 @@
-// Sums of products over a window that moves along the spatial axes; or, transposed, what flows back through
-// that.
+// Convolution: sums of products over a window that moves along the spatial axes; transposed: its gradient
+// with respect to the input.
 #include "ops/shared/convolution.h"
+
+#include "pellucid/ops/internal.h"
 
 namespace pel {
 namespace {
 
 Tensor convolution_body(const Op& op, const Tensor& input, const Tensor& weight,
-                        const std::optional<Tensor>& bias, Axes stride, Axes padding, Axes dilation,
+                        const std::optional<Tensor>& bias, Ints stride, Ints padding, Ints dilation,
                         Transposed transposed, Dims output_padding, std::int64_t groups) {
   return run_convolution(op, input, weight, bias,
                          {stride, padding, dilation, transposed, output_padding, groups});
@@ -24,9 +26,9 @@ OpDef define_convolution() {
       .dtypes(kFloating | kIntegral)
       .vjp("input weight bias", "input weight stride padding dilation transposed output_padding groups",
            [](const Vjp& v) {
-             const auto [input, weight, bias] = convolution_backward(
-                 v.grad(), v["input"], v["weight"], std::nullopt, v.get<Axes>("stride"),
-                 v.get<Axes>("padding"), v.get<Axes>("dilation"), v.get<Transposed>("transposed"),
+             const auto [input, weight, bias] = internal::convolution_backward(
+                 v.grad(), v["input"], v["weight"], std::nullopt, v.get<Ints>("stride"),
+                 v.get<Ints>("padding"), v.get<Ints>("dilation"), v.get<Transposed>("transposed"),
                  v.get<Dims>("output_padding"), v.get<std::int64_t>("groups"),
                  {v.wants("input"), v.wants("weight"), v.wants("bias")});
              return std::vector<Tensor>{input, weight, bias};
@@ -45,8 +47,8 @@ OpDef define_convolution() {
 }
 }  // namespace ops
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Axes stride,
-                   Axes padding, Axes dilation, Transposed transposed, Dims output_padding,
+Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, Ints stride,
+                   Ints padding, Ints dilation, Transposed transposed, Dims output_padding,
                    std::int64_t groups, Site site) {
   return call<"convolution", convolution_body>(site, input, weight, bias, stride, padding, dilation,
                                                transposed, output_padding, groups);

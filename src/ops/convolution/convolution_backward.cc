@@ -1,10 +1,11 @@
-// What flows back through a convolution: each gradient is a convolution itself, or a sum.
+// The gradients of a convolution: each is a convolution itself, or a sum.
 //
 //   input    the transposed convolution of the gradient with the weight, and the other way round
-//   weight   the input's channels take the place of its batch, and the gradient slides over them as a kernel:
+//   weight   the input's channels become its batch, and the gradient slides over them as a kernel:
 //            steps of the window become distances within it, and the other way round
 //   bias     the sum over all but the channels
 #include "pellucid/ops.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/reductions.h"
 
 #include "ops/shared/convolution.h"
@@ -27,7 +28,7 @@ Tensor input_gradient(const Tensor& grad_output, const Tensor& input, const Tens
                           (weight.sizes()[2 + i] - 1) * n.dilation[i] + 1;
       more[i] = input.sizes()[2 + i] - reached;
       PEL_CHECK(more[i] >= 0 && more[i] < n.stride[i], ShapeError,
-                "no convolution of the input {} with the weight {} gives the gradient's sizes {}",
+                "no convolution of the input {} with the weight {} has the gradient's sizes {}",
                 describe(input), describe(weight), to_string(grad_output.sizes()));
     }
   }
@@ -40,20 +41,20 @@ Tensor input_gradient(const Tensor& grad_output, const Tensor& input, const Tens
   return result;
 }
 
-// Of a convolution of `input` that gives what `grad` is the gradient of: [out, in / groups, kernel…].
+// The gradient of the weight, [out, in / groups, kernel…], from that of the result.
 Tensor weight_gradient(const Tensor& input, const Tensor& grad, Dims kernel, const Numbers& n) {
   const std::size_t axes = n.stride.size();
   const Dim batch = input.sizes()[0], channels = input.sizes()[1] / n.groups;
   // [batch, groups, channels, …] to [channels, groups batch, …]
   DimVector grouped{batch, n.groups, channels}, as_batch{channels, batch * n.groups};
-  std::vector<std::int64_t> turned = {2, 1, 0};
+  std::vector<std::int64_t> order = {2, 1, 0};
   for (std::size_t i = 0; i < axes; ++i) {
     grouped.push_back(input.sizes()[2 + i]);
     as_batch.push_back(input.sizes()[2 + i]);
-    turned.push_back(static_cast<std::int64_t>(3 + i));
+    order.push_back(static_cast<std::int64_t>(3 + i));
   }
   const Tensor images =
-      n.groups == 1 ? input.transpose(0, 1) : input.reshape(grouped).permute(turned).reshape(as_batch);
+      n.groups == 1 ? input.transpose(0, 1) : input.reshape(grouped).permute(order).reshape(as_batch);
   const DimVector none(axes);
   Tensor result = convolution(images, grad.transpose(0, 1), std::nullopt, n.dilation, n.padding, n.stride,
                               Transposed::No, none, n.groups)
@@ -66,11 +67,9 @@ Tensor weight_gradient(const Tensor& input, const Tensor& grad, Dims kernel, con
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward_body(const Tensor& grad_output, const Tensor& input,
                                                              const Tensor& weight, std::optional<Dims>,
-                                                             Axes stride, Axes padding, Axes dilation,
+                                                             Ints stride, Ints padding, Ints dilation,
                                                              Transposed transposed, Dims, std::int64_t groups,
-                                                             Axes output_mask) {
-  PEL_CHECK(output_mask.size() == 3, ValueError,
-            "output_mask has three numbers, for input, weight and bias; {} are given", output_mask.size());
+                                                             OutputMask<3> output_mask) {
   const auto rank = input.dim();
   PEL_CHECK(rank >= 3 && rank <= 2 + kMostSpatialAxes && weight.dim() == rank && grad_output.dim() == rank,
             ShapeError, "input {}, weight {} and gradient {} have three to five axes, as many each",
@@ -79,13 +78,13 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_body(const Tensor& grad_
   const Numbers n{per_axis("stride", stride, axes, 1), per_axis("padding", padding, axes, 0),
                   per_axis("dilation", dilation, axes, 1), groups};
   std::tuple<Tensor, Tensor, Tensor> result;
-  if (output_mask[0] != 0) std::get<0>(result) = input_gradient(grad_output, input, weight, n, transposed);
-  if (output_mask[1] != 0) {
-    const bool turned = transposed == Transposed::Yes;
-    std::get<1>(result) =
-        weight_gradient(turned ? grad_output : input, turned ? input : grad_output, weight.sizes(), n);
+  if (output_mask[0]) std::get<0>(result) = input_gradient(grad_output, input, weight, n, transposed);
+  if (output_mask[1]) {
+    const bool is_transposed = transposed == Transposed::Yes;
+    std::get<1>(result) = weight_gradient(is_transposed ? grad_output : input,
+                                          is_transposed ? input : grad_output, weight.sizes(), n);
   }
-  if (output_mask[2] != 0) {
+  if (output_mask[2]) {
     std::vector<std::int64_t> others = {0};
     for (std::int64_t i = 2; i < rank; ++i) others.push_back(i);
     std::get<2>(result) = sum(grad_output, others);
@@ -113,14 +112,17 @@ OpDef define_convolution_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output, const Tensor& input,
                                                         const Tensor& weight, std::optional<Dims> bias_sizes,
-                                                        Axes stride, Axes padding, Axes dilation,
+                                                        Ints stride, Ints padding, Ints dilation,
                                                         Transposed transposed, Dims output_padding,
-                                                        std::int64_t groups, Axes output_mask, Site site) {
+                                                        std::int64_t groups, OutputMask<3> output_mask,
+                                                        Site site) {
   return call<"convolution_backward", convolution_backward_body>(site, grad_output, input, weight, bias_sizes,
                                                                  stride, padding, dilation, transposed,
                                                                  output_padding, groups, output_mask);
 }
+}  // namespace internal
 
 }  // namespace pel

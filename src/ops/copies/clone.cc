@@ -1,5 +1,5 @@
-// A copy with memory of its own. A dense layout is kept, or made row-major; one with gaps becomes the dense
-// one closest to it.
+// A copy with memory of its own. A dense layout is preserved, or made row-major; one with gaps becomes the
+// dense one closest to it.
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"

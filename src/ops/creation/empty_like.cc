@@ -1,4 +1,4 @@
-// Uninitialised memory with the sizes, dtype and dense layout of another tensor.
+// Uninitialized memory with the sizes, dtype and dense layout of another tensor.
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"

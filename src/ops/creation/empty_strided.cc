@@ -1,4 +1,4 @@
-// Uninitialised memory with given strides.
+// Uninitialized memory with these strides.
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"

@@ -23,8 +23,8 @@ OpDef define_eye() {
 }
 }  // namespace ops
 
-Tensor eye(Dim rows, std::optional<Dim> columns, TensorOptions options, Site site) {
-  return call<"eye", eye_body>(site, rows, columns, options.dtype, options.device);
+Tensor eye(Dim n, std::optional<Dim> m, TensorOptions options, Site site) {
+  return call<"eye", eye_body>(site, n, m, options.dtype, options.device);
 }
 
 }  // namespace pel

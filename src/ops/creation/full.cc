@@ -24,8 +24,8 @@ OpDef define_full() {
 }
 }  // namespace ops
 
-Tensor full(Dims size, const Scalar& value, TensorOptions options, Site site) {
-  return call<"full", full_body>(site, size, value, options.dtype, options.device);
+Tensor full(Dims size, const Scalar& fill_value, TensorOptions options, Site site) {
+  return call<"full", full_body>(site, size, fill_value, options.dtype, options.device);
 }
 
 }  // namespace pel

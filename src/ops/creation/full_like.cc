@@ -26,8 +26,8 @@ OpDef define_full_like() {
 }
 }  // namespace ops
 
-Tensor full_like(const Tensor& self, const Scalar& value, TensorOptions options, Site site) {
-  return call<"full_like", full_like_body>(site, self, value, options.dtype, options.device);
+Tensor full_like(const Tensor& self, const Scalar& fill_value, TensorOptions options, Site site) {
+  return call<"full_like", full_like_body>(site, self, fill_value, options.dtype, options.device);
 }
 
 }  // namespace pel

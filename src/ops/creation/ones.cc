@@ -1,4 +1,4 @@
-// Ones everywhere; f32 unless told otherwise.
+// Ones everywhere; f32 by default.
 #include "pellucid/ops.h"
 
 #include "dispatch/op_table.h"

@@ -3,6 +3,7 @@
 
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/pointwise.h"
 #include "pellucid/ops/reductions.h"
 #include "pellucid/ops/sorting.h"
@@ -17,33 +18,33 @@ namespace {
 
 enum Mode : std::int64_t { kSum, kMean, kMax };
 
-// What a bag's rows become, and of the greatest the row it came from.
+// The reduction of a bag's rows, and for max the row it came from.
 struct Bags {
-  Tensor result, greatest;
+  Tensor result, max_rows;
 };
 Bags fold_bags(const Tensor& rows, const Tensor& bag, const Tensor& sizes, const Tensor& ids, Mode mode) {
   const Dim count = sizes.sizes()[0], width = rows.sizes()[1];
   const TensorOptions like = {rows.dtype(), rows.device()};
   const Tensor no_rows = zeros({mode == kMax ? count : Dim(0), width}, {kI64, rows.device()});
-  const Tensor places = expand(bag.unsqueeze(1), rows.sizes());
+  const Tensor positions = expand(bag.unsqueeze(1), rows.sizes());
   if (mode != kMax) {
-    const Tensor sums = scatter_add(zeros({count, width}, like), 0, places, rows);
+    const Tensor sums = scatter_add(zeros({count, width}, like), 0, positions, rows);
     if (mode == kSum) return {sums, no_rows};
     const Tensor divisors = to(clamp_min(sizes, 1), rows.dtype());
     return {div(sums, divisors.unsqueeze(1)), no_rows};
   }
-  const Scalar least = -std::numeric_limits<double>::infinity();
-  const Tensor none = full({count, width}, least, like);
-  const Tensor most = scatter_reduce(none, 0, places, rows, "amax");
+  const Scalar lowest = -std::numeric_limits<double>::infinity();
+  const Tensor none = full({count, width}, lowest, like);
+  const Tensor max = scatter_reduce(none, 0, positions, rows, ScatterReduce::Amax);
   const Tensor is_empty = eq(sizes, 0).unsqueeze(1);
-  // The first row that has the greatest: the least of their numbers.
+  // The first row that has the max: the smallest of their indices.
   const Dim total = rows.sizes()[0];
   const Tensor numbers = expand(arange(Scalar(total), {kI64, rows.device()}).unsqueeze(1), rows.sizes());
-  const Tensor candidates = where(eq(rows, gather(most, 0, places)), numbers, Scalar(total));
-  const Tensor first = scatter_reduce(full({count, width}, Scalar(total), {kI64, rows.device()}), 0, places,
-                                      candidates, "amin");
+  const Tensor candidates = where(eq(rows, gather(max, 0, positions)), numbers, Scalar(total));
+  const Tensor first = scatter_reduce(full({count, width}, Scalar(total), {kI64, rows.device()}), 0,
+                                      positions, candidates, ScatterReduce::Amin);
   const Tensor padded = cat({ids, zeros({1}, {kI64, rows.device()})});
-  return {masked_fill(most, is_empty, 0), index_select(padded, 0, first.flatten()).view({count, width})};
+  return {masked_fill(max, is_empty, 0), index_select(padded, 0, first.flatten()).view({count, width})};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_body(const Tensor& weight, const Tensor& indices,
@@ -77,7 +78,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_body(const Tensor& weig
   }
   const Tensor sizes = scatter_add(zeros({count}, {kI64, ids.device()}), 0, bag, counted);
   const Bags bags = fold_bags(rows, bag, sizes, ids, static_cast<Mode>(mode));
-  return {bags.result, bag, sizes, bags.greatest};
+  return {bags.result, bag, sizes, bags.max_rows};
 }
 
 }  // namespace
@@ -100,6 +101,7 @@ OpDef define__embedding_bag() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, const Tensor& indices,
                                                           const Tensor& offsets, ScaleGradByFreq scale,
                                                           std::int64_t mode, Sparse sparse,
@@ -109,5 +111,6 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
   return call<"_embedding_bag", embedding_bag_body>(site, weight, indices, offsets, scale, mode, sparse,
                                                     per_sample_weights, include_last_offset, padding_idx);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -11,7 +11,7 @@
 namespace pel {
 namespace {
 
-// A vector of no elements joins with everything. Only beside other ranks is a symbolic size asked.
+// A vector without elements can be joined with any tensor. A symbolic size is only compared if ranks differ.
 bool is_nothing(const Tensor& t, ArrayView<Tensor> all) {
   if (t.dim() != 1 || is_literally(t.sizes()[0], 0)) return t.dim() == 1;
   const bool is_odd =
@@ -36,7 +36,7 @@ Dim joined_size(const std::vector<TensorRef>& pieces, std::size_t axis) {
   return size;
 }
 
-// Each piece converted on its way into its place.
+// Each piece is converted while it is copied.
 void copy_pieces(const Tensor& result, const std::vector<TensorRef>& pieces, std::size_t axis) {
   Dim start = 0;
   for (const TensorRef& piece : pieces) {

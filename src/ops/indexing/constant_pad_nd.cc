@@ -26,8 +26,8 @@ OpDef define_constant_pad_nd() {
 }
 }  // namespace ops
 
-Tensor constant_pad_nd(const Tensor& self, Dims padding, const Scalar& value, Site site) {
-  return call<"constant_pad_nd", constant_pad_nd_body>(site, self, padding, value);
+Tensor constant_pad_nd(const Tensor& self, Dims pad, const Scalar& value, Site site) {
+  return call<"constant_pad_nd", constant_pad_nd_body>(site, self, pad, value);
 }
 
 }  // namespace pel

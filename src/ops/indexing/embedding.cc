@@ -1,5 +1,6 @@
 // Rows of a table, one for each index.
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 
 #include "base/check.h"
 #include "dispatch/op_table.h"
@@ -24,9 +25,10 @@ Tensor embedding_body(const Op& op, const Tensor& weight, const Tensor& indices)
 namespace ops {
 OpDef define_embedding() {
   return define_op<embedding_body>(OpKind::Kernel, "embedding(Tensor weight, Tensor indices) -> Tensor")
-      .vjp(
-          "weight", "indices",
-          [](const Vjp& v) { return embedding_dense_backward(v.grad(), v["indices"], v.sizes("weight")[0]); })
+      .vjp("weight", "indices",
+           [](const Vjp& v) {
+             return internal::embedding_dense_backward(v.grad(), v["indices"], v.sizes("weight")[0]);
+           })
       .samples([](Sampler& s) {
         return SampleCalls{{s({4, 3}), s.indices(4, {2, 3})}, {s({4, 3}), s.indices(4, {})}};
       });

@@ -1,6 +1,7 @@
 // The gradient of a table: each row of grad added to the row that its index names.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/pointwise.h"
 
 #include "dispatch/op_table.h"
@@ -41,10 +42,12 @@ OpDef define_embedding_dense_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, Dim rows, std::int64_t padding_idx,
                                 ScaleGradByFreq scale, Site site) {
   return call<"embedding_dense_backward", embedding_dense_backward_body>(site, grad, indices, rows,
                                                                          padding_idx, scale);
 }
+}  // namespace internal
 
 }  // namespace pel

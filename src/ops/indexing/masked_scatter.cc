@@ -1,5 +1,5 @@
 // The elements of source, one after the other, where the mask holds. Their number is never read back: each
-// masked place counts those before it.
+// masked element counts those before it.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
 #include "pellucid/ops/pointwise.h"
@@ -23,7 +23,7 @@ Tensor masked_scatter_body(const Tensor& self, const Tensor& mask, const Tensor&
   const Tensor masked = expand(mask, sizes);
   const Tensor before = sub(cumsum(masked.flatten(), 0), 1);
   const Tensor places = where(masked.flatten(), before, 0);
-  // Without elements to take from, place 0 must exist for what is not masked, and nothing else.
+  // If the source is empty, index 0 must still exist for elements that are not masked.
   const bool is_empty = is_literally(source.numel(), 0);
   const Tensor from = is_empty ? zeros({1}, {self.dtype(), self.device()}) : source.flatten();
   const Tensor taken = gather(from, 0, is_empty ? where(masked.flatten(), 1, places) : places);

@@ -10,14 +10,12 @@ namespace pel {
 namespace {
 
 // Along which tensor `i` lies.
-std::size_t axis_of(std::size_t i, std::size_t rank, std::string_view indexing) {
-  return indexing == "xy" && rank > 1 && i < 2 ? 1 - i : i;
+std::size_t axis_of(std::size_t i, std::size_t rank, MeshgridIndexing indexing) {
+  return indexing == MeshgridIndexing::Xy && rank > 1 && i < 2 ? 1 - i : i;
 }
 
-std::vector<Tensor> meshgrid_body(ArrayView<Tensor> tensors, std::string_view indexing) {
+std::vector<Tensor> meshgrid_body(ArrayView<Tensor> tensors, MeshgridIndexing indexing) {
   PEL_CHECK(!tensors.empty(), ValueError, "there are no tensors to make a grid of");
-  PEL_CHECK(indexing == "ij" || indexing == "xy", ValueError, "indexing is \"ij\" or \"xy\", not \"{}\"",
-            indexing);
   const std::size_t rank = tensors.size();
   DimVector sizes(rank);
   for (std::size_t i = 0; i < rank; ++i) {
@@ -50,7 +48,7 @@ OpDef define_meshgrid() {
                if (!v.wants("tensors", i) || !v.has_grad(i)) continue;
                std::vector<std::int64_t> others;
                for (std::size_t axis = 0; axis < rank; ++axis) {
-                 if (axis != axis_of(i, rank, v.get<std::string_view>("indexing")))
+                 if (axis != axis_of(i, rank, v.get<MeshgridIndexing>("indexing")))
                    others.push_back(static_cast<std::int64_t>(axis));
                }
                const Tensor along = others.empty() ? v.grad(i) : sum(v.grad(i), others);
@@ -66,7 +64,7 @@ OpDef define_meshgrid() {
 }
 }  // namespace ops
 
-std::vector<Tensor> meshgrid(ArrayView<Tensor> tensors, std::string_view indexing, Site site) {
+std::vector<Tensor> meshgrid(ArrayView<Tensor> tensors, MeshgridIndexing indexing, Site site) {
   return call<"meshgrid", meshgrid_body>(site, tensors, indexing);
 }
 

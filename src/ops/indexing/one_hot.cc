@@ -10,7 +10,8 @@ namespace {
 
 std::int64_t classes_in(const Op& op, const Tensor& self) {
   check_has_data(self);
-  PEL_CHECK(self.numel() > 0, ValueError, "no element tells the number of classes; give it");
+  PEL_CHECK(self.numel() > 0, ValueError,
+            "the number of classes of a tensor without elements is unknown; pass num_classes");
   const Tensor bounds = make_dense({2}, kI64, self.device());
   launch(op, {bounds}, {self}, {Scalar(0)});
   const auto* values = static_cast<const std::int64_t*>(bounds.raw_data());
@@ -40,8 +41,8 @@ OpDef define_one_hot() {
 }
 }  // namespace ops
 
-Tensor one_hot(const Tensor& self, std::int64_t classes, Site site) {
-  return call<"one_hot", one_hot_body>(site, self, classes);
+Tensor one_hot(const Tensor& self, std::int64_t num_classes, Site site) {
+  return call<"one_hot", one_hot_body>(site, self, num_classes);
 }
 
 }  // namespace pel

@@ -2,8 +2,6 @@
 // end.
 #include "ops/shared/pad.h"
 
-#include <array>
-
 #include "pellucid/ops/indexing.h"
 
 #include "base/check.h"
@@ -14,32 +12,17 @@
 namespace pel {
 namespace {
 
-struct NamedMode {
-  std::string_view name;
-  PadMode mode;
-};
-constexpr std::array<NamedMode, 4> kModes = {{{"constant", PadMode::Constant},
-                                              {"reflect", PadMode::Reflect},
-                                              {"replicate", PadMode::Replicate},
-                                              {"circular", PadMode::Circular}}};
-
-Tensor pad_body(const Op& op, const Tensor& self, Dims padding, std::string_view mode,
-                std::optional<Scalar> value) {
-  for (const NamedMode& named : kModes) {
-    if (named.name != mode) continue;
-    PEL_CHECK(!value || named.mode == PadMode::Constant, ValueError, "the mode \"{}\" takes no value", mode);
-    return make_padded(op, self, padding, named.mode, value.value_or(Scalar(0)));
-  }
-  throw ValueError(
-      fmt::format("the mode is \"constant\", \"reflect\", \"replicate\" or \"circular\", not \"{}\"", mode));
+Tensor pad_body(const Op& op, const Tensor& self, Dims padding, PadMode mode, std::optional<Scalar> value) {
+  PEL_CHECK(!value || mode == PadMode::Constant, ValueError, "the mode \"{}\" takes no value", name(mode));
+  return make_padded(op, self, padding, mode, value.value_or(Scalar(0)));
 }
 
 // Each element of a border comes from one element: which, the padded numbers of the elements say, axis by
 // axis.
 Tensor pad_gradient(const Vjp& v) {
   const Dims padding = v.get<Dims>("pad"), sizes = v.sizes("self");
-  const std::string_view mode = v.get<std::string_view>("mode");
-  if (mode == "constant") return constant_pad_nd(v.grad(), opposite(padding));
+  const auto mode = v.get<PadMode>("mode");
+  if (mode == PadMode::Constant) return constant_pad_nd(v.grad(), opposite(padding));
   Tensor grad = v.grad();
   DimVector now(grad.sizes());
   for (std::size_t i = 0; i < padding.size() / 2; ++i) {
@@ -68,8 +51,8 @@ OpDef define_pad() {
 }
 }  // namespace ops
 
-Tensor pad(const Tensor& self, Dims padding, std::string_view mode, std::optional<Scalar> value, Site site) {
-  return call<"pad", pad_body>(site, self, padding, mode, value);
+Tensor pad(const Tensor& self, Dims pad, PadMode mode, std::optional<Scalar> value, Site site) {
+  return call<"pad", pad_body>(site, self, pad, mode, value);
 }
 
 }  // namespace pel

@@ -1,4 +1,4 @@
-// Each slice repeated in its place: as often as a tensor says, which is read back, or as a number says.
+// Each slice repeated next to itself: as often as a tensor says, which is read back, or as a number says.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
 
@@ -15,7 +15,7 @@ void check_repeat(std::int64_t repeat) {
   PEL_CHECK(repeat >= 0, ValueError, "the number of repeats {} is negative", repeat);
 }
 
-// The index of the slice that stands at each place of the result.
+// The index of the source slice of each slice of the result.
 Tensor places_of(const Tensor& repeats, std::int64_t slices) {
   const Tensor dense = row_major(with_axes(repeats));
   const bool one_for_all = dense.sizes()[0] == 1;
@@ -52,7 +52,7 @@ Tensor repeat_interleave_body(const Tensor& self, const Tensor& repeats, std::op
   check_has_data(repeats);
   const Tensor places = places_of(repeats, slices.value());
   PEL_CHECK(!output_size || *output_size == places.sizes()[0], ShapeError,
-            "the repeats give {} slices, and output_size says {}", to_string(places.sizes()[0]),
+            "the repeats add up to {} slices, and output_size is {}", to_string(places.sizes()[0]),
             to_string(output_size.value_or(0)));
   DimVector sizes(src.sizes());
   sizes[static_cast<std::size_t>(axis)] = places.sizes()[0];

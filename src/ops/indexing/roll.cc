@@ -15,7 +15,7 @@ Scalar distance(std::int64_t shift, Dim size) {
   return Scalar(left < 0 ? left + size.value() : left);
 }
 
-Tensor roll_body(const Op& op, const Tensor& self, Axes shifts, Axes axes) {
+Tensor roll_body(const Op& op, const Tensor& self, Ints shifts, Axes axes) {
   PEL_CHECK(!shifts.empty(), ValueError, "a shift is missing");
   PEL_CHECK(shifts.size() == axes.size() || (axes.empty() && shifts.size() == 1), ValueError,
             "{} shifts are given for {} axes; one shift without axes moves the flat tensor", shifts.size(),
@@ -46,7 +46,7 @@ OpDef define_roll() {
   return define_op<roll_body>(OpKind::Kernel, "roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor")
       .vjp("self", "shifts dims",
            [](const Vjp& v) {
-             std::vector<std::int64_t> shifts = v.get<Axes>("shifts");
+             std::vector<std::int64_t> shifts = v.get<Ints>("shifts");
              for (std::int64_t& shift : shifts) shift = -shift;
              return roll(v.grad(), shifts, v.get<Axes>("dims"));
            })
@@ -57,7 +57,7 @@ OpDef define_roll() {
 }
 }  // namespace ops
 
-Tensor roll(const Tensor& self, Axes shifts, Axes axes, Site site) {
+Tensor roll(const Tensor& self, Ints shifts, Axes axes, Site site) {
   return call<"roll", roll_body>(site, self, shifts, axes);
 }
 

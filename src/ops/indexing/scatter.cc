@@ -10,33 +10,33 @@
 namespace pel {
 namespace {
 
-Combine combine_of(std::optional<std::string_view> reduce) {
+Combine combine_of(std::optional<ScatterMode> reduce) {
   if (!reduce) return Combine::Write;
-  PEL_CHECK(*reduce == "add" || *reduce == "multiply", ValueError,
-            "reduce is \"add\" or \"multiply\", not \"{}\"", *reduce);
-  return *reduce == "add" ? Combine::Add : Combine::Multiply;
+  return *reduce == ScatterMode::Add ? Combine::Add : Combine::Multiply;
 }
 
 const Tensor& scatter_in_place(const Op& op, const Tensor& self, std::int64_t dim, const Tensor& index,
-                               const Tensor& src, std::optional<std::string_view> reduce) {
+                               const Tensor& src, std::optional<ScatterMode> reduce) {
   launch_scatter(op, self, dim, index, src, combine_of(reduce));
   bump_version(self);
   return self;
 }
 
 Tensor scatter_body(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
-                    std::optional<std::string_view> reduce) {
+                    std::optional<ScatterMode> reduce) {
   // Its gradient needs what self was, which scatter_ overwrites.
-  if (combine_of(reduce) == Combine::Multiply) return scatter_reduce(self, dim, index, src, "prod");
+  if (combine_of(reduce) == Combine::Multiply)
+    return scatter_reduce(self, dim, index, src, ScatterReduce::Prod);
   Tensor result = clone(self, Layout::RowMajor);
   scatter_(result, dim, index, src, reduce);
   return result;
 }
 
 Combine refuse_multiply(const Vjp& v) {
-  const Combine combine = combine_of(v.get<std::optional<std::string_view>>("reduce"));
-  PEL_CHECK(combine != Combine::Multiply, ValueError,
-            "the gradient of a product needs the factors, which scatter_ has overwritten; use scatter");
+  const Combine combine = combine_of(v.get<std::optional<ScatterMode>>("reduce"));
+  PEL_CHECK(
+      combine != Combine::Multiply, ValueError,
+      "the gradient of a multiplication needs the factors, which scatter_ has overwritten; use scatter");
   return combine;
 }
 
@@ -73,19 +73,19 @@ OpDef define_scatter() {
 }  // namespace ops
 
 Tensor scatter(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
-               std::optional<std::string_view> reduce, Site site) {
+               std::optional<ScatterMode> reduce, Site site) {
   return call<"scatter", scatter_body>(site, self, axis, index, src, reduce);
 }
 Tensor scatter(const Tensor& self, std::int64_t axis, const Tensor& index, const Scalar& value,
-               std::optional<std::string_view> reduce, Site site) {
+               std::optional<ScatterMode> reduce, Site site) {
   return pel::scatter(self, axis, index, number_beside(self, value), reduce, site);
 }
 const Tensor& scatter_(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
-                       std::optional<std::string_view> reduce, Site site) {
+                       std::optional<ScatterMode> reduce, Site site) {
   return call<"scatter_", scatter_in_place>(site, self, axis, index, src, reduce);
 }
 const Tensor& scatter_(const Tensor& self, std::int64_t axis, const Tensor& index, const Scalar& value,
-                       std::optional<std::string_view> reduce, Site site) {
+                       std::optional<ScatterMode> reduce, Site site) {
   return pel::scatter_(self, axis, index, number_beside(self, value), reduce, site);
 }
 

@@ -1,4 +1,4 @@
-// src combined along an axis with what the index names: by sum, product, mean, or the greatest or least.
+// src combined along an axis with the elements at the index: by sum, product, mean, max or min.
 #include <algorithm>
 #include <limits>
 
@@ -18,18 +18,18 @@ namespace pel {
 namespace {
 
 // What changes nothing when it is combined.
-Scalar neutral(std::string_view reduce, DType dtype) {
-  if (reduce == "sum" || reduce == "mean") return 0;
-  if (reduce == "prod") return 1;
-  const bool is_greatest = reduce == "amax";
+Scalar neutral(ScatterReduce reduce, DType dtype) {
+  if (reduce == ScatterReduce::Sum || reduce == ScatterReduce::Mean) return 0;
+  if (reduce == ScatterReduce::Prod) return 1;
+  const bool is_max = reduce == ScatterReduce::Amax;
   const double infinity = std::numeric_limits<double>::infinity();
-  if (is_floating(dtype)) return is_greatest ? -infinity : infinity;
+  if (is_floating(dtype)) return is_max ? -infinity : infinity;
   return with_type(dtype, [&]<class T>(std::type_identity<T>) -> Scalar {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      const auto bound = is_greatest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+      const auto bound = is_max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
       return static_cast<std::int64_t>(bound);
     } else {
-      return !is_greatest;
+      return !is_max;
     }
   });
 }
@@ -38,40 +38,38 @@ Tensor mean_of(const Tensor& sums, std::int64_t axis, const Tensor& index, Inclu
   const Tensor none = full_like(sums, include_self == IncludeSelf::Yes ? 1 : 0);
   const Tensor counts = scatter_add(none, axis, index, ones(index.sizes(), {sums.dtype(), sums.device()}));
   const Tensor divisors = masked_fill(counts, eq(counts, 0), 1);
-  return div(sums, divisors,
-             is_floating(sums.dtype()) ? std::nullopt : std::optional<std::string_view>("floor"));
+  return div(sums, divisors, is_floating(sums.dtype()) ? std::nullopt : std::optional(RoundingMode::Floor));
 }
 
-Combine combine_of(std::string_view reduce) {
-  constexpr struct {
-    std::string_view name;
-    Combine combine;
-  } kKinds[] = {{"sum", Combine::Add},
-                {"prod", Combine::Multiply},
-                {"mean", Combine::Add},
-                {"amax", Combine::Maximum},
-                {"amin", Combine::Minimum}};
-  const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                         [&](const auto& kind) { return kind.name == reduce; });
-  PEL_CHECK(found != std::end(kKinds), ValueError,
-            "reduce is \"sum\", \"prod\", \"mean\", \"amax\" or \"amin\", not \"{}\"", reduce);
-  return found->combine;
+Combine combine_of(ScatterReduce reduce) {
+  switch (reduce) {
+    case ScatterReduce::Sum:
+    case ScatterReduce::Mean:
+      break;
+    case ScatterReduce::Prod:
+      return Combine::Multiply;
+    case ScatterReduce::Amax:
+      return Combine::Maximum;
+    case ScatterReduce::Amin:
+      return Combine::Minimum;
+  }
+  return Combine::Add;
 }
 
 const Tensor& scatter_reduce_in_place(const Op& op, const Tensor& self, std::int64_t axis,
-                                      const Tensor& index, const Tensor& src, std::string_view reduce,
+                                      const Tensor& index, const Tensor& src, ScatterReduce reduce,
                                       IncludeSelf include_self) {
   const Combine combine = combine_of(reduce);
   if (include_self == IncludeSelf::No)
     launch_scatter(op, self, axis, index, number_beside(self, neutral(reduce, self.dtype())), Combine::Write);
   launch_scatter(op, self, axis, index, src, combine);
-  if (reduce == "mean") return self.copy_(mean_of(self, axis, index, include_self));
+  if (reduce == ScatterReduce::Mean) return self.copy_(mean_of(self, axis, index, include_self));
   bump_version(self);
   return self;
 }
 
 Tensor scatter_reduce_body(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
-                           std::string_view reduce, IncludeSelf include_self) {
+                           ScatterReduce reduce, IncludeSelf include_self) {
   Tensor result = clone(self, Layout::RowMajor);
   scatter_reduce_(result, axis, index, src, reduce, include_self);
   return result;
@@ -83,18 +81,18 @@ struct ScatterGradients {
 
 // Sums and means.
 ScatterGradients sum_gradients(const Tensor& grad, std::int64_t axis, const Tensor& index,
-                               std::string_view reduce, IncludeSelf include_self) {
-  const Tensor each = reduce == "mean" ? mean_of(grad, axis, index, include_self) : grad;
+                               ScatterReduce reduce, IncludeSelf include_self) {
+  const Tensor each = reduce == ScatterReduce::Mean ? mean_of(grad, axis, index, include_self) : grad;
   return {each, gather(each, axis, index)};
 }
 
-// Factors that are 0 have the product of the others as their part, where no other one is 0.
+// The gradient of a factor that is 0 is the product of the others, if no other is 0.
 ScatterGradients product_gradients(const Vjp& v, const Tensor& src) {
   const auto axis = v.get<std::int64_t>("dim");
   const auto include_self = v.get<IncludeSelf>("include_self");
   const Tensor &grad = v.grad(), &self = v["self"], &index = v["index"];
   const auto product = [&](const Tensor& first, const Tensor& others) {
-    return scatter_reduce(first, axis, index, others, "prod", include_self);
+    return scatter_reduce(first, axis, index, others, ScatterReduce::Prod, include_self);
   };
   const Tensor nonzero_self = masked_fill(self, eq(self, 0), 1);
   const Tensor is_zero = eq(src, 0);
@@ -128,22 +126,23 @@ std::vector<Tensor> placed_gradients(const Vjp& v, ScatterGradients grads) {
 }
 
 std::vector<Tensor> sums_gradients(const Vjp& v) {
-  const auto reduce = v.get<std::string_view>("reduce");
+  const auto reduce = v.get<ScatterReduce>("reduce");
   PEL_CHECK(combine_of(reduce) == Combine::Add, ValueError,
             "the gradient of \"{}\" needs what was there, which scatter_reduce_ has overwritten; use "
             "scatter_reduce",
-            reduce);
+            name(reduce));
   return placed_gradients(v, sum_gradients(v.grad(), v.get<std::int64_t>("dim"), v["index"], reduce,
                                            v.get<IncludeSelf>("include_self")));
 }
 
 std::vector<Tensor> scatter_reduce_gradients(const Vjp& v) {
-  const auto reduce = v.get<std::string_view>("reduce");
+  const auto reduce = v.get<ScatterReduce>("reduce");
   Tensor src = v["src"];
   for (std::int64_t i = 0; i < v["index"].dim() && src.dim() > 0; ++i)
     src = narrow(src, i, 0, v["index"].size(i));
-  if (reduce == "prod") return placed_gradients(v, product_gradients(v, src));
-  if (reduce == "amax" || reduce == "amin") return placed_gradients(v, extreme_gradients(v, src));
+  if (reduce == ScatterReduce::Prod) return placed_gradients(v, product_gradients(v, src));
+  if (reduce == ScatterReduce::Amax || reduce == ScatterReduce::Amin)
+    return placed_gradients(v, extreme_gradients(v, src));
   return sums_gradients(v);
 }
 
@@ -158,7 +157,7 @@ OpDef define_scatter_reduce() {
                   .vjp("self src", "self dim index src reduce include_self result", scatter_reduce_gradients)
                   .samples([](Sampler& s) {
                     SampleCalls calls;
-                    for (const char* reduce : {"sum", "prod", "mean", "amax", "amin"}) {
+                    for (const std::string_view reduce : enum_names<ScatterReduce>.spellings) {
                       for (const bool includes_self : {true, false}) {
                         calls.push_back({s.apart({3, 2}), Dim(0), s.indices(3, {4, 2}),
                                          s.apart({5, 2}) + 0.07, std::string(reduce), includes_self});
@@ -177,11 +176,11 @@ OpDef define_scatter_reduce() {
 }  // namespace ops
 
 Tensor scatter_reduce(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
-                      std::string_view reduce, IncludeSelf include_self, Site site) {
+                      ScatterReduce reduce, IncludeSelf include_self, Site site) {
   return call<"scatter_reduce", scatter_reduce_body>(site, self, axis, index, src, reduce, include_self);
 }
 const Tensor& scatter_reduce_(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
-                              std::string_view reduce, IncludeSelf include_self, Site site) {
+                              ScatterReduce reduce, IncludeSelf include_self, Site site) {
   return call<"scatter_reduce_", scatter_reduce_in_place>(site, self, axis, index, src, reduce, include_self);
 }
 

@@ -1,4 +1,4 @@
-// A copy of self with src in place of one slice.
+// A copy of self with src written to one slice.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
 

@@ -1,4 +1,4 @@
-// A copy of self with src in place of the part that `slice` would give.
+// A copy of self with src written to what `slice` would return.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
 
@@ -33,8 +33,8 @@ OpDef define_slice_scatter() {
 }  // namespace ops
 
 Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t axis, std::optional<Dim> start,
-                     std::optional<Dim> stop, Dim step, Site site) {
-  return call<"slice_scatter", slice_scatter_body>(site, self, src, axis, start, stop, step);
+                     std::optional<Dim> end, Dim step, Site site) {
+  return call<"slice_scatter", slice_scatter_body>(site, self, src, axis, start, end, step);
 }
 
 }  // namespace pel

@@ -13,7 +13,7 @@ namespace {
 DimVector common_sizes(const Tensor& self, const Tensor& other, std::size_t axis) {
   DimVector sizes(self.sizes()), others(other.sizes());
   others[axis] = sizes[axis];
-  PEL_CHECK(!broadcast_clash(sizes, others), ShapeError, "{} and {} do not broadcast beside axis {}",
+  PEL_CHECK(!broadcast_clash(sizes, others), ShapeError, "{} and {} do not broadcast outside of axis {}",
             describe(self), describe(other), axis);
   return sizes;
 }

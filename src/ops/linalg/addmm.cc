@@ -1,4 +1,4 @@
-// A product of matrices, scaled, with something added to it.
+// beta self + alpha (mat1 @ mat2).
 #include "ops/shared/gemm.h"
 #include "ops/shared/vjp.h"
 

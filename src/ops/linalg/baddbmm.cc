@@ -1,4 +1,4 @@
-// Products of two batches of matrices, scaled, with something added to them.
+// beta self + alpha (batch1 @ batch2).
 #include "ops/shared/gemm.h"
 #include "ops/shared/vjp.h"
 

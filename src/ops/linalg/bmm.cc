@@ -1,4 +1,4 @@
-// Products of two batches of matrices.
+// Batched matmul.
 #include "ops/shared/gemm.h"
 
 namespace pel {

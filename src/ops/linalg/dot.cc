@@ -1,4 +1,4 @@
-// The sum of the products of two vectors: a reduction, in the order of all reductions.
+// The dot product of two vectors: a reduction, in the order of all reductions.
 #include "pellucid/ops/linalg.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// Products and sums by letters: each pair of operands becomes one product of batches of matrices.
+// Contractions by letters: each pair of operands becomes one batched matmul.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -151,7 +151,7 @@ Lettered summed_to(const Lettered& x, const std::string& keep) {
 
 Dim size_of(const Lettered& x, char letter) { return x.tensor.sizes()[x.letters.find(letter)]; }
 
-// `later`: letters that are needed after this product.
+// `later`: letters that are needed after this matmul.
 Lettered multiplied(Lettered a, Lettered b, const std::string& later) {
   a = summed_to(a, later + b.letters);
   b = summed_to(b, later + a.letters);

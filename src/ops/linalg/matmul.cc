@@ -1,4 +1,4 @@
-// Products of vectors, matrices and batches of matrices: dot, mv, mm or bmm.
+// Matrix multiplication of vectors, matrices and batches: dot, mv, mm or bmm.
 #include "pellucid/ops.h"
 #include "pellucid/ops/linalg.h"
 
@@ -16,8 +16,8 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   const auto lead_a = static_cast<std::size_t>(a.dim()) - 2, lead_b = static_cast<std::size_t>(b.dim()) - 2;
   const Dims batch_a(a.sizes().data(), lead_a), batch_b(b.sizes().data(), lead_b);
   const Dim m = a.sizes()[lead_a], k = a.sizes()[lead_a + 1], n = b.sizes()[lead_b + 1];
-  PEL_CHECK(k == b.sizes()[lead_b], ShapeError, "{} by {}: rows of {} against columns of {}",
-            to_string(a.sizes()), to_string(b.sizes()), to_string(k), to_string(b.sizes()[lead_b]));
+  PEL_CHECK(k == b.sizes()[lead_b], ShapeError, "inner sizes differ: {} @ {} ({} and {})", describe(a),
+            describe(b), to_string(k), to_string(b.sizes()[lead_b]));
   DimVector sizes(batch_a);
   PEL_CHECK(!broadcast_clash(sizes, batch_b), ShapeError, "batches {} and {} do not broadcast",
             to_string(batch_a), to_string(batch_b));
@@ -36,7 +36,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 
 Tensor matmul_body(const Tensor& self, const Tensor& other) {
   PEL_CHECK(self.dim() > 0 && other.dim() > 0, ShapeError,
-            "both operands have axes; {} and {} do not: multiply a number with mul", describe(self),
+            "both operands must have axes, not {} and {}: multiply by a number with mul", describe(self),
             describe(other));
   if (self.dim() == 1 && other.dim() == 1) return dot(self, other);
   if (self.dim() == 2 && other.dim() == 1) return mv(self, other);

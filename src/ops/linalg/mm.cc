@@ -1,4 +1,4 @@
-// The product of two matrices.
+// Matmul of two matrices.
 #include "ops/shared/gemm.h"
 #include "ops/shared/vjp.h"
 

@@ -1,4 +1,4 @@
-// Every product of an element of one vector and one of another.
+// The outer product of two vectors.
 #include "pellucid/ops/pointwise.h"
 
 #include "ops/shared/gemm.h"

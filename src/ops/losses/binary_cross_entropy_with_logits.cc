@@ -13,12 +13,10 @@ enum Pair : std::size_t { kPlain, kWeighted };
 
 Tensor binary_cross_entropy_with_logits_body(const Op& op, const Tensor& self, const Tensor& target,
                                              const std::optional<Tensor>& weight,
-                                             const std::optional<Tensor>& pos_weight,
-                                             std::string_view reduction_name) {
-  const Reduction reduction = reduction_of(reduction_name);
+                                             const std::optional<Tensor>& pos_weight, Reduction reduction) {
   bool fits = target.dim() == self.dim();
   for (std::size_t i = 0; fits && i < self.sizes().size(); ++i) fits = target.sizes()[i] == self.sizes()[i];
-  PEL_CHECK(fits, ShapeError, "targets have the sizes of {}; {} has not", describe(self), describe(target));
+  PEL_CHECK(fits, ShapeError, "targets must have the sizes of {}, not {}", describe(self), describe(target));
   if (!weight && !pos_weight) return run_loss(op, {self, target}, {reduction, kPlain});
   const Tensor one = weight && pos_weight ? Tensor() : full({}, 1, {self.dtype(), self.device()});
   return run_loss(op, {self, target, weight ? *weight : one, pos_weight ? *pos_weight : one},
@@ -104,7 +102,7 @@ OpDef define_binary_cross_entropy_with_logits() {
 
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
                                         const std::optional<Tensor>& weight,
-                                        const std::optional<Tensor>& pos_weight, std::string_view reduction,
+                                        const std::optional<Tensor>& pos_weight, Reduction reduction,
                                         Site site) {
   return call<"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits_body>(
       site, self, target, weight, pos_weight, reduction);

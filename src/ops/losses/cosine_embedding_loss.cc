@@ -10,8 +10,8 @@ namespace pel {
 namespace {
 
 Tensor cosine_embedding_loss_body(const Tensor& input1, const Tensor& input2, const Tensor& target,
-                                  double margin, std::string_view reduction_name) {
-  const Reduction reduction = reduction_of(reduction_name);
+                                  double margin, Reduction reduction) {
+  check_reduction(reduction);
   PEL_CHECK(target.dim() <= 1 && input1.dim() == target.dim() + 1 && input2.dim() == input1.dim(), ShapeError,
             "two rows go with a target without axes, two matrices with a vector; not {} and {} with {}",
             describe(input1), describe(input2), describe(target));
@@ -47,7 +47,7 @@ OpDef define_cosine_embedding_loss() {
 }  // namespace ops
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
-                             std::string_view reduction, Site site) {
+                             Reduction reduction, Site site) {
   return call<"cosine_embedding_loss", cosine_embedding_loss_body>(site, input1, input2, target, margin,
                                                                    reduction);
 }

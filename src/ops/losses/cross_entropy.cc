@@ -2,6 +2,7 @@
 // of the size of the target.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/pointwise.h"
 
 #include "base/check.h"
@@ -16,22 +17,21 @@ Tensor against_probabilities(const Tensor& self, const Tensor& target, const std
                              Reduction reduction, std::int64_t ignore_index, double label_smoothing) {
   bool fits = target.dim() == self.dim();
   for (std::size_t i = 0; fits && i < self.sizes().size(); ++i) fits = target.sizes()[i] == self.sizes()[i];
-  PEL_CHECK(fits, ShapeError, "probabilities have the sizes of {}; {} has not", describe(self),
+  PEL_CHECK(fits, ShapeError, "probabilities must have the sizes of {}, not {}", describe(self),
             describe(target));
   PEL_CHECK(ignore_index < 0, ValueError, "ignore_index {} names a class, and the target has probabilities",
             ignore_index);
   const std::int64_t axis = class_axis(self);
   const std::optional<Tensor> weights = weight ? std::optional(class_weights(self, *weight)) : std::nullopt;
-  const Tensor losses = cross_entropy_rows(self, axis, target, weights, label_smoothing)[2];
+  const Tensor losses = internal::cross_entropy_rows(self, axis, target, weights, label_smoothing)[2];
   if (reduction == Reduction::None) return to(losses, self.dtype());
   const Tensor total = sum(losses);
   return to(reduction == Reduction::Sum ? total : div(total, Scalar(losses.numel())), self.dtype());
 }
 
 Tensor cross_entropy_body(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
-                          std::string_view reduction_name, std::int64_t ignore_index,
-                          double label_smoothing) {
-  const Reduction reduction = reduction_of(reduction_name);
+                          Reduction reduction, std::int64_t ignore_index, double label_smoothing) {
+  check_reduction(reduction);
   check_floating(self);
   PEL_CHECK(label_smoothing >= 0 && label_smoothing <= 1, ValueError,
             "label_smoothing is {}, and must be between 0 and 1", label_smoothing);
@@ -45,7 +45,7 @@ Tensor cross_entropy_body(const Tensor& self, const Tensor& target, const std::o
     none = full({}, 0, {self.dtype(), self.device()});
     weights = class_weights(self, *weight);
   }
-  const std::vector<Tensor> parts = cross_entropy_rows(self, axis, none, weights, label_smoothing);
+  const std::vector<Tensor> parts = internal::cross_entropy_rows(self, axis, none, weights, label_smoothing);
   // Differences of logits are taken before anything is added to them: they are small where logits are great.
   Tensor losses = sub(parts[1], sub(at_target(self, classes), parts[0]));
   if (classes.weight) losses = mul(losses, *classes.weight);
@@ -60,7 +60,7 @@ struct Gradients {
         target(v["target"]),
         axis(class_axis(self)),
         smoothing(v.get<double>("label_smoothing")),
-        reduction(reduction_of(v.get<std::string_view>("reduction"))),
+        reduction(v.get<Reduction>("reduction")),
         grad(to(v.grad(), value_type(self.dtype()))) {
     const auto weight = v.get<std::optional<Tensor>>("weight");
     if (weight) weights = class_weights(self, *weight);
@@ -77,15 +77,16 @@ struct Gradients {
     index = classes->index.unsqueeze(axis);
   }
 
-  // One kernel writes softmax times what each row is worth; then the targets' places are put right.
+  // One kernel writes softmax times the gradient of each row; then the elements of the targets are corrected.
   Tensor of_logits() const {
     const DType type = self.dtype();
     if (!classes)
-      return cross_entropy_rows_backward(zeros({}, {grad.dtype(), self.device()}), rows, self, axis, target,
-                                         weights, smoothing);
-    const Tensor result = smoothing > 0 ? cross_entropy_rows_backward(at_target, rows, self, axis,
+      return internal::cross_entropy_rows_backward(zeros({}, {grad.dtype(), self.device()}), rows, self, axis,
+                                                   target, weights, smoothing);
+    const Tensor result = smoothing > 0
+                              ? internal::cross_entropy_rows_backward(at_target, rows, self, axis,
                                                                       std::nullopt, weights, smoothing)
-                                        : cross_entropy_rows_backward(at_target, std::nullopt, self, axis);
+                              : internal::cross_entropy_rows_backward(at_target, std::nullopt, self, axis);
     scatter_add_(result, axis, index, to(neg(at_target), type));
     return result;
   }
@@ -160,8 +161,7 @@ OpDef define_cross_entropy() {
 }  // namespace ops
 
 Tensor cross_entropy(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
-                     std::string_view reduction, std::int64_t ignore_index, double label_smoothing,
-                     Site site) {
+                     Reduction reduction, std::int64_t ignore_index, double label_smoothing, Site site) {
   return call<"cross_entropy", cross_entropy_body>(site, self, target, weight, reduction, ignore_index,
                                                    label_smoothing);
 }

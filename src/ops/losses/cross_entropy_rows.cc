@@ -1,6 +1,7 @@
-// What cross_entropy takes from each row: the greatest logit, the logarithm of the sum of exponentials, and
+// The row reductions of cross_entropy: the max, the logarithm of the sum of exponentials, and
 // the loss against a distribution over the classes.
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 
 #include "base/check.h"
 #include "ops/shared/loss.h"
@@ -15,7 +16,7 @@ enum Program : std::size_t { kPlain, kEven, kTarget, kWeightedTarget };
 std::vector<Tensor> cross_entropy_rows_body(const Op& op, const Tensor& self, std::int64_t axis,
                                             const std::optional<Tensor>& target,
                                             const std::optional<Tensor>& weight, double label_smoothing) {
-  PEL_CHECK(target || !weight, ValueError, "a weight of classes is given without a target; give both");
+  PEL_CHECK(target || !weight, ValueError, "a weight of classes needs a target; pass both");
   RowsCall call{check_floating(self), axis_set(self, axis), KeepDims::No, kPlain};
   if (!target && label_smoothing == 0) return run_rows(op, {self}, call);
   if (!target) {
@@ -28,8 +29,9 @@ std::vector<Tensor> cross_entropy_rows_body(const Op& op, const Tensor& self, st
   return run_rows(op, inputs, call, {label_smoothing});
 }
 
-// Values are the greatest, the logarithm of the sum, then the sums below. A NaN, or one that is infinite,
-// makes the sum NaN; the greatest need not tell. It adds 1 to the sum, so that the least terms do not count.
+// Values are the max, the logarithm of the sum, then the sums below. A NaN, or one that is infinite,
+// makes the sum NaN, so the max need not be NaN. It adds 1 to the sum, so that the smallest terms do not
+// count.
 RowsDef exponentials(RowsDef def) {
   return std::move(def)
       .computes(kFloating)
@@ -82,7 +84,7 @@ RowProgram::Wanted reference(const RowData& in, const RowParams& params, int out
   return wanted;
 }
 
-// The greatest element is taken away from the logarithm, which gives it back what it takes.
+// The max is subtracted before the logarithm and added after it: its gradient is 0.
 Tensor gradient(const Vjp& v) {
   const std::int64_t axis = v.get<std::int64_t>("dim");
   const auto target = v.get<std::optional<Tensor>>("target"), weight = v.get<std::optional<Tensor>>("weight");
@@ -91,7 +93,7 @@ Tensor gradient(const Vjp& v) {
   std::optional<Tensor> to_loss;
   if (target || smoothing > 0) to_loss = v.grad(2).unsqueeze(axis);
   const Tensor result =
-      cross_entropy_rows_backward(to_log, to_loss, v["self"], axis, target, weight, smoothing);
+      internal::cross_entropy_rows_backward(to_log, to_loss, v["self"], axis, target, weight, smoothing);
   const Tensor place = argmax(v["self"], axis, KeepDims::Yes);
   return scatter_add(result, axis, place, to(v.grad(0).unsqueeze(axis) - to_log, v.dtype("self")));
 }
@@ -137,6 +139,7 @@ OpDef define_cross_entropy_rows() {
 }
 }  // namespace ops
 
+namespace internal {
 std::vector<Tensor> cross_entropy_rows(const Tensor& self, std::int64_t axis,
                                        const std::optional<Tensor>& target,
                                        const std::optional<Tensor>& weight, double label_smoothing,
@@ -144,5 +147,6 @@ std::vector<Tensor> cross_entropy_rows(const Tensor& self, std::int64_t axis,
   return call<"cross_entropy_rows", cross_entropy_rows_body>(site, self, axis, target, weight,
                                                              label_smoothing);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,5 +1,7 @@
 // softmax(x) (grad_log + grad_loss sum(p)) - grad_loss p, for p = (target (1 - smoothing) + smoothing /
-// classes) weight: what flows back through cross_entropy_rows, with each row read once.
+// classes) weight: the gradient of cross_entropy_rows, with each row read once.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/loss.h"
 #include "ops/shared/softmax.h"
 #include "ops/shared/vjp.h"
@@ -131,11 +133,13 @@ OpDef define_cross_entropy_rows_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor cross_entropy_rows_backward(const Tensor& grad_log, const std::optional<Tensor>& grad_loss,
                                    const Tensor& self, std::int64_t axis, const std::optional<Tensor>& target,
                                    const std::optional<Tensor>& weight, double label_smoothing, Site site) {
   return call<"cross_entropy_rows_backward", cross_entropy_rows_backward_body>(
       site, grad_log, grad_loss, self, axis, target, weight, label_smoothing);
 }
+}  // namespace internal
 
 }  // namespace pel

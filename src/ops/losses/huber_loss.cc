@@ -6,10 +6,10 @@
 namespace pel {
 namespace {
 
-Tensor huber_loss_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction,
+Tensor huber_loss_body(const Op& op, const Tensor& self, const Tensor& target, Reduction reduction,
                        double delta) {
   PEL_CHECK(delta > 0, ValueError, "delta is {}, and must be positive", delta);
-  return run_loss(op, {self, target}, {reduction_of(reduction)}, {delta});
+  return run_loss(op, {self, target}, {reduction}, {delta});
 }
 
 }  // namespace
@@ -44,8 +44,7 @@ OpDef define_huber_loss() {
 }
 }  // namespace ops
 
-Tensor huber_loss(const Tensor& self, const Tensor& target, std::string_view reduction, double delta,
-                  Site site) {
+Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction, double delta, Site site) {
   return call<"huber_loss", huber_loss_body>(site, self, target, reduction, delta);
 }
 

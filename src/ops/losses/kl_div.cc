@@ -10,14 +10,12 @@ namespace {
 
 enum Pair : std::size_t { kTarget, kLogTarget };
 
-Tensor kl_div_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction,
+Tensor kl_div_body(const Op& op, const Tensor& self, const Tensor& target, Reduction reduction,
                    LogTarget log_target) {
-  LossCall call{Reduction::Sum, log_target == LogTarget::Yes ? kLogTarget : kTarget};
-  if (reduction == "batchmean") {
+  LossCall call{reduction, log_target == LogTarget::Yes ? kLogTarget : kTarget};
+  if (reduction == Reduction::BatchMean) {
     PEL_CHECK(self.dim() > 0, ShapeError, "batchmean divides by the first size; {} has none", describe(self));
     call.divisor = self.sizes()[0];
-  } else {
-    call.reduction = reduction_of(reduction);
   }
   return run_loss(op, {self, target}, call);
 }
@@ -69,7 +67,7 @@ OpDef define_kl_div() {
 }
 }  // namespace ops
 
-Tensor kl_div(const Tensor& self, const Tensor& target, std::string_view reduction, LogTarget log_target,
+Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, LogTarget log_target,
               Site site) {
   return call<"kl_div", kl_div_body>(site, self, target, reduction, log_target);
 }

@@ -5,8 +5,8 @@
 namespace pel {
 namespace {
 
-Tensor l1_loss_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction) {
-  return run_loss(op, {self, target}, {reduction_of(reduction)});
+Tensor l1_loss_body(const Op& op, const Tensor& self, const Tensor& target, Reduction reduction) {
+  return run_loss(op, {self, target}, {reduction});
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ OpDef define_l1_loss() {
 }
 }  // namespace ops
 
-Tensor l1_loss(const Tensor& self, const Tensor& target, std::string_view reduction, Site site) {
+Tensor l1_loss(const Tensor& self, const Tensor& target, Reduction reduction, Site site) {
   return call<"l1_loss", l1_loss_body>(site, self, target, reduction);
 }
 

@@ -5,8 +5,8 @@
 namespace pel {
 namespace {
 
-Tensor mse_loss_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction) {
-  return run_loss(op, {self, target}, {reduction_of(reduction)});
+Tensor mse_loss_body(const Op& op, const Tensor& self, const Tensor& target, Reduction reduction) {
+  return run_loss(op, {self, target}, {reduction});
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ OpDef define_mse_loss() {
 }
 }  // namespace ops
 
-Tensor mse_loss(const Tensor& self, const Tensor& target, std::string_view reduction, Site site) {
+Tensor mse_loss(const Tensor& self, const Tensor& target, Reduction reduction, Site site) {
   return call<"mse_loss", mse_loss_body>(site, self, target, reduction);
 }
 

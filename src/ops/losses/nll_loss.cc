@@ -7,8 +7,8 @@ namespace pel {
 namespace {
 
 Tensor nll_loss_body(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
-                     std::string_view reduction_name, std::int64_t ignore_index) {
-  const Reduction reduction = reduction_of(reduction_name);
+                     Reduction reduction, std::int64_t ignore_index) {
+  check_reduction(reduction);
   const ClassTarget classes = class_target(self, target, weight, ignore_index);
   const Tensor losses = neg(at_target(self, classes));
   return reduce_classes(classes.weight ? mul(losses, *classes.weight) : losses, classes, reduction,
@@ -33,7 +33,7 @@ OpDef define_nll_loss() {
 }  // namespace ops
 
 Tensor nll_loss(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
-                std::string_view reduction, std::int64_t ignore_index, Site site) {
+                Reduction reduction, std::int64_t ignore_index, Site site) {
   return call<"nll_loss", nll_loss_body>(site, self, target, weight, reduction, ignore_index);
 }
 

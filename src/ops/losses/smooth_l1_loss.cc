@@ -6,10 +6,10 @@
 namespace pel {
 namespace {
 
-Tensor smooth_l1_loss_body(const Op& op, const Tensor& self, const Tensor& target, std::string_view reduction,
+Tensor smooth_l1_loss_body(const Op& op, const Tensor& self, const Tensor& target, Reduction reduction,
                            double beta) {
   PEL_CHECK(beta >= 0, ValueError, "beta is {}, and must not be negative", beta);
-  return run_loss(op, {self, target}, {reduction_of(reduction)}, {beta});
+  return run_loss(op, {self, target}, {reduction}, {beta});
 }
 
 }  // namespace
@@ -47,8 +47,7 @@ OpDef define_smooth_l1_loss() {
 }
 }  // namespace ops
 
-Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::string_view reduction, double beta,
-                      Site site) {
+Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduction, double beta, Site site) {
   return call<"smooth_l1_loss", smooth_l1_loss_body>(site, self, target, reduction, beta);
 }
 

@@ -1,4 +1,6 @@
 // The hyperbolic tangent.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -11,7 +13,7 @@ OpDef define_tanh() {
       .reference([](auto x) { return std::tanh(x); })
       .max_ulp(1.5)
       .domain(-10, 10)
-      .vjp("self", "result", [](const Vjp& v) { return tanh_backward(v.grad(), v["result"]); });
+      .vjp("self", "result", [](const Vjp& v) { return internal::tanh_backward(v.grad(), v["result"]); });
 }
 }  // namespace ops
 

@@ -1,4 +1,5 @@
 // Each channel by its own statistics in training, by the running ones outside.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "base/check.h"
@@ -14,11 +15,11 @@ std::tuple<Tensor, Tensor, Tensor> legit_body(const Tensor& self, const std::opt
                                               double momentum, double eps) {
   if (training == Training::No) {
     PEL_CHECK(running_mean && running_var, ValueError,
-              "outside training the running mean and variance are needed: give both, or train");
-    return _native_batch_norm_legit_no_training(self, weight, bias, *running_mean, *running_var, momentum,
-                                                eps);
+              "outside training the running mean and variance are needed: pass both, or train");
+    return internal::_native_batch_norm_legit_no_training(self, weight, bias, *running_mean, *running_var,
+                                                          momentum, eps);
   }
-  auto [result, mean, rstd, var] = batch_norm_rows(self, weight, bias, eps);
+  auto [result, mean, rstd, var] = internal::batch_norm_rows(self, weight, bias, eps);
   Dim count = self.sizes()[0];
   for (std::size_t i = 2; i < self.sizes().size(); ++i) count = count * self.sizes()[i];
   move_statistics(running_mean, running_var, mean, var, count, momentum);
@@ -43,6 +44,7 @@ OpDef define__native_batch_norm_legit() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor> _native_batch_norm_legit(
     const Tensor& self, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
     const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var, Training training,
@@ -50,5 +52,6 @@ std::tuple<Tensor, Tensor, Tensor> _native_batch_norm_legit(
   return call<"_native_batch_norm_legit", legit_body>(site, self, weight, bias, running_mean, running_var,
                                                       training, momentum, eps);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,6 +1,7 @@
 // _native_batch_norm_legit without the statistics.
 #include "ops/shared/batch_norm.h"
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 namespace pel {
@@ -10,8 +11,8 @@ Tensor batch_norm_body(const Tensor& self, const std::optional<Tensor>& weight,
                        const std::optional<Tensor>& bias, const std::optional<Tensor>& running_mean,
                        const std::optional<Tensor>& running_var, Training training, double momentum,
                        double eps) {
-  return std::get<0>(
-      _native_batch_norm_legit(self, weight, bias, running_mean, running_var, training, momentum, eps));
+  return std::get<0>(internal::_native_batch_norm_legit(self, weight, bias, running_mean, running_var,
+                                                        training, momentum, eps));
 }
 
 }  // namespace

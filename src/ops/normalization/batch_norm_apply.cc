@@ -1,4 +1,5 @@
 // (self - mean) * scale + bias, with one of each for every channel.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/batch_norm.h"
@@ -66,9 +67,11 @@ OpDef define_batch_norm_apply() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor batch_norm_apply(const Tensor& self, const Tensor& mean, const Tensor& scale,
                         const std::optional<Tensor>& bias, Site site) {
   return call<"batch_norm_apply", batch_norm_apply_body>(site, self, mean, scale, bias);
 }
+}  // namespace internal
 
 }  // namespace pel

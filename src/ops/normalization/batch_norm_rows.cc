@@ -1,4 +1,5 @@
 // Each channel shifted and scaled by its own mean and variance, with both. Channels are axis 1.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/batch_norm.h"
@@ -84,11 +85,13 @@ OpDef define_batch_norm_rows() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_rows(const Tensor& self,
                                                            const std::optional<Tensor>& weight,
                                                            const std::optional<Tensor>& bias, double eps,
                                                            Site site) {
   return call<"batch_norm_rows", batch_norm_rows_body>(site, self, weight, bias, eps);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,4 +1,5 @@
 // native_group_norm without the statistics.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/batch_norm.h"
@@ -12,7 +13,7 @@ Tensor group_norm_body(const Tensor& self, std::int64_t groups, const std::optio
   Dim size = 1;
   for (std::size_t i = 2; i < self.sizes().size(); ++i) size = size * self.sizes()[i];
   return std::get<0>(
-      native_group_norm(self, weight, bias, self.sizes()[0], self.sizes()[1], size, groups, eps));
+      internal::native_group_norm(self, weight, bias, self.sizes()[0], self.sizes()[1], size, groups, eps));
 }
 
 }  // namespace
@@ -26,9 +27,9 @@ OpDef define_group_norm() {
 }
 }  // namespace ops
 
-Tensor group_norm(const Tensor& self, std::int64_t groups, const std::optional<Tensor>& weight,
+Tensor group_norm(const Tensor& self, std::int64_t num_groups, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, double eps, Site site) {
-  return call<"group_norm", group_norm_body>(site, self, groups, weight, bias, eps);
+  return call<"group_norm", group_norm_body>(site, self, num_groups, weight, bias, eps);
 }
 
 }  // namespace pel

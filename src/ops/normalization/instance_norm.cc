@@ -1,6 +1,7 @@
 // Each channel of each sample by its own statistics: batch_norm of one sample with all of their channels.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 #include "pellucid/ops/reductions.h"
 
@@ -18,7 +19,7 @@ Tensor instance_norm_body(const Tensor& self, const std::optional<Tensor>& weigh
   check_channels(self);
   if (use_input_stats == UseInputStats::No) {
     PEL_CHECK(running_mean && running_var, ValueError,
-              "without the input's own statistics the running mean and variance are needed: give both");
+              "without the input's own statistics the running mean and variance are needed: pass both");
     return batch_norm(self, weight, bias, running_mean, running_var, Training::No, momentum, eps);
   }
   const Dim samples = self.sizes()[0], channels = self.sizes()[1];
@@ -28,7 +29,8 @@ Tensor instance_norm_body(const Tensor& self, const std::optional<Tensor>& weigh
     return t ? std::optional(repeat(*t, {samples})) : std::nullopt;
   };
   const Tensor rows = reshape(self, {1, samples * channels, size});
-  auto [result, mean, rstd, var] = batch_norm_rows(rows, for_each_sample(weight), for_each_sample(bias), eps);
+  auto [result, mean, rstd, var] =
+      internal::batch_norm_rows(rows, for_each_sample(weight), for_each_sample(bias), eps);
   if (running_mean || running_var) {
     const auto over_samples = [&](const Tensor& t) { return pel::mean(t.view({samples, channels}), {0}); };
     move_statistics(running_mean, running_var, over_samples(mean), over_samples(var), size, momentum);

@@ -1,4 +1,5 @@
 // native_layer_norm without the means.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "dispatch/op_table.h"
@@ -8,7 +9,7 @@ namespace {
 
 Tensor layer_norm_body(const Tensor& self, Dims normalized_shape, const std::optional<Tensor>& weight,
                        const std::optional<Tensor>& bias, double eps) {
-  return std::get<0>(native_layer_norm(self, normalized_shape, weight, bias, eps));
+  return std::get<0>(internal::native_layer_norm(self, normalized_shape, weight, bias, eps));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // log(e^x / sum e^x) along an axis.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/softmax.h"
 
 namespace pel {
@@ -25,7 +27,7 @@ OpDef define_log_softmax() {
       })
       .vjp("self", "result dim",
            [](const Vjp& v) {
-             return log_softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim"));
+             return internal::log_softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim"));
            })
       .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(-1)}, {s({3, 4}), Dim(0)}}; });
 }

@@ -1,4 +1,6 @@
-// What flows back through log_softmax: grad - e^result sum(grad).
+// The gradient of log_softmax: grad - e^result sum(grad).
+#include "pellucid/ops/internal.h"
+
 #include "base/check.h"
 #include "ops/shared/rows.h"
 #include "ops/shared/vjp.h"
@@ -9,7 +11,7 @@ namespace {
 
 Tensor log_softmax_backward_body(const Op& op, const Tensor& grad, const Tensor& result, std::int64_t axis) {
   PEL_CHECK(grad.dtype() == result.dtype(), DTypeError,
-            "grad is {} and the result {}; give both in one dtype", describe(grad), describe(result));
+            "grad is {} and the result {}; pass both in one dtype", describe(grad), describe(result));
   return run_rows(op, {grad, result}, {check_floating(grad), axis_set(grad, axis)})[0];
 }
 
@@ -46,8 +48,10 @@ OpDef define_log_softmax_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& result, std::int64_t axis, Site site) {
   return call<"log_softmax_backward", log_softmax_backward_body>(site, grad, result, axis);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,4 +1,5 @@
 // Each group of channels of each sample shifted and scaled by its mean and variance, with both.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/group_norm.h"
@@ -37,7 +38,7 @@ OpDef define_native_group_norm() {
              const Tensor &self = v["self"], &mean = v["result1"], &rstd = v["result2"];
              Tensor to_self, to_weight, to_bias;
              if (v.has_grad(0)) {
-               std::tie(to_self, to_weight, to_bias) = native_group_norm_backward(
+               std::tie(to_self, to_weight, to_bias) = internal::native_group_norm_backward(
                    v.grad(), self, mean, rstd, v.get<std::optional<Tensor>>("weight"), v.get<Dim>("N"),
                    v.get<Dim>("C"), v.get<Dim>("HxW"), v.get<std::int64_t>("group"));
              }
@@ -57,6 +58,7 @@ OpDef define_native_group_norm() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& self, const std::optional<Tensor>& weight,
                                                      const std::optional<Tensor>& bias, Dim samples,
                                                      Dim channels, Dim size, std::int64_t groups, double eps,
@@ -64,5 +66,6 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& self, const s
   return call<"native_group_norm", native_group_norm_body>(site, self, weight, bias, samples, channels, size,
                                                            groups, eps);
 }
+}  // namespace internal
 
 }  // namespace pel

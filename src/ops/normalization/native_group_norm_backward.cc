@@ -1,4 +1,5 @@
-// What flows back through native_group_norm: one kernel for the rows, one for weight and bias.
+// The gradients of native_group_norm: one kernel for the rows, one for weight and bias.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/group_norm.h"
@@ -63,6 +64,7 @@ OpDef define_native_group_norm_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(const Tensor& grad, const Tensor& self,
                                                               const Tensor& mean, const Tensor& rstd,
                                                               const std::optional<Tensor>& weight,
@@ -71,5 +73,6 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(const Tensor& grad
   return call<"native_group_norm_backward", native_group_norm_backward_body>(
       site, grad, self, mean, rstd, weight, samples, channels, size, groups);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,5 +1,6 @@
 // (x - mean) / sqrt(var + eps) * weight + bias over the last axes, with the mean and 1 / sqrt(var + eps).
 #include "pellucid/ops.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/norm.h"
@@ -44,7 +45,7 @@ OpDef define_native_layer_norm() {
              const Tensor &self = v["self"], &mean = v["result1"], &rstd = v["result2"];
              Tensor to_self, to_weight, to_bias;
              if (v.has_grad(0)) {
-               std::tie(to_self, to_weight, to_bias) = native_layer_norm_backward(
+               std::tie(to_self, to_weight, to_bias) = internal::native_layer_norm_backward(
                    v.grad(), self, shape, mean, rstd, v.get<std::optional<Tensor>>("weight"));
              }
              if (v.has_grad(1) || v.has_grad(2)) {
@@ -62,11 +63,13 @@ OpDef define_native_layer_norm() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, Dims normalized_shape,
                                                      const std::optional<Tensor>& weight,
                                                      const std::optional<Tensor>& bias, double eps,
                                                      Site site) {
   return call<"native_layer_norm", native_layer_norm_body>(site, self, normalized_shape, weight, bias, eps);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,4 +1,5 @@
-// What flows back through native_layer_norm: one kernel for the rows, one for weight and bias.
+// The gradients of native_layer_norm: one kernel for the rows, one for weight and bias.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/norm.h"
@@ -48,6 +49,7 @@ OpDef define_native_layer_norm_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor& grad, const Tensor& self,
                                                               Dims normalized_shape, const Tensor& mean,
                                                               const Tensor& rstd,
@@ -56,5 +58,6 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor& grad
   return call<"native_layer_norm_backward", native_layer_norm_backward_body>(
       site, grad, self, normalized_shape, mean, rstd, weight);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,4 +1,5 @@
 // x / sqrt(mean(x^2) + eps) * weight over the last axes.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/rms.h"
@@ -37,7 +38,7 @@ OpDef define_rms_norm() {
       .gives_row([](const RowTerms& t) { return t.in[0] * t.values[0] * t.in[1]; })
       .vjp("self weight", "self normalized_shape weight eps",
            [](const Vjp& v) {
-             const auto [to_self, to_weight] = rms_norm_backward(
+             const auto [to_self, to_weight] = internal::rms_norm_backward(
                  v.grad(), v["self"], v.get<Dims>("normalized_shape"), v.get<std::optional<Tensor>>("weight"),
                  v.get<std::optional<double>>("eps"));
              return std::vector<Tensor>{to_self, to_weight};

@@ -1,4 +1,5 @@
-// What flows back through rms_norm: one kernel for the rows, two for the weight.
+// The gradients of rms_norm: one kernel for the rows, two for the weight.
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/normalization.h"
 
 #include "ops/shared/rms.h"
@@ -24,7 +25,7 @@ std::tuple<Tensor, Tensor> rms_norm_backward_body(const Op& op, const Tensor& gr
   return {rows, parameters};
 }
 
-// Inputs: grad, self, weight where there is one.
+// Inputs: grad, self, weight if there is one.
 Term weighted(const RowTerms& t) { return t.in.size() == 3 ? t.in[0] * t.in[2] : t.in[0]; }
 Term normalized(const RowTerms& t) { return t.in[1] * t.values[0]; }
 
@@ -105,10 +106,12 @@ OpDef define_rms_norm_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor& grad, const Tensor& self, Dims normalized_shape,
                                              const std::optional<Tensor>& weight, std::optional<double> eps,
                                              Site site) {
   return call<"rms_norm_backward", rms_norm_backward_body>(site, grad, self, normalized_shape, weight, eps);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,6 +1,8 @@
 // e^x / sum e^x along an axis.
 #include "ops/shared/softmax.h"
 
+#include "pellucid/ops/internal.h"
+
 namespace pel {
 namespace {
 
@@ -24,7 +26,9 @@ OpDef define_softmax() {
             std::exp(in[0][place] - std::ranges::max(in[0])) / sum_of_exponentials(in[0]), 0};
       })
       .vjp("self", "result dim",
-           [](const Vjp& v) { return softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim")); })
+           [](const Vjp& v) {
+             return internal::softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim"));
+           })
       .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), Dim(1)}, {s({3, 4}), Dim(0)}}; });
 }
 }  // namespace ops

@@ -1,4 +1,6 @@
-// What flows back through softmax: result (grad - sum(grad result)).
+// The gradient of softmax: result (grad - sum(grad result)).
+#include "pellucid/ops/internal.h"
+
 #include "base/check.h"
 #include "ops/shared/rows.h"
 #include "ops/shared/vjp.h"
@@ -9,7 +11,7 @@ namespace {
 
 Tensor softmax_backward_body(const Op& op, const Tensor& grad, const Tensor& result, std::int64_t axis) {
   PEL_CHECK(grad.dtype() == result.dtype(), DTypeError,
-            "grad is {} and the result {}; give both in one dtype", describe(grad), describe(result));
+            "grad is {} and the result {}; pass both in one dtype", describe(grad), describe(result));
   return run_rows(op, {grad, result}, {check_floating(grad), axis_set(grad, axis)})[0];
 }
 
@@ -35,7 +37,9 @@ OpDef define_softmax_backward() {
                                   std::abs(in[1][place]) * (std::abs(in[0][place]) + size)};
       })
       .vjp("grad", "result dim",
-           [](const Vjp& v) { return softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim")); })
+           [](const Vjp& v) {
+             return internal::softmax_backward(v.grad(), v["result"], v.get<std::int64_t>("dim"));
+           })
       .vjp("result", "grad result dim",
            [](const Vjp& v) {
              const Tensor& grad = v["grad"];
@@ -50,8 +54,10 @@ OpDef define_softmax_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor softmax_backward(const Tensor& grad, const Tensor& result, std::int64_t axis, Site site) {
   return call<"softmax_backward", softmax_backward_body>(site, grad, result, axis);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -34,11 +34,13 @@ OpDef define_adam_step_() {
 }
 }  // namespace ops
 
+namespace internal {
 const Tensor& adam_step_(const Tensor& step, ArrayView<Tensor> params, ArrayView<Tensor> first,
                          ArrayView<Tensor> second, ArrayView<Tensor> grads, const Tensor& lr, double beta1,
                          double beta2, double eps, double weight_decay, Decoupled decoupled, Site site) {
   return call<"adam_step_", adam_step_body>(site, step, params, first, second, grads, lr, beta1, beta2, eps,
                                             weight_decay, decoupled);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -1,4 +1,4 @@
-// One step of gradient descent, with momentum where there is a list for it: one kernel.
+// One step of gradient descent, with momentum if there is a list for it: one kernel.
 #include "pellucid/ops.h"
 #include "pellucid/ops/optim.h"
 
@@ -33,11 +33,13 @@ OpDef define_sgd_step_() {
 }
 }  // namespace ops
 
+namespace internal {
 const Tensor& sgd_step_(const Tensor& step, ArrayView<Tensor> params, ArrayView<Tensor> momenta,
                         ArrayView<Tensor> grads, const Tensor& lr, double momentum, double dampening,
                         double weight_decay, Nesterov nesterov, Site site) {
   return call<"sgd_step_", sgd_step_body>(site, step, params, momenta, grads, lr, momentum, dampening,
                                           weight_decay, nesterov);
 }
+}  // namespace internal
 
 }  // namespace pel

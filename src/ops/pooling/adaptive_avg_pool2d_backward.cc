@@ -1,4 +1,6 @@
-// What flows back through adaptive_avg_pool2d: each window's gradient, shared out evenly.
+// The gradient of adaptive_avg_pool2d: that of each window, distributed evenly.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pool.h"
 
 namespace pel {
@@ -27,8 +29,10 @@ OpDef define_adaptive_avg_pool2d_backward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor adaptive_avg_pool2d_backward(const Tensor& grad_output, const Tensor& self, Site site) {
   return call<"adaptive_avg_pool2d_backward", adaptive_avg_pool2d_backward_body>(site, grad_output, self);
 }
+}  // namespace internal
 
 }  // namespace pel

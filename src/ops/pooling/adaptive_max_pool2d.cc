@@ -1,4 +1,4 @@
-// The greatest elements of windows such that the result has the sizes asked for, and their places.
+// The max of windows for a result of `output_size`, and its index.
 #include "ops/shared/pool.h"
 
 namespace pel {

@@ -6,7 +6,7 @@
 namespace pel {
 namespace {
 
-Tensor avg_pool1d_body(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, CeilMode ceil_mode,
+Tensor avg_pool1d_body(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, CeilMode ceil_mode,
                        CountIncludePad count_include_pad) {
   PEL_CHECK(self.dim() == 2 || self.dim() == 3, ShapeError,
             "the input is [channels, length], perhaps with a batch; {} has {} axes", describe(self),
@@ -33,7 +33,7 @@ OpDef define_avg_pool1d() {
 }
 }  // namespace ops
 
-Tensor avg_pool1d(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, CeilMode ceil_mode,
+Tensor avg_pool1d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, CeilMode ceil_mode,
                   CountIncludePad count_include_pad, Site site) {
   return call<"avg_pool1d", avg_pool1d_body>(site, self, kernel_size, stride, padding, ceil_mode,
                                              count_include_pad);

@@ -1,10 +1,12 @@
 // The mean of each window over two spatial axes.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pool.h"
 
 namespace pel {
 namespace {
 
-Tensor avg_pool2d_body(const Op& op, const Tensor& self, Axes kernel_size, Axes stride, Axes padding,
+Tensor avg_pool2d_body(const Op& op, const Tensor& self, Ints kernel_size, Ints stride, Ints padding,
                        CeilMode ceil_mode, CountIncludePad count_include_pad,
                        std::optional<std::int64_t> divisor_override) {
   return run_avg_pool(op, self, 2, {kernel_size, stride, padding, {1}, ceil_mode},
@@ -22,11 +24,11 @@ OpDef define_avg_pool2d() {
       .dtypes(kFloating | DTypeSet{kI64})
       .vjp("self", "kernel_size stride padding ceil_mode count_include_pad divisor_override",
            [](const Vjp& v) {
-             return avg_pool2d_backward(v.grad(), stand_in_for_self(v), v.get<Axes>("kernel_size"),
-                                        v.get<Axes>("stride"), v.get<Axes>("padding"),
-                                        v.get<CeilMode>("ceil_mode"),
-                                        v.get<CountIncludePad>("count_include_pad"),
-                                        v.get<std::optional<std::int64_t>>("divisor_override"));
+             return internal::avg_pool2d_backward(v.grad(), stand_in_for_self(v), v.get<Ints>("kernel_size"),
+                                                  v.get<Ints>("stride"), v.get<Ints>("padding"),
+                                                  v.get<CeilMode>("ceil_mode"),
+                                                  v.get<CountIncludePad>("count_include_pad"),
+                                                  v.get<std::optional<std::int64_t>>("divisor_override"));
            })
       .samples([](Sampler& s) {
         using Numbers = std::vector<Dim>;
@@ -37,7 +39,7 @@ OpDef define_avg_pool2d() {
 }
 }  // namespace ops
 
-Tensor avg_pool2d(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, CeilMode ceil_mode,
+Tensor avg_pool2d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, CeilMode ceil_mode,
                   CountIncludePad count_include_pad, std::optional<std::int64_t> divisor_override,
                   Site site) {
   return call<"avg_pool2d", avg_pool2d_body>(site, self, kernel_size, stride, padding, ceil_mode,

@@ -1,11 +1,13 @@
-// What flows back through avg_pool2d: each window's gradient, shared out evenly.
+// The gradient of avg_pool2d: that of each window, distributed evenly.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pool.h"
 
 namespace pel {
 namespace {
 
-Tensor avg_pool2d_backward_body(const Op& op, const Tensor& grad_output, const Tensor& self, Axes kernel_size,
-                                Axes stride, Axes padding, CeilMode ceil_mode,
+Tensor avg_pool2d_backward_body(const Op& op, const Tensor& grad_output, const Tensor& self, Ints kernel_size,
+                                Ints stride, Ints padding, CeilMode ceil_mode,
                                 CountIncludePad count_include_pad,
                                 std::optional<std::int64_t> divisor_override) {
   PoolWindow window(with_batch(self, 2), {kernel_size, stride, padding, {1}, ceil_mode});
@@ -24,8 +26,8 @@ OpDef define_avg_pool2d_backward() {
       .dtypes(kFloating)
       .vjp("grad_output", "kernel_size stride padding ceil_mode count_include_pad divisor_override",
            [](const Vjp& v) {
-             return avg_pool2d(v.grad(), v.get<Axes>("kernel_size"), v.get<Axes>("stride"),
-                               v.get<Axes>("padding"), v.get<CeilMode>("ceil_mode"),
+             return avg_pool2d(v.grad(), v.get<Ints>("kernel_size"), v.get<Ints>("stride"),
+                               v.get<Ints>("padding"), v.get<CeilMode>("ceil_mode"),
                                v.get<CountIncludePad>("count_include_pad"),
                                v.get<std::optional<std::int64_t>>("divisor_override"));
            })
@@ -38,11 +40,13 @@ OpDef define_avg_pool2d_backward() {
 }
 }  // namespace ops
 
-Tensor avg_pool2d_backward(const Tensor& grad_output, const Tensor& self, Axes kernel_size, Axes stride,
-                           Axes padding, CeilMode ceil_mode, CountIncludePad count_include_pad,
+namespace internal {
+Tensor avg_pool2d_backward(const Tensor& grad_output, const Tensor& self, Ints kernel_size, Ints stride,
+                           Ints padding, CeilMode ceil_mode, CountIncludePad count_include_pad,
                            std::optional<std::int64_t> divisor_override, Site site) {
   return call<"avg_pool2d_backward", avg_pool2d_backward_body>(
       site, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -7,7 +7,7 @@
 namespace pel {
 namespace {
 
-Tensor avg_pool3d_body(const Op& op, const Tensor& self, Axes kernel_size, Axes stride, Axes padding,
+Tensor avg_pool3d_body(const Op& op, const Tensor& self, Ints kernel_size, Ints stride, Ints padding,
                        CeilMode ceil_mode, CountIncludePad count_include_pad,
                        std::optional<std::int64_t> divisor_override) {
   return run_avg_pool(op, self, 3, {kernel_size, stride, padding, {1}, ceil_mode},
@@ -18,10 +18,10 @@ Tensor avg_pool3d_body(const Op& op, const Tensor& self, Axes kernel_size, Axes 
 // what the gradient is multiplied by.
 Tensor gradient(const Vjp& v) {
   const Dims sizes = v.sizes("self");
-  const SpatialNumbers kernel = per_axis("kernel_size", v.get<Axes>("kernel_size"), 3, 1);
-  const std::vector<std::int64_t> given = v.get<Axes>("stride");
+  const SpatialNumbers kernel = per_axis("kernel_size", v.get<Ints>("kernel_size"), 3, 1);
+  const std::vector<std::int64_t> given = v.get<Ints>("stride");
   const SpatialNumbers stride = given.empty() ? kernel : per_axis("stride", given, 3, 1),
-                       padding = per_axis("padding", v.get<Axes>("padding"), 3, 0);
+                       padding = per_axis("padding", v.get<Ints>("padding"), 3, 0);
   const auto divisor = v.get<std::optional<std::int64_t>>("divisor_override");
   std::vector<Tensor> matrices;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -54,7 +54,7 @@ OpDef define_avg_pool3d() {
 }
 }  // namespace ops
 
-Tensor avg_pool3d(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, CeilMode ceil_mode,
+Tensor avg_pool3d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, CeilMode ceil_mode,
                   CountIncludePad count_include_pad, std::optional<std::int64_t> divisor_override,
                   Site site) {
   return call<"avg_pool3d", avg_pool3d_body>(site, self, kernel_size, stride, padding, ceil_mode,

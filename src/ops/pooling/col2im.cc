@@ -1,4 +1,4 @@
-// Columns of sliding blocks added up to an image: each place of the block is one strided slice of it.
+// Columns of sliding blocks added up to an image: each element of the block is one strided slice of it.
 #include "pellucid/ops.h"
 #include "pellucid/ops/pointwise.h"
 #include "pellucid/ops/pooling.h"
@@ -38,7 +38,7 @@ Tensor col2im_body(const Tensor& self, Dims output_size, Dims kernel_size, Dims 
   }
   const Dim block = Dim(rows * across), samples = columns.sizes()[0];
   PEL_CHECK(columns.sizes()[1] % block == 0 && columns.sizes()[2] == blocks[0] * blocks[1], ShapeError,
-            "{} is not channels of {} places each, for {} by {} blocks", describe(self), to_string(block),
+            "{} is not channels of {} elements each, for {} by {} blocks", describe(self), to_string(block),
             to_string(blocks[0]), to_string(blocks[1]));
   const Dim channels = columns.sizes()[1] / block;
   const Tensor places = reshape(columns, {samples, channels, rows, across, blocks[0], blocks[1]});

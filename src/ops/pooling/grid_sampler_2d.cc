@@ -1,5 +1,5 @@
-// An image read at places that a grid gives, between its elements. Places are numbers from -1 to 1 across the
-// image; what lies outside is 0, the border, or a reflection.
+// An image sampled at the positions of a grid, from -1 to 1 across the image. Outside it is 0, the border, or
+// a reflection.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
 #include "pellucid/ops/pointwise.h"
@@ -13,9 +13,6 @@
 namespace pel {
 namespace {
 
-enum Interpolation : std::int64_t { kBilinear, kNearest, kBicubic };
-enum Padding : std::int64_t { kZeros, kBorder, kReflection };
-
 // Reflected at half of each bound.
 Tensor reflected(const Tensor& x, const Tensor& twice_low, const Tensor& twice_high) {
   const Tensor low = div(twice_low, 2), span = div(sub(twice_high, twice_low), 2);
@@ -28,7 +25,7 @@ Tensor reflected(const Tensor& x, const Tensor& twice_low, const Tensor& twice_h
 
 class GridReader {
  public:
-  GridReader(const Tensor& image, const Tensor& grid, std::int64_t padding, GridCorners align)
+  GridReader(const Tensor& image, const Tensor& grid, GridPadding padding, AlignCorners align)
       : padding_(padding), align_(align) {
     const Dim samples = image.sizes()[0], channels = image.sizes()[1];
     sizes_[0] = image.sizes()[3];
@@ -40,8 +37,8 @@ class GridReader {
       counts_[i] = full({}, Scalar(sizes_[i]), {image.dtype(), image.device()});
       const Tensor at = select(grid, 3, i);
       const Tensor from_zero = add(at, 1);
-      places_[i] = align == GridCorners::AreCentres ? mul(div(from_zero, 2), sub(counts_[i], 1))
-                                                    : div(sub(mul(from_zero, counts_[i]), 1), 2);
+      places_[i] = align == AlignCorners::Yes ? mul(div(from_zero, 2), sub(counts_[i], 1))
+                                              : div(sub(mul(from_zero, counts_[i]), 1), 2);
     }
   }
 
@@ -73,21 +70,20 @@ class GridReader {
   }
 
  private:
-  // Of Keys' cubic, for the i-th of four neighbours of a place that is t behind the second.
+  // Keys' cubic, for the i-th of four neighbors of a position that is t after the second.
   static Tensor coefficient(const Tensor& t, int i) {
     constexpr double kA = -0.75;
     const Tensor x = i < 2 ? add(t, 1 - i) : rsub(t, i - 1);
     if (i == 1 || i == 2) return add(mul(mul(sub(mul(x, kA + 2), kA + 3), x), x), 1);
     return sub(mul(add(mul(sub(mul(x, kA), 5 * kA), x), 8 * kA), x), 4 * kA);
   }
-  // A place brought inside, as the padding says.
+  // A position moved inside, as the padding says.
   Tensor moved(const Tensor& place, int i) const {
-    if (padding_ == kZeros) return place;
+    if (padding_ == GridPadding::Zeros) return place;
     Tensor inside = place;
-    if (padding_ == kReflection) {
-      const double shift = align_ == GridCorners::AreCentres ? 2 : 1;
-      const Tensor low =
-          full({}, align_ == GridCorners::AreCentres ? 0 : -1, {place.dtype(), place.device()});
+    if (padding_ == GridPadding::Reflection) {
+      const double shift = align_ == AlignCorners::Yes ? 2 : 1;
+      const Tensor low = full({}, align_ == AlignCorners::Yes ? 0 : -1, {place.dtype(), place.device()});
       inside = reflected(place, low, sub(mul(counts_[i], 2), shift));
     }
     return minimum(clamp_min(inside, 0), sub(counts_[i], 1));
@@ -107,14 +103,14 @@ class GridReader {
     return where(is_inside.unsqueeze(1), picked, 0);
   }
 
-  std::int64_t padding_;
-  GridCorners align_;
+  GridPadding padding_;
+  AlignCorners align_;
   Tensor flat_, counts_[2], places_[2];
   Dim sizes_[2], rows_, columns_;
 };
 
-Tensor grid_sampler_2d_body(const Tensor& self, const Tensor& grid, std::int64_t interpolation,
-                            std::int64_t padding, GridCorners align_corners) {
+Tensor grid_sampler_2d_body(const Tensor& self, const Tensor& grid, GridInterpolation interpolation,
+                            GridPadding padding, AlignCorners align_corners) {
   PEL_CHECK(is_floating(self.dtype()) && self.dtype() == grid.dtype(), DTypeError,
             "image and grid are floating and of one dtype, not {} and {}", describe(self), describe(grid));
   PEL_CHECK(self.dim() == 4 && grid.dim() == 4 && grid.sizes()[3] == 2 && grid.sizes()[0] == self.sizes()[0],
@@ -124,15 +120,17 @@ Tensor grid_sampler_2d_body(const Tensor& self, const Tensor& grid, std::int64_t
             describe(self), describe(grid));
   PEL_CHECK(!is_literally(self.sizes()[2], 0) && !is_literally(self.sizes()[3], 0), ShapeError,
             "nothing can be read from {}", describe(self));
-  PEL_CHECK(interpolation >= kBilinear && interpolation <= kBicubic, ValueError,
-            "interpolation_mode is 0 (bilinear), 1 (nearest) or 2 (bicubic), not {}", interpolation);
-  PEL_CHECK(padding >= kZeros && padding <= kReflection, ValueError,
-            "padding_mode is 0 (zeros), 1 (border) or 2 (reflection), not {}", padding);
+  PEL_CHECK(interpolation >= GridInterpolation::Bilinear && interpolation <= GridInterpolation::Bicubic,
+            ValueError, "interpolation_mode is 0 (bilinear), 1 (nearest) or 2 (bicubic), not {}",
+            static_cast<std::int64_t>(interpolation));
+  PEL_CHECK(padding >= GridPadding::Zeros && padding <= GridPadding::Reflection, ValueError,
+            "padding_mode is 0 (zeros), 1 (border) or 2 (reflection), not {}",
+            static_cast<std::int64_t>(padding));
   const DType type = value_type(self.dtype());
   const GridReader sampler(to(self, type), to(grid, type), padding, align_corners);
-  const Tensor result = interpolation == kBilinear  ? sampler.bilinear()
-                        : interpolation == kNearest ? sampler.nearest()
-                                                    : sampler.bicubic();
+  const Tensor result = interpolation == GridInterpolation::Bilinear  ? sampler.bilinear()
+                        : interpolation == GridInterpolation::Nearest ? sampler.nearest()
+                                                                      : sampler.bicubic();
   return to(result, self.dtype());
 }
 
@@ -155,8 +153,8 @@ OpDef define_grid_sampler_2d() {
 }
 }  // namespace ops
 
-Tensor grid_sampler_2d(const Tensor& self, const Tensor& grid, std::int64_t interpolation_mode,
-                       std::int64_t padding_mode, GridCorners align_corners, Site site) {
+Tensor grid_sampler_2d(const Tensor& self, const Tensor& grid, GridInterpolation interpolation_mode,
+                       GridPadding padding_mode, AlignCorners align_corners, Site site) {
   return call<"grid_sampler_2d", grid_sampler_2d_body>(site, self, grid, interpolation_mode, padding_mode,
                                                        align_corners);
 }

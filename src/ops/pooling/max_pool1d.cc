@@ -1,4 +1,4 @@
-// The greatest element of each window over one spatial axis: that of two, one of which has size 1.
+// The max of each window over one spatial axis: that of two, one of which has size 1.
 #include "pellucid/ops.h"
 
 #include "ops/shared/pool.h"
@@ -6,7 +6,7 @@
 namespace pel {
 namespace {
 
-Tensor max_pool1d_body(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, Axes dilation,
+Tensor max_pool1d_body(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, Ints dilation,
                        CeilMode ceil_mode) {
   PEL_CHECK(self.dim() == 2 || self.dim() == 3, ShapeError,
             "the input is [channels, length], perhaps with a batch; {} has {} axes", describe(self),
@@ -31,7 +31,7 @@ OpDef define_max_pool1d() {
 }
 }  // namespace ops
 
-Tensor max_pool1d(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, Axes dilation,
+Tensor max_pool1d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, Ints dilation,
                   CeilMode ceil_mode, Site site) {
   return call<"max_pool1d", max_pool1d_body>(site, self, kernel_size, stride, padding, dilation, ceil_mode);
 }

@@ -1,10 +1,10 @@
-// The greatest element of each window over two spatial axes.
+// The max of each window over two spatial axes.
 #include "ops/shared/pool.h"
 
 namespace pel {
 namespace {
 
-Tensor max_pool2d_body(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, Axes dilation,
+Tensor max_pool2d_body(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, Ints dilation,
                        CeilMode ceil_mode) {
   return std::get<0>(max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -22,7 +22,7 @@ OpDef define_max_pool2d() {
 }
 }  // namespace ops
 
-Tensor max_pool2d(const Tensor& self, Axes kernel_size, Axes stride, Axes padding, Axes dilation,
+Tensor max_pool2d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, Ints dilation,
                   CeilMode ceil_mode, Site site) {
   return call<"max_pool2d", max_pool2d_body>(site, self, kernel_size, stride, padding, dilation, ceil_mode);
 }

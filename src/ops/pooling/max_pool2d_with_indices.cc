@@ -1,11 +1,13 @@
-// The greatest element of each window over two spatial axes, and its place in the input.
+// The max of each window over two spatial axes, and its index in the input.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/pool.h"
 
 namespace pel {
 namespace {
 
-std::tuple<Tensor, Tensor> max_pool2d_with_indices_body(const Op& op, const Tensor& self, Axes kernel_size,
-                                                        Axes stride, Axes padding, Axes dilation,
+std::tuple<Tensor, Tensor> max_pool2d_with_indices_body(const Op& op, const Tensor& self, Ints kernel_size,
+                                                        Ints stride, Ints padding, Ints dilation,
                                                         CeilMode ceil_mode) {
   return run_max_pool(op, self, 2, {kernel_size, stride, padding, dilation, ceil_mode});
 }
@@ -21,9 +23,9 @@ OpDef define_max_pool2d_with_indices() {
       .dtypes(kFloating | kIntegral)
       .vjp("self", "kernel_size stride padding dilation ceil_mode result1",
            [](const Vjp& v) {
-             return max_pool2d_with_indices_backward(
-                 v.grad(), stand_in_for_self(v), v.get<Axes>("kernel_size"), v.get<Axes>("stride"),
-                 v.get<Axes>("padding"), v.get<Axes>("dilation"), v.get<CeilMode>("ceil_mode"), v["result1"]);
+             return internal::max_pool2d_with_indices_backward(
+                 v.grad(), stand_in_for_self(v), v.get<Ints>("kernel_size"), v.get<Ints>("stride"),
+                 v.get<Ints>("padding"), v.get<Ints>("dilation"), v.get<CeilMode>("ceil_mode"), v["result1"]);
            })
       .samples([](Sampler& s) {
         using Numbers = std::vector<Dim>;
@@ -34,8 +36,8 @@ OpDef define_max_pool2d_with_indices() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, Axes kernel_size, Axes stride,
-                                                   Axes padding, Axes dilation, CeilMode ceil_mode,
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, Ints kernel_size, Ints stride,
+                                                   Ints padding, Ints dilation, CeilMode ceil_mode,
                                                    Site site) {
   return call<"max_pool2d_with_indices", max_pool2d_with_indices_body>(site, self, kernel_size, stride,
                                                                        padding, dilation, ceil_mode);

@@ -1,6 +1,7 @@
-// What flows back through max_pool2d: each gradient goes to the element that was the greatest.
+// The gradient of max_pool2d: that of each window goes to its max.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 
 #include "ops/shared/pool.h"
 
@@ -8,7 +9,7 @@ namespace pel {
 namespace {
 
 Tensor max_pool2d_with_indices_backward_body(const Op& op, const Tensor& grad_output, const Tensor& self,
-                                             Axes kernel_size, Axes stride, Axes padding, Axes dilation,
+                                             Ints kernel_size, Ints stride, Ints padding, Ints dilation,
                                              CeilMode ceil_mode, const Tensor& indices) {
   const PoolWindow window(with_batch(self, 2), {kernel_size, stride, padding, dilation, ceil_mode});
   return run_pool_backward(op, grad_output, self, &indices, window.sizes, window.scalars);
@@ -38,11 +39,13 @@ OpDef define_max_pool2d_with_indices_backward() {
 }
 }  // namespace ops
 
-Tensor max_pool2d_with_indices_backward(const Tensor& grad_output, const Tensor& self, Axes kernel_size,
-                                        Axes stride, Axes padding, Axes dilation, CeilMode ceil_mode,
+namespace internal {
+Tensor max_pool2d_with_indices_backward(const Tensor& grad_output, const Tensor& self, Ints kernel_size,
+                                        Ints stride, Ints padding, Ints dilation, CeilMode ceil_mode,
                                         const Tensor& indices, Site site) {
   return call<"max_pool2d_with_indices_backward", max_pool2d_with_indices_backward_body>(
       site, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
 }
+}  // namespace internal
 
 }  // namespace pel

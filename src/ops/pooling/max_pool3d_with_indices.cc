@@ -1,11 +1,11 @@
-// The greatest element of each window over three spatial axes, and its place in the input.
+// The max of each window over three spatial axes, and its index in the input.
 #include "ops/shared/pool.h"
 
 namespace pel {
 namespace {
 
-std::tuple<Tensor, Tensor> max_pool3d_with_indices_body(const Op& op, const Tensor& self, Axes kernel_size,
-                                                        Axes stride, Axes padding, Axes dilation,
+std::tuple<Tensor, Tensor> max_pool3d_with_indices_body(const Op& op, const Tensor& self, Ints kernel_size,
+                                                        Ints stride, Ints padding, Ints dilation,
                                                         CeilMode ceil_mode) {
   return run_max_pool(op, self, 3, {kernel_size, stride, padding, dilation, ceil_mode});
 }
@@ -28,8 +28,8 @@ OpDef define_max_pool3d_with_indices() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, Axes kernel_size, Axes stride,
-                                                   Axes padding, Axes dilation, CeilMode ceil_mode,
+std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, Ints kernel_size, Ints stride,
+                                                   Ints padding, Ints dilation, CeilMode ceil_mode,
                                                    Site site) {
   return call<"max_pool3d_with_indices", max_pool3d_with_indices_body>(site, self, kernel_size, stride,
                                                                        padding, dilation, ceil_mode);

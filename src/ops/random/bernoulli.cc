@@ -1,4 +1,4 @@
-// 1 with the probability that stands at each place, else 0.
+// 1 with the probability in each element, else 0.
 #include "ops/shared/random.h"
 
 namespace pel {

@@ -4,11 +4,11 @@
 namespace pel {
 namespace {
 
-Tensor dropout_body(const Tensor& self, double p, Training training, const std::optional<Scalar>& seed,
+Tensor dropout_body(const Tensor& input, double p, Training training, const std::optional<Scalar>& seed,
                     const std::optional<Scalar>& offset) {
   check_probability(p);
-  if (training == Training::No || p == 0) return self;
-  return std::get<0>(native_dropout_from(self, p, training, {seed, offset}));
+  if (training == Training::No || p == 0) return input;
+  return std::get<0>(native_dropout_from(input, p, training, {seed, offset}));
 }
 
 }  // namespace
@@ -21,10 +21,10 @@ OpDef define_dropout() {
 }
 }  // namespace ops
 
-Tensor dropout(const Tensor& self, double p, Training training, Generator& generator, Site site) {
+Tensor dropout(const Tensor& input, double p, Training training, Generator& generator, Site site) {
   const bool draws = training == Training::Yes && p != 0;
   const Draw draw = draws ? draw_from(generator) : Draw();
-  return call<"dropout", dropout_body>(site, self, p, training, draw.seed, draw.offset);
+  return call<"dropout", dropout_body>(site, input, p, training, draw.seed, draw.offset);
 }
 
 }  // namespace pel

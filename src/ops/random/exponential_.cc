@@ -26,9 +26,9 @@ OpDef define_exponential_() {
 }
 }  // namespace ops
 
-const Tensor& exponential_(const Tensor& self, double rate, Generator& generator, Site site) {
+const Tensor& exponential_(const Tensor& self, double lambd, Generator& generator, Site site) {
   const Draw draw = draw_from(generator);
-  return call<"exponential_", exponential_body>(site, self, rate, draw.seed, draw.offset);
+  return call<"exponential_", exponential_body>(site, self, lambd, draw.seed, draw.offset);
 }
 
 }  // namespace pel

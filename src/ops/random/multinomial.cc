@@ -35,10 +35,10 @@ OpDef define_multinomial() {
 }
 }  // namespace ops
 
-Tensor multinomial(const Tensor& self, Dim samples, Replacement replacement, Generator& generator,
+Tensor multinomial(const Tensor& self, Dim num_samples, Replacement replacement, Generator& generator,
                    Site site) {
   const Draw draw = draw_from(generator);
-  return call<"multinomial", multinomial_body>(site, self, samples, replacement, draw.seed, draw.offset);
+  return call<"multinomial", multinomial_body>(site, self, num_samples, replacement, draw.seed, draw.offset);
 }
 
 }  // namespace pel

@@ -1,4 +1,6 @@
-// Elements dropped with probability p, the others divided by 1 - p; and which were kept.
+// Elements dropped with probability p, the others divided by 1 - p; and a mask of those not dropped.
+#include "pellucid/ops/internal.h"
+
 #include "ops/shared/random.h"
 
 namespace pel {
@@ -40,9 +42,12 @@ std::tuple<Tensor, Tensor> native_dropout_from(const Tensor& self, double p, Tra
                                                const Draw& draw, Site site) {
   return call<"native_dropout", native_dropout_body>(site, self, p, training, draw.seed, draw.offset);
 }
+
+namespace internal {
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& self, double p, Training training,
                                           Generator& generator, Site site) {
   return native_dropout_from(self, p, training, draw_from(generator), site);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -7,7 +7,7 @@
 namespace pel {
 namespace {
 
-// The greatest n for which a dtype holds 0 … n - 1 exactly.
+// The largest n for which a dtype holds 0 … n - 1 exactly.
 std::int64_t most_values(DType dtype) {
   return with_type(dtype, [&]<class T>(std::type_identity<T>) -> std::int64_t {
     if constexpr (std::is_integral_v<T>) {

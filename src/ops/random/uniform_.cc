@@ -10,7 +10,7 @@ namespace {
 const Tensor& uniform_body(const Op& op, const Tensor& self, double from, double to,
                            const std::optional<Scalar>& seed, const std::optional<Scalar>& offset) {
   PEL_CHECK(from <= to && std::isfinite(from) && std::isfinite(to), ValueError,
-            "from {} to {} is no range; give finite numbers, the lower one first", from, to);
+            "from {} to {} is not a range; pass finite numbers, the lower one first", from, to);
   check_fits(self.dtype(), from);
   check_fits(self.dtype(), to);
   check_fits(self.dtype(), to - from);

@@ -1,5 +1,6 @@
 // The distance of every row of one matrix from every row of another, by the p-norm.
 #include "pellucid/ops.h"
+#include "pellucid/ops/internal.h"
 
 #include "base/check.h"
 #include "ops/shared/operands.h"
@@ -147,9 +148,11 @@ OpDef define__cdist_forward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor _cdist_forward(const Tensor& x1, const Tensor& x2, double p, std::optional<std::int64_t> compute_mode,
                       Site site) {
   return call<"_cdist_forward", cdist_forward_body>(site, x1, x2, p, compute_mode);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -2,6 +2,7 @@
 // triangle.
 #include "pellucid/ops.h"
 #include "pellucid/ops/indexing.h"
+#include "pellucid/ops/internal.h"
 #include "pellucid/ops/pointwise.h"
 #include "pellucid/ops/reductions.h"
 
@@ -15,7 +16,7 @@ namespace {
 Tensor pdist_forward_body(const Tensor& self, double p) {
   PEL_CHECK(self.dim() == 2, ShapeError, "rows are of one matrix, not of {}", describe(self));
   const Dim count = self.sizes()[0];
-  const Tensor all = _cdist_forward(self, self, p);
+  const Tensor all = internal::_cdist_forward(self, self, p);
   // Pair k of the triangle stands in row i, the greatest for which i (2 n - i - 1) / 2 <= k. In f64 the root
   // is exact enough for every count whose distances fit into memory.
   const Tensor k = arange(Scalar(count * (count - 1) / Dim(2)), {kI64, self.device()});
@@ -38,8 +39,10 @@ OpDef define__pdist_forward() {
 }
 }  // namespace ops
 
+namespace internal {
 Tensor _pdist_forward(const Tensor& self, double p, Site site) {
   return call<"_pdist_forward", pdist_forward_body>(site, self, p);
 }
+}  // namespace internal
 
 }  // namespace pel

@@ -4,8 +4,8 @@
 namespace pel {
 namespace {
 
-Tensor all_body(const Op& op, const Tensor& self, Axes axes, KeepDims keep) {
-  return run_rows(op, {self}, {self.dtype(), axis_set(self, axes), keep})[0];
+Tensor all_body(const Op& op, const Tensor& self, Axes axes, KeepDims keepdim) {
+  return run_rows(op, {self}, {self.dtype(), axis_set(self, axes), keepdim})[0];
 }
 
 }  // namespace
@@ -26,8 +26,8 @@ OpDef define_all() {
 }
 }  // namespace ops
 
-Tensor all(const Tensor& self, Axes axes, KeepDims keep, Site site) {
-  return call<"all", all_body>(site, self, axes, keep);
+Tensor all(const Tensor& self, Axes axes, KeepDims keepdim, Site site) {
+  return call<"all", all_body>(site, self, axes, keepdim);
 }
 
 }  // namespace pel

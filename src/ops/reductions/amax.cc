@@ -1,4 +1,4 @@
-// Greatest element over axes; NaN where one is.
+// Max over axes; NaN if an element is NaN.
 #include "ops/shared/extremes.h"
 
 namespace pel {
@@ -12,8 +12,8 @@ OpDef define_amax() {
 }
 }  // namespace ops
 
-Tensor amax(const Tensor& self, Axes axes, KeepDims keep, Site site) {
-  return call<"amax", extreme_body>(site, self, axes, keep);
+Tensor amax(const Tensor& self, Axes axes, KeepDims keepdim, Site site) {
+  return call<"amax", extreme_body>(site, self, axes, keepdim);
 }
 
 }  // namespace pel

@@ -1,4 +1,4 @@
-// Least element over axes; NaN where one is.
+// Min over axes; NaN if an element is NaN.
 #include "ops/shared/extremes.h"
 
 namespace pel {
@@ -12,8 +12,8 @@ OpDef define_amin() {
 }
 }  // namespace ops
 
-Tensor amin(const Tensor& self, Axes axes, KeepDims keep, Site site) {
-  return call<"amin", extreme_body>(site, self, axes, keep);
+Tensor amin(const Tensor& self, Axes axes, KeepDims keepdim, Site site) {
+  return call<"amin", extreme_body>(site, self, axes, keepdim);
 }
 
 }  // namespace pel

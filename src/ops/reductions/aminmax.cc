@@ -1,4 +1,4 @@
-// Least and greatest element over one axis or all.
+// Min and max over one axis or all.
 #include "ops/shared/rows.h"
 #include "ops/shared/vjp.h"
 
@@ -6,10 +6,10 @@ namespace pel {
 namespace {
 
 std::tuple<Tensor, Tensor> aminmax_body(const Op& op, const Tensor& self, std::optional<std::int64_t> axis,
-                                        KeepDims keep) {
+                                        KeepDims keepdim) {
   const AxisSet reduced = axis_set(self, axis);
   check_not_empty(self, reduced, axis.has_value());
-  const std::vector<Tensor> results = run_rows(op, {self}, {self.dtype(), reduced, keep});
+  const std::vector<Tensor> results = run_rows(op, {self}, {self.dtype(), reduced, keepdim});
   return {results[0], results[1]};
 }
 
@@ -32,9 +32,9 @@ OpDef define_aminmax() {
       .vjp("self", "self result0 result1 dim keepdim",
            [](const Vjp& v) {
              const auto axes = axes_of(v.get<std::optional<std::int64_t>>("dim"));
-             const auto keep = v.get<KeepDims>("keepdim");
-             return shared_by_equals(v.grad(0), v["self"], v["result0"], axes, keep) +
-                    shared_by_equals(v.grad(1), v["self"], v["result1"], axes, keep);
+             const auto keepdim = v.get<KeepDims>("keepdim");
+             return shared_by_equals(v.grad(0), v["self"], v["result0"], axes, keepdim) +
+                    shared_by_equals(v.grad(1), v["self"], v["result1"], axes, keepdim);
            })
       .samples([](Sampler& s) {
         return SampleCalls{{s.apart({3, 4})}, {s.apart({3, 4}), Dim(-1)}, {s.apart({3, 4}), Dim(0), true}};
@@ -42,9 +42,9 @@ OpDef define_aminmax() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keep,
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keepdim,
                                    Site site) {
-  return call<"aminmax", aminmax_body>(site, self, axis, keep);
+  return call<"aminmax", aminmax_body>(site, self, axis, keepdim);
 }
 
 }  // namespace pel

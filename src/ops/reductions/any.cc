@@ -4,8 +4,8 @@
 namespace pel {
 namespace {
 
-Tensor any_body(const Op& op, const Tensor& self, Axes axes, KeepDims keep) {
-  return run_rows(op, {self}, {self.dtype(), axis_set(self, axes), keep})[0];
+Tensor any_body(const Op& op, const Tensor& self, Axes axes, KeepDims keepdim) {
+  return run_rows(op, {self}, {self.dtype(), axis_set(self, axes), keepdim})[0];
 }
 
 }  // namespace
@@ -26,8 +26,8 @@ OpDef define_any() {
 }
 }  // namespace ops
 
-Tensor any(const Tensor& self, Axes axes, KeepDims keep, Site site) {
-  return call<"any", any_body>(site, self, axes, keep);
+Tensor any(const Tensor& self, Axes axes, KeepDims keepdim, Site site) {
+  return call<"any", any_body>(site, self, axes, keepdim);
 }
 
 }  // namespace pel

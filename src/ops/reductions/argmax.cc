@@ -1,4 +1,4 @@
-// Index of the first greatest element along one axis, or of the flattened tensor.
+// Index of the first max along one axis, or of the flattened tensor.
 #include "ops/shared/extremes.h"
 
 namespace pel {
@@ -12,8 +12,8 @@ OpDef define_argmax() {
 }
 }  // namespace ops
 
-Tensor argmax(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keep, Site site) {
-  return call<"argmax", extreme_index_body>(site, self, axis, keep);
+Tensor argmax(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keepdim, Site site) {
+  return call<"argmax", extreme_index_body>(site, self, axis, keepdim);
 }
 
 }  // namespace pel

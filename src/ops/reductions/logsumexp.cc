@@ -7,8 +7,8 @@
 namespace pel {
 namespace {
 
-Tensor logsumexp_body(const Op& op, const Tensor& self, Axes axes, KeepDims keep) {
-  return run_rows(op, {self}, {floating_or_f32(self.dtype()), axis_set(self, axes), keep})[0];
+Tensor logsumexp_body(const Op& op, const Tensor& self, Axes axes, KeepDims keepdim) {
+  return run_rows(op, {self}, {floating_or_f32(self.dtype()), axis_set(self, axes), keepdim})[0];
 }
 
 }  // namespace
@@ -33,10 +33,10 @@ OpDef define_logsumexp() {
       .vjp("self", "self result dim keepdim",
            [](const Vjp& v) {
              const auto axes = v.get<Axes>("dim");
-             const auto keep = v.get<KeepDims>("keepdim");
+             const auto keepdim = v.get<KeepDims>("keepdim");
              const Tensor& self = v["self"];
-             return with_axes_kept(v.grad(), self.sizes(), axes, keep) *
-                    exp(self - with_axes_kept(v["result"], self.sizes(), axes, keep));
+             return with_axes_kept(v.grad(), self.sizes(), axes, keepdim) *
+                    exp(self - with_axes_kept(v["result"], self.sizes(), axes, keepdim));
            })
       .samples([](Sampler& s) {
         return SampleCalls{{s({3, 4}), std::vector<Dim>{1}}, {s({2, 3, 2}), std::vector<Dim>{0, -1}, true}};
@@ -44,8 +44,8 @@ OpDef define_logsumexp() {
 }
 }  // namespace ops
 
-Tensor logsumexp(const Tensor& self, Axes axes, KeepDims keep, Site site) {
-  return call<"logsumexp", logsumexp_body>(site, self, axes, keep);
+Tensor logsumexp(const Tensor& self, Axes axes, KeepDims keepdim, Site site) {
+  return call<"logsumexp", logsumexp_body>(site, self, axes, keepdim);
 }
 
 }  // namespace pel

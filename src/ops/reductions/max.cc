@@ -1,4 +1,4 @@
-// Greatest element along an axis, and its first index.
+// Max along an axis, and its first index.
 #include "ops/shared/extremes.h"
 
 namespace pel {
@@ -13,8 +13,8 @@ OpDef define_max() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t axis, KeepDims keep, Site site) {
-  return call<"max", extreme_and_index_body>(site, self, axis, keep);
+std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t axis, KeepDims keepdim, Site site) {
+  return call<"max", extreme_and_index_body>(site, self, axis, keepdim);
 }
 
 }  // namespace pel

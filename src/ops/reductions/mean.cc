@@ -6,9 +6,9 @@
 namespace pel {
 namespace {
 
-Tensor mean_body(const Op& op, const Tensor& self, Axes axes, KeepDims keep, std::optional<DType> dtype) {
+Tensor mean_body(const Op& op, const Tensor& self, Axes axes, KeepDims keepdim, std::optional<DType> dtype) {
   const DType compute = dtype ? *dtype : check_floating(self);
-  return run_rows(op, {self}, {compute, axis_set(self, axes), keep})[0];
+  return run_rows(op, {self}, {compute, axis_set(self, axes), keepdim})[0];
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ OpDef define_mean() {
 }
 }  // namespace ops
 
-Tensor mean(const Tensor& self, Axes axes, KeepDims keep, std::optional<DType> dtype, Site site) {
-  return call<"mean", mean_body>(site, self, axes, keep, dtype);
+Tensor mean(const Tensor& self, Axes axes, KeepDims keepdim, std::optional<DType> dtype, Site site) {
+  return call<"mean", mean_body>(site, self, axes, keepdim, dtype);
 }
 
 }  // namespace pel

@@ -1,4 +1,4 @@
-// Least element along an axis, and its first index.
+// Min along an axis, and its first index.
 #include "ops/shared/extremes.h"
 
 namespace pel {
@@ -13,8 +13,8 @@ OpDef define_min() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> min(const Tensor& self, std::int64_t axis, KeepDims keep, Site site) {
-  return call<"min", extreme_and_index_body>(site, self, axis, keep);
+std::tuple<Tensor, Tensor> min(const Tensor& self, std::int64_t axis, KeepDims keepdim, Site site) {
+  return call<"min", extreme_and_index_body>(site, self, axis, keepdim);
 }
 
 }  // namespace pel

@@ -19,13 +19,13 @@ std::size_t program_for(double p) {
                            : kAny;
 }
 
-Tensor norm_body(const Op& op, const Tensor& self, const Scalar& p, Axes axes, KeepDims keep,
+Tensor norm_body(const Op& op, const Tensor& self, const Scalar& p, Axes axes, KeepDims keepdim,
                  std::optional<DType> dtype) {
   const DType compute = dtype ? *dtype : check_floating(self);
   const AxisSet reduced = axis_set(self, axes);
   const std::size_t program = program_for(p.to_double());
   if (program == kGreatest || program == kLeast) check_not_empty(self, reduced, false);
-  return run_rows(op, {self}, {compute, reduced, keep, program}, {p, 1 / p.to_double()})[0];
+  return run_rows(op, {self}, {compute, reduced, keepdim, program}, {p, 1 / p.to_double()})[0];
 }
 
 Term size_of(const RowTerms& t) { return abs(t.in[0]); }
@@ -34,10 +34,10 @@ Term size_of(const RowTerms& t) { return abs(t.in[0]); }
 Tensor norm_gradient(const Vjp& v) {
   const double p = v.get<Scalar>("p").to_double();
   const auto axes = v.get<Axes>("dim");
-  const auto keep = v.get<KeepDims>("keepdim");
+  const auto keepdim = v.get<KeepDims>("keepdim");
   const Tensor& self = v["self"];
-  const Tensor grad = with_axes_kept(v.grad(), self.sizes(), axes, keep);
-  const Tensor norm = with_axes_kept(v["result"], self.sizes(), axes, keep);
+  const Tensor grad = with_axes_kept(v.grad(), self.sizes(), axes, keepdim);
+  const Tensor norm = with_axes_kept(v["result"], self.sizes(), axes, keepdim);
   const Tensor is_zero = eq(norm, 0);
   switch (program_for(p)) {
     case kZero:
@@ -135,9 +135,9 @@ OpDef define_norm() {
 }
 }  // namespace ops
 
-Tensor norm(const Tensor& self, const Scalar& p, Axes axes, KeepDims keep, std::optional<DType> dtype,
+Tensor norm(const Tensor& self, const Scalar& p, Axes axes, KeepDims keepdim, std::optional<DType> dtype,
             Site site) {
-  return call<"norm", norm_body>(site, self, p, axes, keep, dtype);
+  return call<"norm", norm_body>(site, self, p, axes, keepdim, dtype);
 }
 
 }  // namespace pel

@@ -1,4 +1,4 @@
-// Product over one axis or all. Integers and bool give i64 where no dtype is given.
+// Product over one axis or all. The result of integers and bool is i64 unless a dtype is passed.
 #include "pellucid/ops/sorting.h"
 
 #include "ops/shared/operands.h"
@@ -8,11 +8,11 @@
 namespace pel {
 namespace {
 
-Tensor prod_body(const Op& op, const Tensor& self, std::optional<std::int64_t> axis, KeepDims keep,
+Tensor prod_body(const Op& op, const Tensor& self, std::optional<std::int64_t> axis, KeepDims keepdim,
                  std::optional<DType> dtype) {
-  const RowsCall call = {dtype.value_or(self.dtype()), axis_set(self, axis), keep};
+  const RowsCall call = {dtype.value_or(self.dtype()), axis_set(self, axis), keepdim};
   const Tensor result = run_rows(op, {self}, call)[0];
-  return dtype ? converted(result, *dtype) : result;  // integers give i64
+  return dtype ? converted(result, *dtype) : result;  // i64 for integers
 }
 
 // At each element the product of all others along the axis, without a division: elements may be 0.
@@ -57,9 +57,9 @@ OpDef define_prod() {
 }
 }  // namespace ops
 
-Tensor prod(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keep, std::optional<DType> dtype,
-            Site site) {
-  return call<"prod", prod_body>(site, self, axis, keep, dtype);
+Tensor prod(const Tensor& self, std::optional<std::int64_t> axis, KeepDims keepdim,
+            std::optional<DType> dtype, Site site) {
+  return call<"prod", prod_body>(site, self, axis, keepdim, dtype);
 }
 
 }  // namespace pel

@@ -4,8 +4,8 @@
 namespace pel {
 namespace {
 
-Tensor std_body(const Op& op, const Tensor& self, Axes axes, const Scalar& correction, KeepDims keep) {
-  return run_rows(op, {self}, {check_floating(self), axis_set(self, axes), keep}, {correction})[0];
+Tensor std_body(const Op& op, const Tensor& self, Axes axes, const Scalar& correction, KeepDims keepdim) {
+  return run_rows(op, {self}, {check_floating(self), axis_set(self, axes), keepdim}, {correction})[0];
 }
 
 }  // namespace
@@ -28,8 +28,8 @@ OpDef define_std() {
 }
 }  // namespace ops
 
-Tensor stddev(const Tensor& self, Axes axes, const Scalar& correction, KeepDims keep, Site site) {
-  return call<"std", std_body>(site, self, axes, correction, keep);
+Tensor stddev(const Tensor& self, Axes axes, const Scalar& correction, KeepDims keepdim, Site site) {
+  return call<"std", std_body>(site, self, axes, correction, keepdim);
 }
 
 }  // namespace pel

@@ -1,4 +1,4 @@
-// Sum over axes. Integers and bool give i64 where no dtype is given.
+// Sum over axes. The result of integers and bool is i64 unless a dtype is passed.
 #include "ops/shared/operands.h"
 #include "ops/shared/rows.h"
 #include "ops/shared/vjp.h"
@@ -6,10 +6,10 @@
 namespace pel {
 namespace {
 
-Tensor sum_body(const Op& op, const Tensor& self, Axes axes, KeepDims keep, std::optional<DType> dtype) {
-  const RowsCall call = {dtype.value_or(self.dtype()), axis_set(self, axes), keep};
+Tensor sum_body(const Op& op, const Tensor& self, Axes axes, KeepDims keepdim, std::optional<DType> dtype) {
+  const RowsCall call = {dtype.value_or(self.dtype()), axis_set(self, axes), keepdim};
   const Tensor result = run_rows(op, {self}, call)[0];
-  return dtype ? converted(result, *dtype) : result;  // integers give i64
+  return dtype ? converted(result, *dtype) : result;  // i64 for integers
 }
 
 }  // namespace
@@ -38,8 +38,8 @@ OpDef define_sum() {
 }
 }  // namespace ops
 
-Tensor sum(const Tensor& self, Axes axes, KeepDims keep, std::optional<DType> dtype, Site site) {
-  return call<"sum", sum_body>(site, self, axes, keep, dtype);
+Tensor sum(const Tensor& self, Axes axes, KeepDims keepdim, std::optional<DType> dtype, Site site) {
+  return call<"sum", sum_body>(site, self, axes, keepdim, dtype);
 }
 
 }  // namespace pel

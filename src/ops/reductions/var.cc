@@ -4,8 +4,8 @@
 namespace pel {
 namespace {
 
-Tensor var_body(const Op& op, const Tensor& self, Axes axes, const Scalar& correction, KeepDims keep) {
-  return run_rows(op, {self}, {check_floating(self), axis_set(self, axes), keep}, {correction})[0];
+Tensor var_body(const Op& op, const Tensor& self, Axes axes, const Scalar& correction, KeepDims keepdim) {
+  return run_rows(op, {self}, {check_floating(self), axis_set(self, axes), keepdim}, {correction})[0];
 }
 
 }  // namespace
@@ -23,8 +23,8 @@ OpDef define_var() {
 }
 }  // namespace ops
 
-Tensor var(const Tensor& self, Axes axes, const Scalar& correction, KeepDims keep, Site site) {
-  return call<"var", var_body>(site, self, axes, correction, keep);
+Tensor var(const Tensor& self, Axes axes, const Scalar& correction, KeepDims keepdim, Site site) {
+  return call<"var", var_body>(site, self, axes, correction, keepdim);
 }
 
 }  // namespace pel

@@ -5,9 +5,9 @@ namespace pel {
 namespace {
 
 std::tuple<Tensor, Tensor> var_mean_body(const Op& op, const Tensor& self, Axes axes,
-                                         const Scalar& correction, KeepDims keep) {
+                                         const Scalar& correction, KeepDims keepdim) {
   const std::vector<Tensor> results =
-      run_rows(op, {self}, {check_floating(self), axis_set(self, axes), keep}, {correction});
+      run_rows(op, {self}, {check_floating(self), axis_set(self, axes), keepdim}, {correction});
   return {results[0], results[1]};
 }
 
@@ -26,17 +26,17 @@ OpDef define_var_mean() {
       })
       .vjp("self", "self dim correction keepdim",
            [](const Vjp& v) {
-             const auto keep = v.get<KeepDims>("keepdim");
+             const auto keepdim = v.get<KeepDims>("keepdim");
              return variance_gradient(v, v.grad(0)) +
-                    mean_gradient(v.grad(1), v.sizes("self"), v.get<Axes>("dim"), keep);
+                    mean_gradient(v.grad(1), v.sizes("self"), v.get<Axes>("dim"), keepdim);
            })
       .samples(variance_samples);
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, Axes axes, const Scalar& correction, KeepDims keep,
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, Axes axes, const Scalar& correction, KeepDims keepdim,
                                     Site site) {
-  return call<"var_mean", var_mean_body>(site, self, axes, correction, keep);
+  return call<"var_mean", var_mean_body>(site, self, axes, correction, keepdim);
 }
 
 }  // namespace pel

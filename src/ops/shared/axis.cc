@@ -30,12 +30,12 @@ void check_axis_not_empty(const Tensor& self, std::int64_t wrapped_axis) {
 }
 
 std::tuple<Tensor, Tensor> run_nth(const Op& op, const Tensor& self, std::int64_t wrapped_axis, Dim nth,
-                                   NanWins nan_wins, KeepDims keep) {
+                                   NanWins nan_wins, KeepDims keepdim) {
   DimVector aligned_sizes, sizes;
   for (std::size_t i = 0; i < self.sizes().size(); ++i) {
     const bool chosen = static_cast<std::int64_t>(i) == wrapped_axis;
     aligned_sizes.push_back(chosen ? Dim(1) : self.sizes()[i]);
-    if (!chosen || keep == KeepDims::Yes) sizes.push_back(aligned_sizes.back());
+    if (!chosen || keepdim == KeepDims::Yes) sizes.push_back(aligned_sizes.back());
   }
   Tensor values = make_dense(sizes, self.dtype(), self.device());
   Tensor indices = make_dense(sizes, kI64, self.device());

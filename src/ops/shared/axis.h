@@ -21,10 +21,10 @@ Dim size_along(const Tensor& self, std::int64_t wrapped_axis);
 Tensor run_scan(const Op& op, const Tensor& self, std::int64_t axis, std::optional<DType> dtype);
 // cummax and cummin.
 std::tuple<Tensor, Tensor> run_scan_with_index(const Op& op, const Tensor& self, std::int64_t axis);
-// kthvalue and median: element `nth`, from 0, of each sorted row. NaN is the greatest, or wins.
+// kthvalue and median: element `nth`, from 0, of each sorted row. NaN is the largest, or is the result.
 enum class NanWins : bool { No, Yes };
 std::tuple<Tensor, Tensor> run_nth(const Op& op, const Tensor& self, std::int64_t wrapped_axis, Dim nth,
-                                   NanWins nan_wins, KeepDims keep);
+                                   NanWins nan_wins, KeepDims keepdim);
 // An axis of which one element is wanted has one.
 void check_axis_not_empty(const Tensor& self, std::int64_t wrapped_axis);
 

@@ -14,9 +14,9 @@ void check_operands(const Tensor& input, const Tensor& weight, const std::option
 
 void check_channels(const Tensor& input, const Tensor& weight, const ConvolutionNumbers& numbers) {
   const std::int64_t groups = numbers.groups;
-  PEL_CHECK(groups >= 1, ValueError, "groups is at least 1, not {}", groups);
+  PEL_CHECK(groups >= 1, ValueError, "groups must be at least 1, not {}", groups);
   const Dim channels = input.sizes()[1], first = weight.sizes()[0], second = weight.sizes()[1];
-  PEL_CHECK(first % groups == 0, ShapeError, "the first axis of the weight {} is no multiple of {} groups",
+  PEL_CHECK(first % groups == 0, ShapeError, "the first axis of the weight {} is not a multiple of {} groups",
             describe(weight), groups);
   if (numbers.transposed == Transposed::Yes) {
     PEL_CHECK(channels == first, ShapeError,
@@ -61,7 +61,7 @@ Tensor run_convolution(const Op& op, const Tensor& input, const Tensor& weight,
     const Dim reach = (kernel - 1) * dilation[i] + 1;
     if (transposed) {
       const Dim added = more[more.size() == 1 ? 0 : i];
-      PEL_CHECK(added >= 0, ValueError, "output_padding is at least 0, not {}", to_string(added));
+      PEL_CHECK(added >= 0, ValueError, "output_padding must be at least 0, not {}", to_string(added));
       PEL_CHECK(added < std::max(stride[i], dilation[i]), ValueError,
                 "output_padding is less than stride or dilation; {} is neither less than {} nor than {}",
                 to_string(added), stride[i], dilation[i]);
@@ -80,7 +80,7 @@ Tensor run_convolution(const Op& op, const Tensor& input, const Tensor& weight,
   }
   if (bias) {
     PEL_CHECK(bias->dim() == 1 && bias->sizes()[0] == sizes[1], ShapeError,
-              "the bias has one number for each of {} channels of the result; {} has not",
+              "the bias must have one number for each of {} channels of the result, not {}",
               to_string(sizes[1]), describe(*bias));
   }
   Tensor result = make_spatial(sizes, input, input.dtype());

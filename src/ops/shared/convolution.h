@@ -13,7 +13,7 @@
 namespace pel {
 
 struct ConvolutionNumbers {
-  Axes stride, padding, dilation;
+  Ints stride, padding, dilation;
   Transposed transposed = Transposed::No;
   Dims output_padding;
   std::int64_t groups = 1;

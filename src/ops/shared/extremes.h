@@ -1,4 +1,4 @@
-// What the greatest and the least element share: amax and amin, argmax and argmin, max and min.
+// What amax and amin, argmax and argmin, max and min share.
 #pragma once
 
 #include "ops/shared/rows.h"
@@ -6,22 +6,22 @@
 
 namespace pel {
 
-inline Tensor extreme_body(const Op& op, const Tensor& self, Axes axes, KeepDims keep) {
+inline Tensor extreme_body(const Op& op, const Tensor& self, Axes axes, KeepDims keepdim) {
   const AxisSet reduced = axis_set(self, axes);
   check_not_empty(self, reduced, !axes.empty());
-  return run_rows(op, {self}, {self.dtype(), reduced, keep})[0];
+  return run_rows(op, {self}, {self.dtype(), reduced, keepdim})[0];
 }
 inline Tensor extreme_index_body(const Op& op, const Tensor& self, std::optional<std::int64_t> axis,
-                                 KeepDims keep) {
+                                 KeepDims keepdim) {
   const AxisSet reduced = axis_set(self, axis);
   check_not_empty(self, reduced, true);
-  return run_rows(op, {self}, {self.dtype(), reduced, keep})[0];
+  return run_rows(op, {self}, {self.dtype(), reduced, keepdim})[0];
 }
 inline std::tuple<Tensor, Tensor> extreme_and_index_body(const Op& op, const Tensor& self, std::int64_t axis,
-                                                         KeepDims keep) {
+                                                         KeepDims keepdim) {
   const AxisSet reduced = axis_set(self, axis);
   check_not_empty(self, reduced, true);
-  const std::vector<Tensor> results = run_rows(op, {self}, {self.dtype(), reduced, keep});
+  const std::vector<Tensor> results = run_rows(op, {self}, {self.dtype(), reduced, keepdim});
   return {results[0], results[1]};
 }
 

@@ -12,22 +12,21 @@ namespace {
 
 void check_operands(int rank, const Tensor& a, const Tensor& b) {
   for (const Tensor* t : {&a, &b})
-    PEL_CHECK(t->dim() == rank, ShapeError, "the operands have {} axes each; {} has {}", rank, describe(*t),
+    PEL_CHECK(t->dim() == rank, ShapeError, "the operands must have {} axes; {} has {}", rank, describe(*t),
               t->dim());
   PEL_CHECK(a.dtype() == b.dtype(), DTypeError,
-            "the operands have one dtype; {} and {} do not: convert one of them", describe(a), describe(b));
+            "the operands must have one dtype, not {} and {}: convert one of them", describe(a), describe(b));
   const auto last = static_cast<std::size_t>(rank) - 1;
-  PEL_CHECK(a.sizes()[last] == b.sizes()[last - 1], ShapeError, "{} by {}: rows of {} against columns of {}",
-            to_string(a.sizes()), to_string(b.sizes()), to_string(a.sizes()[last]),
-            to_string(b.sizes()[last - 1]));
-  PEL_CHECK(rank == 2 || a.sizes()[0] == b.sizes()[0], ShapeError, "batches of {} and of {} matrices",
-            to_string(a.sizes()[0]), to_string(b.sizes()[0]));
+  PEL_CHECK(a.sizes()[last] == b.sizes()[last - 1], ShapeError, "inner sizes differ: {} @ {} ({} and {})",
+            describe(a), describe(b), to_string(a.sizes()[last]), to_string(b.sizes()[last - 1]));
+  PEL_CHECK(rank == 2 || a.sizes()[0] == b.sizes()[0], ShapeError, "batch sizes differ: {} @ {} ({} and {})",
+            describe(a), describe(b), to_string(a.sizes()[0]), to_string(b.sizes()[0]));
 }
 
 void check_numbers(DType dtype, const GemmNumbers& numbers) {
   for (const Scalar* number : {&numbers.beta, &numbers.alpha})
     PEL_CHECK(is_floating(dtype) || number->kind() != Scalar::Kind::Float, DTypeError,
-              "alpha and beta of a product of {} are integers", name(dtype));
+              "alpha and beta must be integers for operands of {}", name(dtype));
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ KernelChoice explain_matmul(const Tensor& a, const Tensor& b, const std::optiona
     const int rank = a.dim() == 3 ? 3 : 2;
     check_operands(rank, a, b);
     PEL_CHECK(a.has_data() && b.has_data(), ValueError,
-              "the operands have no data; give tensors of a device with data");
+              "the operands have no data; pass tensors of a device with data");
     const Op& op = rank == 2 ? (added ? pel::op<"addmm">() : pel::op<"mm">())
                              : (added ? pel::op<"baddbmm">() : pel::op<"bmm">());
     DimVector sizes(a.sizes());
@@ -65,8 +64,9 @@ Tensor run_gemm(const Op& op, int rank, const Tensor* added, const Tensor& a, co
     launch(op, {result}, {a, b}, {numbers.beta, numbers.alpha});
     return result;
   }
-  PEL_CHECK(added->dtype() == a.dtype(), DTypeError, "what is added is {}; the operands are {}: convert it",
-            describe(*added), name(a.dtype()));
+  PEL_CHECK(added->dtype() == a.dtype(), DTypeError,
+            "the added tensor is {} and the operands are {}: convert one of them", describe(*added),
+            name(a.dtype()));
   const Tensor wide = broadcast_view(*added, sizes);
   if (numbers.beta.to_double() == 0) {
     launch(op, {result}, {a, b}, {numbers.beta, numbers.alpha});

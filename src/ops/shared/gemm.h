@@ -1,4 +1,4 @@
-// What products of matrices share: their sizes and dtypes, and the launch.
+// What the matmul ops share: checks of sizes and dtypes, and the launch.
 #pragma once
 
 #include "pellucid/ops/linalg.h"
@@ -12,7 +12,7 @@ struct GemmNumbers {
   Scalar beta = 0, alpha = 1;
 };
 
-// The product of two matrices, or of two batches of as many, for tensors of `rank` axes. `added` may be null;
+// Multiplies two matrices, or two batches of them, for tensors of `rank` axes. `added` may be null;
 // it broadcasts to the result.
 Tensor run_gemm(const Op& op, int rank, const Tensor* added, const Tensor& a, const Tensor& b,
                 const GemmNumbers& numbers = {});

@@ -26,7 +26,7 @@ void check_mask_sizes(const Tensor& self, const Tensor& mask, std::int64_t axis)
   }
 }
 
-// Adds the indices that one argument stands for: a mask gives as many as it has axes.
+// Appends the indices of one argument: a mask has as many as axes.
 void add_indices(IndexPlan& plan, const Tensor& self, const Tensor& index, std::int64_t axis) {
   PEL_CHECK(plan.axes.empty() || axis > plan.axes.back(), IndexError,
             "the axes of indices ascend, and one tensor indexes each: axis {} comes after {}", axis,
@@ -70,7 +70,7 @@ void check_index_dtype(const Tensor& index) {
 
 void check_has_data(const Tensor& self) {
   PEL_CHECK(self.has_data(), DeviceError,
-            "the size of the result depends on the values of {}, which has none; give a tensor with data",
+            "the size of the result depends on the values of {}, which has none; pass a tensor with data",
             describe(self));
 }
 
@@ -114,7 +114,7 @@ IndexPlan plan_index(const Tensor& self, ArrayView<Tensor> indices, Axes axes) {
                   is_literally(product(index_sizes), 0),
               IndexError, "every index is out of range for axis {} of size 0 in {}", axis, describe(self));
   }
-  // Where the indexed axes are neighbours the indices' axes take their place, otherwise they go to the front.
+  // If the indexed axes are adjacent the indices' axes replace them, else they come first.
   const auto count = static_cast<std::int64_t>(plan.axes.size());
   const bool neighbours = count > 0 && plan.axes.back() - plan.axes.front() == count - 1;
   plan.before = neighbours ? plan.axes.front() : 0;

@@ -35,12 +35,12 @@ struct IndexPlan {
 };
 IndexPlan plan_index(const Tensor& self, ArrayView<Tensor> indices, Axes axes);
 
-// How several values in one place are combined; the number is the kernels'.
+// How several values for one element are combined; kernels receive the number.
 enum class Combine : std::uint8_t { Write = 0, Add = 1, Multiply = 2, Maximum = 3, Minimum = 4 };
 // Launches the kernels of scatter: checks sizes and dtypes, and writes into self.
 void launch_scatter(const Op& op, const Tensor& self, std::int64_t axis, const Tensor& index,
                     const Tensor& src, Combine combine);
-// With zeros behind, up to these sizes.
+// Padded with zeros at the end, to these sizes.
 Tensor padded_to(const Tensor& t, Dims sizes);
 // The gradient of the sources of a scatter, from that of its result: of those beyond the index, 0.
 Tensor source_gradient(const Tensor& grad, std::int64_t axis, const Tensor& index, Dims sources);

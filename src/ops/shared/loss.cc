@@ -11,11 +11,9 @@
 
 namespace pel {
 
-Reduction reduction_of(std::string_view text) {
-  if (text == "none") return Reduction::None;
-  if (text == "mean") return Reduction::Mean;
-  PEL_CHECK(text == "sum", ValueError, "reduction is \"none\", \"mean\" or \"sum\", not \"{}\"", text);
-  return Reduction::Sum;
+void check_reduction(Reduction reduction) {
+  PEL_CHECK(reduction != Reduction::BatchMean, ValueError, "the reduction \"{}\" belongs to kl_div",
+            name(reduction));
 }
 
 namespace {
@@ -55,6 +53,7 @@ RowsDef further_loss(RowsDef def, std::string suffix, int inputs, RowFormula los
 }
 
 Tensor run_loss(const Op& op, ArrayView<TensorRef> inputs, const LossCall& call, ArrayView<Scalar> numbers) {
+  if (!call.divisor) check_reduction(call.reduction);
   DimVector sizes(inputs[0].tensor->sizes());
   std::vector<PromotionOperand> operands;
   for (const TensorRef& input : inputs) {
@@ -77,9 +76,9 @@ Tensor run_loss(const Op& op, ArrayView<TensorRef> inputs, const LossCall& call,
 }
 
 Tensor element_grad(const Vjp& v, Dims sizes) {
-  const std::string_view reduction = v.get<std::string_view>("reduction");
-  if (reduction == "batchmean") return div(v.grad(), Scalar(sizes[0]));
-  return reduction == "mean" ? div(v.grad(), Scalar(product(sizes))) : v.grad();
+  const auto reduction = v.get<Reduction>("reduction");
+  if (reduction == Reduction::BatchMean) return div(v.grad(), Scalar(sizes[0]));
+  return reduction == Reduction::Mean ? div(v.grad(), Scalar(product(sizes))) : v.grad();
 }
 
 std::vector<Tensor> with_opposite(const Vjp& v, const Tensor& gradient) {
@@ -113,9 +112,8 @@ ClassTarget class_target(const Tensor& self, const Tensor& target, const std::op
   bool fits = target.dim() + 1 == self.dim();
   for (std::size_t i = 0; fits && i < target.sizes().size(); ++i)
     fits = target.sizes()[i] == self.sizes()[i < axis ? i : i + 1];
-  PEL_CHECK(fits, ShapeError,
-            "targets have the sizes of {} without axis {}, where the classes are; {} has not", describe(self),
-            axis, describe(target));
+  PEL_CHECK(fits, ShapeError, "targets must have the sizes of {} without axis {}, the classes, not {}",
+            describe(self), axis, describe(target));
   check_index_dtype(target);
   const Tensor ignored = eq(target, ignore_index);
   const Tensor index = where(ignored, 0, target);

@@ -1,18 +1,16 @@
 // What the losses share: how the losses of elements become one number, and targets that name classes.
 #pragma once
 
-#include <string_view>
-
 #include "pellucid/ops/losses.h"
 
 #include "ops/shared/rows.h"
 
 namespace pel {
 
-enum class Reduction : std::uint8_t { None, Mean, Sum };
-Reduction reduction_of(std::string_view text);
+// Refuses BatchMean, which belongs to kl_div.
+void check_reduction(Reduction reduction);
 
-// What the loss of one element should be; the other numbers are those given beside the divisor.
+// The expected loss of one element; the other numbers are those after the divisor.
 using LossReference = RowProgram::Wanted (*)(const RowData& in, const RowParams& params, std::size_t place);
 // Two programs: the loss of each element, and their sum divided by the first number. Later numbers are the
 // loss' own.

@@ -53,7 +53,7 @@ RowProgram::Wanted norm_reference(const RowData& in, const RowParams& params, in
 
 namespace {
 
-// Inputs: grad, self, weight where there is one, mean, rstd.
+// Inputs: grad, self, weight if there is one, mean, rstd.
 Term normalized(const RowTerms& t) { return (t.in[1] - t.in[t.in.size() - 2]) * t.in.back(); }
 Term weighted(const RowTerms& t) { return t.in.size() == 5 ? t.in[0] * t.in[2] : t.in[0]; }
 
@@ -117,7 +117,7 @@ RowsDef norm_backward_programs(RowsDef def) {
       });
 }
 
-// Of a row only what the normalised row and the mean leave.
+// Of a row only what the normalized row and the mean leave.
 Tensor NormBackwardCall::without_rows(const Tensor& t) const {
   const Tensor along = mean(t * normalized(), axes, KeepDims::Yes);
   const Tensor rest = t - normalized() * along;

@@ -1,4 +1,4 @@
-// What the normalisations share: the axes, and what their tests are told.
+// What the normalization ops share: their axes, and references for tests.
 #pragma once
 
 #include "ops/shared/rows.h"
@@ -18,12 +18,12 @@ Term normalized_row(const RowTerms& t, Term mean, Term rstd);
 // Of output 0, the row, 1, the mean, and 2, 1 / sqrt(var + eps).
 RowProgram::Wanted norm_reference(const RowData& in, const RowParams& params, int output, std::size_t place);
 
-// What flows back: to rows without a weight, to rows with one, and to weight and bias. Inputs are grad, self,
-// the weight where there is one, mean and rstd.
+// Gradients: of rows without a weight, of rows with one, and of weight and bias. Inputs are grad, self,
+// the weight if there is one, mean and rstd.
 enum NormBackward : std::size_t { kNormBackwardPlain, kNormBackwardWeight, kNormBackwardParameters };
 RowsDef norm_backward_programs(RowsDef def);
 
-// What flows back through a norm, in terms of ops: for the backward ops' own gradients, and for norms without
+// The gradients of a norm, in terms of ops: for the backward ops' own gradients, and for norms without
 // a backward op. All broadcast to self; rows lie along `axes`.
 struct NormBackwardCall {
   Tensor grad, centred, rstd;  // centred: self - mean
@@ -41,7 +41,7 @@ struct NormBackwardCall {
  private:
   Tensor without_rows(const Tensor& t) const;
 };
-// What flows back from a norm's mean and 1 / sqrt(var + eps) of `count` elements; undefined ones are 0.
+// The gradient through a norm's mean and 1 / sqrt(var + eps) of `count` elements; undefined ones are 0.
 Tensor statistics_gradient(const Tensor& of_mean, const Tensor& of_rstd, const Tensor& centred,
                            const Tensor& rstd, Dim count);
 // The axes that `normalized_shape` names, from the end.

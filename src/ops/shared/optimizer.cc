@@ -31,7 +31,7 @@ const Tensor& run_optimizer(const Op& op, const Tensor& step, const Tensor& lr, 
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Tensor &param = params[i], &grad = grads[i];
     PEL_CHECK(is_dense(param), ValueError,
-              "parameter {}, {} with strides {}, has gaps in memory; give a clone", i, describe(param),
+              "parameter {}, {} with strides {}, has gaps in memory; pass a clone", i, describe(param),
               to_string(param.strides()));
     PEL_CHECK(agree(param.sizes(), grad.sizes()), ShapeError, "parameter {} is {} and its gradient {}", i,
               describe(param), describe(grad));

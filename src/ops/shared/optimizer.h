@@ -1,4 +1,4 @@
-// What the steps of optimisers share: lists of tensors that one kernel goes through.
+// What the optimizer steps share: lists of tensors for one kernel.
 #pragma once
 
 #include "dispatch/op_table.h"

@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "pellucid/extend/op.h"
+#include "pellucid/ops/indexing.h"  // PadMode
 
 namespace pel {
 
-// The number is the kernels'.
-enum class PadMode : std::uint8_t { Constant = 0, Reflect = 1, Replicate = 2, Circular = 3 };
 // Checks sizes, makes the result and launches. `padding` goes from the last axis to the front, two numbers an
 // axis.
 Tensor make_padded(const Op& op, const Tensor& self, Dims padding, PadMode mode, const Scalar& value);

@@ -94,7 +94,8 @@ const Tensor& pointwise_out(const Op& op, const Tensor& out, P... args) {
       args...);
 }
 
-// Which forms an op has beside NAME(...): NAME_(...), which changes its first argument, and NAME_out(out,
+// Which forms an op has in addition to NAME(...): NAME_(...), which changes its first argument, and
+// NAME_out(out,
 // ...).
 enum class Forms : std::uint8_t { Plain, Out, All };
 
@@ -123,7 +124,7 @@ class PointwiseDef {
   PointwiseDef no_vjp(std::string of) &&;
   PointwiseDef not_differentiable() &&;
   PointwiseDef autocast(CastRule rule) &&;
-  PointwiseDef samples(std::function<SampleCalls(Sampler&)> calls) &&;  // beside those of the domains
+  PointwiseDef samples(std::function<SampleCalls(Sampler&)> calls) &&;  // in addition to those of the domains
 
   // The formula, over Terms: inputs, then params. Called again, it begins another one.
   template <class F>
@@ -151,7 +152,7 @@ class PointwiseDef {
     last().reference_int = over<WideInt>(f);
     return std::move(*this);
   }
-  // The same for bool, where it is not what the integers give, != 0.
+  // The same for bool, if it is not the result for integers, != 0.
   template <class F>
   PointwiseDef reference_bool(F f) && {
     last().reference_bool = over<WideInt>(f);

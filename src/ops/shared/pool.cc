@@ -104,8 +104,8 @@ Tensor run_pool_backward(const Op& op, const Tensor& grad_output, const Tensor& 
             describe(grad_output), describe(self));
   const auto check_sizes = [&](const Tensor& t) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      PEL_CHECK(t.sizes()[i] == wanted[i], ShapeError, "pooling gives {} here, not {}", to_string(wanted),
-                to_string(t.sizes()));
+      PEL_CHECK(t.sizes()[i] == wanted[i], ShapeError, "pooling would return {} here, not {}",
+                to_string(wanted), to_string(t.sizes()));
   };
   check_sizes(grad);
   const Tensor result = make_spatial(batched.sizes(), batched, self.dtype());

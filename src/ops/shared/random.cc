@@ -16,7 +16,7 @@ Draw draw_from(Generator& generator) {
 
 StreamNumbers stream_numbers(const std::optional<Scalar>& seed, const std::optional<Scalar>& offset) {
   PEL_CHECK(seed.has_value() == offset.has_value(), ValueError,
-            "a seed and an offset name a stream together; give both or none");
+            "a seed and an offset name a stream together; pass both or none");
   if (seed) return {*seed, *offset};
   const Generator::State state = default_generator().next();
   return {number(state.seed), number(state.offset)};

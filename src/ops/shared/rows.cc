@@ -111,7 +111,7 @@ void check_not_empty(const Tensor& self, AxisSet reduced, bool is_named) {
 
 DType check_floating(const Tensor& self) {
   PEL_CHECK(is_floating(self.dtype()), DTypeError,
-            "the op takes {}; the tensor is {}; give a dtype or convert it", to_string(kFloating),
+            "the op takes {}; the tensor is {}; pass a dtype or convert it", to_string(kFloating),
             describe(self));
   return self.dtype();
 }
@@ -127,7 +127,7 @@ std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const Ro
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool is_reduced = call.reduced >> i & 1;
     kept.push_back(is_reduced ? Dim(1) : sizes[i]);
-    if (!is_reduced || call.keep == KeepDims::Yes) shown.push_back(kept.back());
+    if (!is_reduced || call.keepdim == KeepDims::Yes) shown.push_back(kept.back());
   }
   std::vector<Tensor> results, views;
   for (std::size_t o = 0; o < facts.outputs.size(); ++o) {

@@ -124,7 +124,7 @@ void check_not_empty(const Tensor& self, AxisSet reduced, bool is_named);
 struct RowsCall {
   DType compute;
   AxisSet reduced;
-  KeepDims keep = KeepDims::No;
+  KeepDims keepdim = KeepDims::No;
   std::size_t program = 0;
   Layout layout = Layout::RowMajor;  // of rows that are given: Keep is the first input's order of axes
 };

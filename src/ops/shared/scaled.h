@@ -6,10 +6,10 @@
 
 namespace pel {
 
-// The number of the formula for this alpha: 0 without a product, 1 with one. Refuses an alpha that the
+// The number of the formula for this alpha: 0 without a multiplication, 1 with one. Refuses an alpha that the
 // operands' dtype cannot hold.
 std::size_t scaled_formula(const Tensor& self, const Tensor& other, const Scalar& alpha);
-// What that formula is given beside its tensors: alpha, where it takes part.
+// The numbers of that formula: alpha, if it uses it.
 inline ArrayView<Scalar> scaled_params(const Scalar& alpha, std::size_t formula) {
   return ArrayView<Scalar>(&alpha, formula);
 }

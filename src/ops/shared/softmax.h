@@ -1,11 +1,11 @@
-// What softmax, log_softmax and logsumexp share: the greatest element, then the sum of e^(x - greatest).
+// What softmax, log_softmax and logsumexp share: the max, then the sum of e^(x - max).
 #pragma once
 
 #include "ops/shared/rows.h"
 
 namespace pel {
 
-// Of an infinite greatest element nothing is taken away: inf - inf is NaN.
+// An infinite max is not subtracted: inf - inf is NaN.
 inline Term shifted(const RowTerms& t) { return t.in[0] - t.values[0]; }
 // Where it rounds to 0, as it does under a mask, e^x is not computed: a product that small takes a processor
 // a hundred times as long as another.

@@ -8,13 +8,13 @@
 
 namespace pel {
 
-SpatialNumbers per_axis(std::string_view what, Axes given, std::size_t axes, std::int64_t least) {
+SpatialNumbers per_axis(std::string_view what, Ints given, std::size_t axes, std::int64_t min) {
   PEL_CHECK(given.size() == axes || given.size() == 1, ValueError,
-            "{} has one number, or one for each of {} spatial axes; {} are given", what, axes, given.size());
+            "{} must have one number, or one for each of {} spatial axes, not {}", what, axes, given.size());
   SpatialNumbers numbers(axes);
   for (std::size_t i = 0; i < axes; ++i) {
     numbers[i] = given[given.size() == 1 ? 0 : i];
-    PEL_CHECK(numbers[i] >= least, ValueError, "{} is at least {}, not {}", what, least, numbers[i]);
+    PEL_CHECK(numbers[i] >= min, ValueError, "{} must be at least {}, not {}", what, min, numbers[i]);
   }
   return numbers;
 }

@@ -14,10 +14,10 @@ namespace pel {
 inline constexpr int kMostSpatialAxes = 3;
 using SpatialNumbers = SmallVector<std::int64_t, kMostSpatialAxes>;
 
-// A number for each of `axes`, from as many or from one. `least` is the least that each may be.
-SpatialNumbers per_axis(std::string_view what, Axes given, std::size_t axes, std::int64_t least);
+// A number for each of `axes`, from as many or from one. Each must be at least `min`.
+SpatialNumbers per_axis(std::string_view what, Ints given, std::size_t axes, std::int64_t min);
 
-// An uninitialised result that lies as `like` does: channels last, or row-major.
+// An uninitialized result with the memory format of `like`: channels last, or row-major.
 bool is_channels_last(const Tensor& t);
 Tensor make_spatial(Dims sizes, const Tensor& like, DType dtype);
 Tensor empty_spatial(Dims sizes, const Tensor& like, DType dtype);  // by an op, where no body runs

@@ -16,7 +16,7 @@ Tensor run_upsample(const Op& op, const Tensor& self, Dims output_size, const Up
   for (std::size_t i = 1; i < 4; ++i)
     PEL_CHECK(sizes[i] >= 1, ShapeError, "only the batch may be empty; the input is {}", describe(self));
   for (std::size_t i = 0; i < 2; ++i) {
-    PEL_CHECK(output_size[i] >= 1, ValueError, "output_size is at least 1, not {}",
+    PEL_CHECK(output_size[i] >= 1, ValueError, "output_size must be at least 1, not {}",
               to_string(output_size[i]));
     sizes[2 + i] = output_size[i];
   }

@@ -23,7 +23,7 @@ inline Tensor variance_gradient(const Vjp& v, const Tensor& grad) {
   const auto axes = v.get<Axes>("dim");
   const auto correction = v.get<Scalar>("correction");
   const Dim count = count_along(self.sizes(), axes);
-  // Less than nothing is left over only where there is no element.
+  // Negative only if there are no elements.
   const bool is_plain = !correction.is_float() && correction.to_int() <= 1;
   const Scalar over =
       is_plain ? Scalar(count - correction.to_int())

@@ -12,8 +12,8 @@ Tensor scaled(const Tensor& t, const Scalar& factor) {
   return is_one ? t : mul(t, factor);
 }
 
-Tensor with_axes_kept(const Tensor& grad, Dims sizes, Axes axes, KeepDims keep) {
-  if (keep == KeepDims::Yes) return grad;
+Tensor with_axes_kept(const Tensor& grad, Dims sizes, Axes axes, KeepDims keepdim) {
+  if (keepdim == KeepDims::Yes) return grad;
   DimVector kept(sizes);
   const auto rank = static_cast<std::int64_t>(sizes.size());
   for (std::size_t i = 0; i < kept.size() && axes.empty(); ++i) kept[i] = 1;
@@ -87,20 +87,21 @@ Tensor taken_gradient(const Vjp& v) {
 Tensor picked_gradient(const Vjp& v) {
   const Dims sizes = v.sizes("self");
   const auto axis = v.get<std::int64_t>("dim");
-  const auto keep = v.get<KeepDims>("keepdim");
-  return gathered_back(with_axes_kept(v.grad(), sizes, {axis}, keep), sizes, axis,
-                       with_axes_kept(v["result1"], sizes, {axis}, keep));
+  const auto keepdim = v.get<KeepDims>("keepdim");
+  return gathered_back(with_axes_kept(v.grad(), sizes, {axis}, keepdim), sizes, axis,
+                       with_axes_kept(v["result1"], sizes, {axis}, keepdim));
 }
 
 Tensor shared_by_equals(const Tensor& grad, const Tensor& self, const Tensor& extreme, Axes axes,
-                        KeepDims keep) {
-  const Tensor is_extreme = eq(self, with_axes_kept(extreme, self.sizes(), axes, keep));
-  const Tensor share = with_axes_kept(grad, self.sizes(), axes, keep) / sum(is_extreme, axes, KeepDims::Yes);
+                        KeepDims keepdim) {
+  const Tensor is_extreme = eq(self, with_axes_kept(extreme, self.sizes(), axes, keepdim));
+  const Tensor share =
+      with_axes_kept(grad, self.sizes(), axes, keepdim) / sum(is_extreme, axes, KeepDims::Yes);
   return where(is_extreme, share, 0);
 }
 
-Tensor mean_gradient(const Tensor& grad, Dims sizes, Axes axes, KeepDims keep) {
-  return expand(with_axes_kept(grad, sizes, axes, keep) / Scalar(count_along(sizes, axes)), sizes);
+Tensor mean_gradient(const Tensor& grad, Dims sizes, Axes axes, KeepDims keepdim) {
+  return expand(with_axes_kept(grad, sizes, axes, keepdim) / Scalar(count_along(sizes, axes)), sizes);
 }
 
 Tensor sums_from_here(const Tensor& t, std::int64_t axis) {

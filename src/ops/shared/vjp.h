@@ -16,7 +16,7 @@ namespace pel {
 // factor t; t itself where the factor is 1.
 Tensor scaled(const Tensor& t, const Scalar& factor);
 // A reduction's gradient with the reduced axes back, of size 1. `axes` empty: all were reduced.
-Tensor with_axes_kept(const Tensor& grad, Dims sizes, Axes axes, KeepDims keep);
+Tensor with_axes_kept(const Tensor& grad, Dims sizes, Axes axes, KeepDims keepdim);
 // An axis that may be missing, as a list.
 std::vector<std::int64_t> axes_of(std::optional<std::int64_t> axis);
 // How many elements are reduced to one. `axes` empty: all.
@@ -53,9 +53,9 @@ Tensor taken_gradient(const Vjp& v);
 Tensor picked_gradient(const Vjp& v);
 // The elements that are equal to the extreme of their row have equal shares.
 Tensor shared_by_equals(const Tensor& grad, const Tensor& self, const Tensor& extreme, Axes axes,
-                        KeepDims keep);
+                        KeepDims keepdim);
 // An equal part for each element of a row.
-Tensor mean_gradient(const Tensor& grad, Dims sizes, Axes axes, KeepDims keep);
+Tensor mean_gradient(const Tensor& grad, Dims sizes, Axes axes, KeepDims keepdim);
 // Sums from each element to the end.
 Tensor sums_from_here(const Tensor& t, std::int64_t axis);
 

@@ -25,7 +25,7 @@ bool shows_twice(const Window& window) {
   return overlaps_itself(operand);
 }
 
-// The place in memory of each element.
+// The offset in memory of each element.
 Tensor places(const Window& window) { return window.of(arange(window.memory_size())).reshape({-1}); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How often each integer stands in a tensor, or the sums of its weights. The greatest one is read back to the
+// The count of each integer in a tensor, or the sum of its weights. The largest integer is read back to the
 // host.
 #include "ops/shared/axis.h"
 #include "ops/shared/fill.h"

@@ -1,4 +1,4 @@
-// The greatest element so far, and its index.
+// The max so far, and its index.
 #include "ops/shared/axis.h"
 #include "ops/shared/vjp.h"
 

@@ -1,4 +1,4 @@
-// The least element so far, and its index.
+// The min so far, and its index.
 #include "ops/shared/axis.h"
 #include "ops/shared/vjp.h"
 

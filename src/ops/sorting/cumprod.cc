@@ -1,4 +1,4 @@
-// Products up to each element.
+// Cumulative products.
 #include "ops/shared/axis.h"
 #include "ops/shared/vjp.h"
 

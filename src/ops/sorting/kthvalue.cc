@@ -1,4 +1,4 @@
-// The k-th least element along an axis, and its index.
+// The k-th smallest element along an axis, and its index.
 #include "ops/shared/axis.h"
 #include "ops/shared/vjp.h"
 
@@ -6,13 +6,13 @@ namespace pel {
 namespace {
 
 std::tuple<Tensor, Tensor> kthvalue_body(const Op& op, const Tensor& self, Dim k, std::int64_t axis,
-                                         KeepDims keep) {
+                                         KeepDims keepdim) {
   const std::int64_t along = wrap_axis(axis, self.dim());
   check_axis_not_empty(self, along);
   const Dim size = size_along(self, along);
   PEL_CHECK(k >= 1 && k <= size, ValueError, "k is {}; axis {} of {} has elements 1 to {}", to_string(k),
             axis, describe(self), to_string(size));
-  return run_nth(op, self, along, k - 1, NanWins::No, keep);
+  return run_nth(op, self, along, k - 1, NanWins::No, keepdim);
 }
 
 }  // namespace
@@ -30,8 +30,9 @@ OpDef define_kthvalue() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, Dim k, std::int64_t axis, KeepDims keep, Site site) {
-  return call<"kthvalue", kthvalue_body>(site, self, k, axis, keep);
+std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, Dim k, std::int64_t axis, KeepDims keepdim,
+                                    Site site) {
+  return call<"kthvalue", kthvalue_body>(site, self, k, axis, keepdim);
 }
 
 }  // namespace pel

@@ -6,10 +6,10 @@ namespace pel {
 namespace {
 
 std::tuple<Tensor, Tensor> median_dim_body(const Op& op, const Tensor& self, std::int64_t axis,
-                                           KeepDims keep) {
+                                           KeepDims keepdim) {
   const std::int64_t along = wrap_axis(axis, self.dim());
   check_axis_not_empty(self, along);
-  return run_nth(op, self, along, (size_along(self, along) - 1) / 2, NanWins::Yes, keep);
+  return run_nth(op, self, along, (size_along(self, along) - 1) / 2, NanWins::Yes, keepdim);
 }
 
 }  // namespace
@@ -24,11 +24,11 @@ OpDef define_median_dim() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor> median_dim(const Tensor& self, std::int64_t axis, KeepDims keep, Site site) {
-  return call<"median_dim", median_dim_body>(site, self, axis, keep);
+std::tuple<Tensor, Tensor> median_dim(const Tensor& self, std::int64_t axis, KeepDims keepdim, Site site) {
+  return call<"median_dim", median_dim_body>(site, self, axis, keepdim);
 }
-std::tuple<Tensor, Tensor> median(const Tensor& self, std::int64_t axis, KeepDims keep, Site site) {
-  return median_dim(self, axis, keep, site);
+std::tuple<Tensor, Tensor> median(const Tensor& self, std::int64_t axis, KeepDims keepdim, Site site) {
+  return median_dim(self, axis, keepdim, site);
 }
 
 }  // namespace pel

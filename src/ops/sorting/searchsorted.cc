@@ -53,13 +53,13 @@ OpDef define_searchsorted() {
 }
 }  // namespace ops
 
-Tensor searchsorted(const Tensor& boundaries, const Tensor& values, OutInt32 out, Side side,
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, OutInt32 out_int32, Side side,
                     const std::optional<Tensor>& sorter, Site site) {
-  return call<"searchsorted", searchsorted_body>(site, boundaries, values, out, side, sorter);
+  return call<"searchsorted", searchsorted_body>(site, sorted_sequence, values, out_int32, side, sorter);
 }
-Tensor searchsorted(const Tensor& boundaries, const Scalar& value, OutInt32 out, Side side,
+Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, OutInt32 out_int32, Side side,
                     const std::optional<Tensor>& sorter, Site site) {
-  return searchsorted(boundaries, number_beside(boundaries, value), out, side, sorter, site);
+  return searchsorted(sorted_sequence, number_beside(sorted_sequence, value), out_int32, side, sorter, site);
 }
 
 }  // namespace pel

@@ -1,4 +1,4 @@
-// Sorted along an axis, with the index that each element had. Stable; NaN is the greatest.
+// Sorted along an axis, with the index that each element had. Stable; NaN is the largest.
 #include "ops/shared/axis.h"
 #include "ops/shared/vjp.h"
 

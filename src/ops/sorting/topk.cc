@@ -1,4 +1,4 @@
-// The k greatest or least elements along an axis, with their indices.
+// The k largest or smallest elements along an axis, with their indices.
 #include "ops/shared/axis.h"
 #include "ops/shared/vjp.h"
 
@@ -9,9 +9,9 @@ std::tuple<Tensor, Tensor> topk_body(const Op& op, const Tensor& self, Dim k, st
                                      Largest largest, Sorted) {
   const std::int64_t along = wrap_axis(axis, self.dim());
   const Dim size = size_along(self, along);
-  PEL_CHECK(k >= 0 && k <= size, ValueError, "k is {}; axis {} of {} gives 0 to {} elements", to_string(k),
-            axis, describe(self), to_string(size));
-  DimVector sizes(self.sizes());  // a tensor without axes gives itself, for k = 0 too
+  PEL_CHECK(k >= 0 && k <= size, ValueError, "k is {}; it must be from 0 to the size of axis {} of {}, {}",
+            to_string(k), axis, describe(self), to_string(size));
+  DimVector sizes(self.sizes());  // the result for a tensor without axes is itself, for k = 0 too
   if (self.dim() > 0) sizes[static_cast<std::size_t>(along)] = k;
   Tensor values = make_dense(sizes, self.dtype(), self.device());
   Tensor indices = make_dense(sizes, kI64, self.device());

@@ -41,9 +41,9 @@ OpDef define_unique() {
 }
 }  // namespace ops
 
-std::tuple<Tensor, Tensor, Tensor> unique(const Tensor& self, Sorted sorted, ReturnInverse inverse,
-                                          ReturnCounts counts, Site site) {
-  return call<"unique", unique_body>(site, self, sorted, inverse, counts);
+std::tuple<Tensor, Tensor, Tensor> unique(const Tensor& self, Sorted sorted, ReturnInverse return_inverse,
+                                          ReturnCounts return_counts, Site site) {
+  return call<"unique", unique_body>(site, self, sorted, return_inverse, return_counts);
 }
 
 }  // namespace pel

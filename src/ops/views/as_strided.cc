@@ -49,11 +49,11 @@ OpDef define_as_strided() {
 }
 }  // namespace ops
 
-Tensor as_strided(const Tensor& self, Dims size, Dims stride, std::optional<Dim> offset, Site site) {
-  return call<"as_strided", as_strided_body>(site, self, size, stride, offset);
+Tensor as_strided(const Tensor& self, Dims size, Dims stride, std::optional<Dim> storage_offset, Site site) {
+  return call<"as_strided", as_strided_body>(site, self, size, stride, storage_offset);
 }
-Tensor Tensor::as_strided(Dims size, Dims stride, std::optional<Dim> offset, Site site) const {
-  return pel::as_strided(*this, size, stride, offset, site);
+Tensor Tensor::as_strided(Dims size, Dims stride, std::optional<Dim> storage_offset, Site site) const {
+  return pel::as_strided(*this, size, stride, storage_offset, site);
 }
 
 }  // namespace pel

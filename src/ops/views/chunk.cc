@@ -13,7 +13,7 @@ std::vector<Tensor> chunk_body(const Tensor& self, std::int64_t chunks, std::int
   PEL_CHECK(chunks > 0, ValueError, "the number of chunks is {}, and must be positive", chunks);
   const auto at = static_cast<std::size_t>(wrap_axis(axis, self.dim()));
   const Dim whole = self.sizes()[at];
-  if (whole == 0) {  // no size of a piece would give that many
+  if (whole == 0) {  // no piece size has that many chunks
     return std::vector<Tensor>(static_cast<std::size_t>(chunks), slice(self, axis));
   }
   return split(self, (whole + chunks - 1) / chunks, axis);

@@ -34,11 +34,11 @@ OpDef define_flatten() {
 }
 }  // namespace ops
 
-Tensor flatten(const Tensor& self, std::int64_t start, std::int64_t end, Site site) {
-  return call<"flatten", flatten_body>(site, self, start, end);
+Tensor flatten(const Tensor& self, std::int64_t start_axis, std::int64_t end_axis, Site site) {
+  return call<"flatten", flatten_body>(site, self, start_axis, end_axis);
 }
-Tensor Tensor::flatten(std::int64_t start, std::int64_t end, Site site) const {
-  return pel::flatten(*this, start, end, site);
+Tensor Tensor::flatten(std::int64_t start_axis, std::int64_t end_axis, Site site) const {
+  return pel::flatten(*this, start_axis, end_axis, site);
 }
 
 }  // namespace pel

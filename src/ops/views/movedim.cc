@@ -1,4 +1,4 @@
-// Some axes moved to new places; the others keep their order.
+// Some axes moved to new positions; the others keep their order.
 #include <bitset>
 
 #include "pellucid/ops.h"
@@ -11,7 +11,7 @@ namespace pel {
 namespace {
 
 Tensor movedim_body(const Tensor& self, Axes source, Axes destination) {
-  PEL_CHECK(source.size() == destination.size(), ValueError, "{} axes are to move to {} places",
+  PEL_CHECK(source.size() == destination.size(), ValueError, "{} axes cannot move to {} positions",
             source.size(), destination.size());
   const std::int64_t rank = self.dim();
   std::bitset<kMaxRank> moved, taken;

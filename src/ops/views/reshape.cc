@@ -22,9 +22,9 @@ OpDef define_reshape() {
 }
 }  // namespace ops
 
-Tensor reshape(const Tensor& self, Dims size, Site site) {
-  return call<"reshape", reshape_body>(site, self, size);
+Tensor reshape(const Tensor& self, Dims shape, Site site) {
+  return call<"reshape", reshape_body>(site, self, shape);
 }
-Tensor Tensor::reshape(Dims size, Site site) const { return pel::reshape(*this, size, site); }
+Tensor Tensor::reshape(Dims shape, Site site) const { return pel::reshape(*this, shape, site); }
 
 }  // namespace pel

@@ -57,13 +57,13 @@ OpDef define_slice() {
 }
 }  // namespace ops
 
-Tensor slice(const Tensor& self, std::int64_t axis, std::optional<Dim> start, std::optional<Dim> stop,
+Tensor slice(const Tensor& self, std::int64_t axis, std::optional<Dim> start, std::optional<Dim> end,
              Dim step, Site site) {
-  return call<"slice", slice_body>(site, self, axis, start, stop, step);
+  return call<"slice", slice_body>(site, self, axis, start, end, step);
 }
-Tensor Tensor::slice(std::int64_t axis, std::optional<Dim> start, std::optional<Dim> stop, Dim step,
+Tensor Tensor::slice(std::int64_t axis, std::optional<Dim> start, std::optional<Dim> end, Dim step,
                      Site site) const {
-  return pel::slice(*this, axis, start, stop, step, site);
+  return pel::slice(*this, axis, start, end, step, site);
 }
 
 }  // namespace pel

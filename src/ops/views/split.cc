@@ -53,11 +53,11 @@ OpDef define_split() {
 }
 }  // namespace ops
 
-std::vector<Tensor> split(const Tensor& self, Dim size, std::int64_t axis, Site site) {
-  return call<"split", split_body>(site, self, size, axis);
+std::vector<Tensor> split(const Tensor& self, Dim split_size, std::int64_t axis, Site site) {
+  return call<"split", split_body>(site, self, split_size, axis);
 }
-std::vector<Tensor> Tensor::split(Dim size, std::int64_t axis, Site site) const {
-  return pel::split(*this, size, axis, site);
+std::vector<Tensor> Tensor::split(Dim split_size, std::int64_t axis, Site site) const {
+  return pel::split(*this, split_size, axis, site);
 }
 
 }  // namespace pel

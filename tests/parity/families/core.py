@@ -25,7 +25,7 @@ def in_f32(call):
 
 OPS.update({name: judged(call) for name, call in {
     "split_with_sizes": torch.split_with_sizes,
-    # torch copies the whole memory behind its input.
+    # torch copies the whole storage of its input.
     "select_scatter": lambda *arguments: torch.select_scatter(*arguments).clone(),
     "slice_scatter": lambda *arguments: torch.slice_scatter(*arguments).clone(),
     "masked_scatter": torch.masked_scatter,

@@ -347,7 +347,7 @@ def masked_select(program, rng):
 def nonzero(program, rng):
     dtype = rng.choice(list(DTYPES))
     words = small_words(dtype) + [0] * rng.choice((0, 3, 20))
-    if dtype in FLOATING:  # -0, infinity, NaN, the least number
+    if dtype in FLOATING:  # -0, infinity, NaN, the smallest number
         width = 8 * DTYPES[dtype].itemsize
         infinity = {"f64": 0x7ff << 52, "f32": 0xff << 23, "f16": 0x1f << 10, "bf16": 0xff << 7}[dtype]
         words += [1 << (width - 1), 1 << (width - 1), infinity, infinity + 1, 1]

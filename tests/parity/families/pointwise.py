@@ -324,7 +324,7 @@ def draw_again_if_converted(name, form, result, operands):
     converts |= result.is_floating_point() and not all(operand.is_floating_point() for operand in operands)
     if form == "" and converts and any(repeats(operand) for operand in operands):
         raise NoAnswer
-    # A single element beside f16 or bf16 counts as a number.
+    # A single element with f16 or bf16 operands counts as a number.
     half = next((operand.dtype for operand in operands if DTYPE_NAMES[operand.dtype] in HALVES), None)
     for operand in operands if half else ():
         if operand.numel() == 1 and (operand.double() != operand.to(half).double()).any():

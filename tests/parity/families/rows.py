@@ -1,4 +1,4 @@
-"""Ops over rows, beside sum: reductions and rows that are normalised. Of small whole numbers.
+"""Row reductions other than sum, and normalization. Of small whole numbers.
 
 Not drawn: softmax of integers and argmax of bool, for which torch has no kernels; logsumexp over no axes, which torch
 refuses by accident."""

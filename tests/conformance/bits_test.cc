@@ -112,13 +112,13 @@ TEST(Bits, PrebuiltCompiledAndInterpretedAgree) {
 TEST(Bits, RunsAreOneCallEach) {
   const auto best = cpu::best_isa();
   ASSERT_TRUE(best.has_value()) << "this processor has no AVX2";
-  constexpr std::int64_t kRuns = 3, kMostInRun = 70, kGap = 5;
+  constexpr std::int64_t kRuns = 3, kMaxInRun = 70, kGap = 5;
   std::size_t tried = 0;
   for (const cpu::KernelSpec& spec : cpu::kernel_set()) {
     if (!spec.has_runs) continue;
     const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(spec.name);
     const std::vector<PelScalar> scalars(spec.body.params.size() + 1, {2.0, 2, PEL_SCALAR_FLOAT, {}});
-    const auto elements = static_cast<std::size_t>(kRuns * (kMostInRun + kGap));
+    const auto elements = static_cast<std::size_t>(kRuns * (kMaxInRun + kGap));
     std::vector<std::vector<std::uint64_t>> inputs;  // large enough for any dtype
     for (std::size_t i = 0; i < spec.body.inputs.size(); ++i) {
       inputs.emplace_back(elements);

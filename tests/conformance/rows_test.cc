@@ -1,5 +1,5 @@
-// Every op over rows against the reference in its own record, over dtypes, layouts, axes and sizes; and the
-// same bits from every instruction set, number of threads and layout.
+// Compares every row reduction with the reference in its own record, over dtypes, layouts, axes and sizes;
+// and the same bits from every instruction set, number of threads and layout.
 #include "ops/shared/rows.h"
 
 #include <cmath>

@@ -19,7 +19,7 @@ namespace pel::conformance {
 
 // Bits after the point, and the exponents of the smallest normal and the largest number.
 struct FloatFormat {
-  int digits, least_exponent, most_exponent;
+  int digits, min_exponent, max_exponent;
 };
 inline FloatFormat format_of(DType dtype) {
   switch (dtype) {
@@ -55,9 +55,9 @@ Real power_of_two(int exponent) {
 template <class Real>
 Real ulp(Real value, DType dtype) {
   const FloatFormat format = format_of(dtype);
-  int exponent = format.least_exponent;
+  int exponent = format.min_exponent;
   if (std::isfinite(value)) exponent = std::max(exponent, exponent_of(value));
-  exponent = std::min(exponent, format.most_exponent);
+  exponent = std::min(exponent, format.max_exponent);
   return power_of_two<Real>(exponent - format.digits);
 }
 
@@ -67,7 +67,7 @@ template <class Real>
 double error_in_ulp(Real result, Real reference, Real scale, DType dtype) {
   if (std::isnan(result) || std::isnan(reference))
     return std::isnan(result) && std::isnan(reference) ? 0 : std::numeric_limits<double>::infinity();
-  const Real beyond = power_of_two<Real>(format_of(dtype).most_exponent + 1);
+  const Real beyond = power_of_two<Real>(format_of(dtype).max_exponent + 1);
   const auto bounded = [&](Real v) { return std::abs(v) > beyond ? std::copysign(beyond, v) : v; };
   if (result == reference) return 0;
   if (!(std::abs(scale) <= beyond)) scale = 0;
@@ -144,7 +144,7 @@ class ArgumentSource {
   template <class T>
   T extreme_float() {
     const FloatFormat format = format_of(dtype_of<T>);
-    const double largest = std::ldexp(2.0 - std::ldexp(1.0, -format.digits), format.most_exponent);
+    const double largest = std::ldexp(2.0 - std::ldexp(1.0, -format.digits), format.max_exponent);
     const double edges[] = {0.0,
                             -0.0,
                             INFINITY,
@@ -155,9 +155,9 @@ class ArgumentSource {
                             0.5,
                             largest,
                             -largest,
-                            std::ldexp(1.0, format.least_exponent),
-                            std::ldexp(1.0, format.least_exponent - format.digits),
-                            std::ldexp(-3.0, format.least_exponent - format.digits)};
+                            std::ldexp(1.0, format.min_exponent),
+                            std::ldexp(1.0, format.min_exponent - format.digits),
+                            std::ldexp(-3.0, format.min_exponent - format.digits)};
     return convert<T>(edges[engine_() % std::size(edges)]);
   }
 

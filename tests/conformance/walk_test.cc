@@ -14,7 +14,7 @@
 namespace pel::conformance {
 namespace {
 
-constexpr std::size_t kLeastCases = 60'000;
+constexpr std::size_t kMinCases = 60'000;
 constexpr int kShownPerOp = 3;
 
 std::vector<Case> chosen_cases() {
@@ -117,7 +117,7 @@ TEST(Conformance, EveryOpKeepsItsBoundOnEveryLayout) {
   std::printf("%zu cases\n", outcome.ran);
   for (const auto& [layout, count] : by_layout) std::printf("  %-11s %6zu\n", layout.c_str(), count);
   if (only_case().empty() && test_share() == 1) {
-    EXPECT_GE(outcome.ran, kLeastCases);
+    EXPECT_GE(outcome.ran, kMinCases);
   }
   if (!only_case().empty() && only_case().find(kErrors) == std::string::npos) {
     EXPECT_GE(outcome.ran, 1u) << "no case has this name";
@@ -152,7 +152,7 @@ TEST(Conformance, ThreadsAndInstructionSetsGiveTheSameBits) {
     runs.push_back({Isa::Avx512, 1});
     runs.push_back({Isa::Avx512, 3});
   } else {
-    std::printf("this processor has no AVX-512: AVX2 alone is held against itself\n");
+    std::printf("this processor has no AVX-512: AVX2 is compared with itself alone\n");
   }
   const int threads_before = thread_count();
   Outcome outcome;

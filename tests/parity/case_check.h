@@ -17,7 +17,7 @@
 
 namespace pel::parity {
 
-inline constexpr std::size_t kMostValuesInFull = 64;
+inline constexpr std::size_t kMaxValuesInFull = 64;
 
 // An element: a sign-extended integer, or the bits of a floating value.
 struct Word {
@@ -87,7 +87,7 @@ inline std::string text_of(Word word, DType dtype) {
 
 inline std::string values_text(const Tensor& t, bool in_full) {
   const std::vector<Word> words = words_of(t);
-  if (words.size() > kMostValuesInFull && !in_full) {
+  if (words.size() > kMaxValuesInFull && !in_full) {
     std::uint64_t digest = 0xcbf29ce484222325u;
     for (Word word : words) digest = (digest ^ (word.nan ? ~std::uint64_t{0} : word.bits)) * 0x100000001b3u;
     char text[18];
@@ -227,7 +227,7 @@ inline std::optional<std::uint64_t> steps_between(const std::string& a, const st
 }
 
 // The largest distance between floating values; none where something cannot be measured in steps.
-inline std::optional<std::uint64_t> most_steps(const std::string& expected, const std::string& got) {
+inline std::optional<std::uint64_t> max_steps(const std::string& expected, const std::string& got) {
   const std::optional<ValuePair> values = floating_values(expected, got);
   if (!values) return std::nullopt;
   std::uint64_t most = 0;
@@ -262,7 +262,7 @@ inline bool holds(const std::string& expected, const std::string& got) {
   if (words.size() < 2) return false;
   if (words[1] == "near") return nearly_equal(expected, got);
   if (!words[1].starts_with("steps:")) return false;
-  const std::optional<std::uint64_t> steps = most_steps(expected, got);
+  const std::optional<std::uint64_t> steps = max_steps(expected, got);
   return steps && *steps <= std::stoull(words[1].substr(6));
 }
 
@@ -281,12 +281,12 @@ inline std::optional<Difference> check_case(const Case& c) {
       const std::string got = with_open_strides(expected, observe(run, c, expected));
       if (holds(expected, got)) continue;
       Difference difference{expected, got, run.message};
-      if (const auto steps = most_steps(expected, got); steps && *steps > 0)
+      if (const auto steps = max_steps(expected, got); steps && *steps > 0)
         difference.message = std::to_string(*steps) + " steps apart";
       return difference;
     }
   } catch (const std::exception& e) {
-    return Difference{c.expectations.front(), "an exception that is no pel::Error", e.what()};
+    return Difference{c.expectations.front(), "an exception that is not a pel::Error", e.what()};
   }
   return std::nullopt;
 }

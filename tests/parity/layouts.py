@@ -2,15 +2,15 @@
 import torch
 
 
-def random_sizes(rng, most_rank=5, most_numel=600):
-    rank = rng.randint(1, most_rank) if rng.random() > 0.08 else 0
-    if most_rank >= 5 and rng.random() < 0.06:
+def random_sizes(rng, max_rank=5, max_numel=600):
+    rank = rng.randint(1, max_rank) if rng.random() > 0.08 else 0
+    if max_rank >= 5 and rng.random() < 0.06:
         rank = rng.randint(7, 8)
     while True:
         sizes = [rng.choices((0, 1, 2, 3, 4, 5, 7), (4, 20, 30, 20, 14, 8, 4))[0] for _ in range(rank)]
         if rank > 5:
             sizes = [rng.choice((1, 1, 2, 2, 3)) for _ in range(rank)]
-        if torch.Size(sizes).numel() <= most_numel:
+        if torch.Size(sizes).numel() <= max_numel:
             return sizes
 
 

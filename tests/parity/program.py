@@ -41,8 +41,8 @@ BITS_OF = {"f64": torch.int64, "f32": torch.int32, "f16": torch.int16, "bf16": t
 # `in` fills element i with i % FILL_MODULUS, which the dtype holds exactly; bool holds i % 3 == 1.
 FILL_MODULUS = {"f64": 1 << 24, "f32": 1 << 24, "f16": 2048, "bf16": 128, "i64": 1 << 24, "i32": 1 << 24,
                 "i16": 1 << 15, "i8": 128, "u8": 128}
-MOST_VALUES_IN_FULL = 64
-MOST_SIZE = 1 << 40
+MAX_VALUES_IN_FULL = 64
+MAX_SIZE = 1 << 40
 WORD = (1 << 64) - 1
 
 
@@ -91,7 +91,7 @@ class Operand:
 
 
 class Items:
-    """What stands between the brackets of x[...]."""
+    """The text between the brackets of x[...]."""
 
     def __init__(self, items):
         self.items = items
@@ -241,7 +241,7 @@ def words_of(tensor):
 
 def values_text(tensor, in_full=False):
     words = words_of(tensor)
-    if len(words) > MOST_VALUES_IN_FULL and not in_full:
+    if len(words) > MAX_VALUES_IN_FULL and not in_full:
         digest = 0xcbf29ce484222325
         for word in words:
             digest = ((digest ^ (WORD if word is None else word & WORD)) * 0x100000001b3) & WORD
@@ -274,7 +274,7 @@ class Program:
             self.error = "index" if wrapped else "other"
         else:
             # With a size of 0 torch accepts negative sizes, and sizes so large that strides overflow.
-            if isinstance(result, torch.Tensor) and any(not 0 <= size < MOST_SIZE for size in result.shape):
+            if isinstance(result, torch.Tensor) and any(not 0 <= size < MAX_SIZE for size in result.shape):
                 raise NoAnswer
             self.registers.append(result)
         return Ref(len(self.steps) - 1)

@@ -18,7 +18,7 @@
 namespace pel::parity {
 namespace {
 
-constexpr std::int64_t kLeastCases = 40000;
+constexpr std::int64_t kMinCases = 40000;
 constexpr int kShownPerOp = 5;  // failures of one op in one family that are printed in full
 
 std::string repro(const Case& c) {
@@ -76,7 +76,7 @@ void run_all(const CaseFile& file) {
   if (only) {
     EXPECT_EQ(ran, 1) << "no case has the number " << only;
   } else if (share == 1) {
-    EXPECT_GE(ran, kLeastCases);
+    EXPECT_GE(ran, kMinCases);
   }
 }
 

@@ -113,7 +113,7 @@ WHOLE = (0, 1, 2, 3, -1, -2, 5, 7)
 
 
 def number(rng, dtype, name=""):
-    """A number beside a tensor of the dtype."""
+    """A number used with a tensor of the dtype."""
     roll = rng.random()
     if roll < 0.4:
         value = rng.choice(WHOLE)

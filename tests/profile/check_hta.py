@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Loads a trace with HTA, Meta's HolisticTraceAnalysis, and holds its answers against the profile's own:
+"""Loads a trace with HTA, Meta's HolisticTraceAnalysis, and compares its answers with the profile's own:
 
     check_hta.py [--python INTERPRETER] TRACE.json
 
-Beside the trace lies TRACE.counts.json, written by write_sample. INTERPRETER is the one that has HTA.
+Next to the trace is TRACE.counts.json, written by write_sample. INTERPRETER is the one that has HTA.
 """
 import argparse
 import importlib.util

@@ -26,7 +26,7 @@ def load(text):
         return dict(pairs)
 
     def refuse(constant):
-        raise ValueError(f"{constant} is no JSON")
+        raise ValueError(f"{constant} is not JSON")
 
     return json.loads(text, parse_float=Fraction, parse_constant=refuse, object_pairs_hook=members)
 
@@ -72,7 +72,7 @@ ROW = {"name": is_text, "pid": is_count, "tid": is_count, "ts": is_time}
 SPAN = {**ROW, "dur": is_time}
 FLOW = {**ROW, "id": is_count}
 
-# (phase, category): keys, arguments that are there, arguments that may be. What is not Kineto's own stands behind its
+# (phase, category): keys, arguments that are there, arguments that may be. What is not Kineto's own follows its
 # comment; docs/profiler.md has the list.
 KINDS = {
     ("X", "cpu_op"): (
@@ -182,7 +182,7 @@ def nest(spans, problems):
             while stack and stack[-1].end <= span.begin and not stack[-1].end == span.begin == span.end:
                 stack.pop()
             if stack and span.end > stack[-1].end:
-                problems.append(f"{span} ends behind {stack[-1]}, in which it begins")
+                problems.append(f"{span} ends after {stack[-1]}, in which it begins")
             span.outer = stack[-1] if stack else None
             if span.category == "kernel" and span.outer:
                 problems.append(f"{span} runs while {span.outer} does, on one stream")
@@ -336,7 +336,7 @@ def faults():
         fault("different External ids", with_event(*kernel, arg("External id", 1 << 60))),
         fault("innermost op", with_event(*op, arg("External id", 1 << 60))),
         fault("not on the row of its stream", with_event(*kernel, arg("stream", 99))),
-        fault("ends behind", with_event(*op, lambda e: e.update(dur=Fraction("999999.000")))),
+        fault("ends after", with_event(*op, lambda e: e.update(dur=Fraction("999999.000")))),
         fault("on one stream", with_event(*kernel, lambda e: e.update(dur=Fraction("999999.000")))),
         fault("begins before its launch", with_event(*kernel, lambda e: e.update(ts=Fraction("0.001")))),
     ]
@@ -349,7 +349,7 @@ TEXT_FAULTS = [  # and what is done to the text
     ("stands 2 times", lambda text: text.replace('"ph": "X"', '"ph": "X", "ph": "X"', 1)),
     ("has ts", lambda text: re.sub(r'("ts": [0-9]+\.[0-9]{3})([,}])', r"\g<1>5\2", text, count=1)),
     ("has ts", lambda text: re.sub(r'"ts": ([0-9]+\.[0-9]{3})', r'"ts": "\1"', text, count=1)),
-    ("is no JSON", lambda text: re.sub(r'"flops": [0-9]+', '"flops": NaN', text, count=1)),
+    ("is not JSON", lambda text: re.sub(r'"flops": [0-9]+', '"flops": NaN', text, count=1)),
     ("Invalid control character", lambda text: text.replace('"name": "', '"name": "\n', 1)),
 ]
 

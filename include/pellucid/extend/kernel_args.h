@@ -33,7 +33,7 @@ typedef struct PelScalar {
 } PelScalar;
 
 typedef struct PelKernelArgs {
-  uint32_t version; /* PEL_KERNEL_ARGS_VERSION of whoever filled it */
+  uint32_t version; /* PEL_KERNEL_ARGS_VERSION of the caller that filled it */
   uint16_t output_count;
   uint16_t input_count;
   const PelOperand* operands; /* outputs first, then inputs */

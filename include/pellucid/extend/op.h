@@ -43,7 +43,7 @@ struct OpDef {
   std::string schema;
   OpKind kind = OpKind::Kernel;
   Handler body = nullptr;
-  std::vector<ArgType> arg_types;  // of the body's parameters, held against the schema at registration
+  std::vector<ArgType> arg_types;  // of the body's parameters, checked against the schema at registration
   DTypeSet dtype_set = kAllDTypes;
   bool repeats_writes = false;
   bool is_one_call = false;

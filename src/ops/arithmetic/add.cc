@@ -47,13 +47,13 @@ Tensor add(const Tensor& self, const Tensor& other, const Scalar& alpha, Site si
   return call<"add", add_body>(site, self, other, alpha);
 }
 Tensor add(const Tensor& self, const Scalar& other, const Scalar& alpha, Site site) {
-  return pel::add(self, number_beside(self, other), alpha, site);
+  return pel::add(self, new_number(self, other), alpha, site);
 }
 const Tensor& add_(const Tensor& self, const Tensor& other, const Scalar& alpha, Site site) {
   return call<"add_", add_in_place>(site, self, other, alpha);
 }
 const Tensor& add_(const Tensor& self, const Scalar& other, const Scalar& alpha, Site site) {
-  return pel::add_(self, number_beside(self, other), alpha, site);
+  return pel::add_(self, new_number(self, other), alpha, site);
 }
 const Tensor& add_out(const Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha,
                       Site site) {
@@ -61,7 +61,7 @@ const Tensor& add_out(const Tensor& out, const Tensor& self, const Tensor& other
 }
 const Tensor& add_out(const Tensor& out, const Tensor& self, const Scalar& other, const Scalar& alpha,
                       Site site) {
-  return pel::add_out(out, self, number_beside(self, other), alpha, site);
+  return pel::add_out(out, self, new_number(self, other), alpha, site);
 }
 
 }  // namespace pel

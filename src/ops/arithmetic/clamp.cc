@@ -38,7 +38,7 @@ const Tensor& clamp_in_place(const Op& op, const Tensor& self, const Bound& min,
 }
 
 Bound number(const Tensor& self, const std::optional<Scalar>& bound) {
-  return bound ? Bound(number_beside(self, *bound)) : std::nullopt;
+  return bound ? Bound(new_number(self, *bound)) : std::nullopt;
 }
 
 // Where the bounds cross, max wins.

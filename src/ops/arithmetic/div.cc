@@ -52,10 +52,10 @@ Tensor div(const Tensor& self, const Tensor& other, std::optional<RoundingMode> 
   return call<"div", div_body>(site, self, other, rounding_mode);
 }
 Tensor div(const Tensor& self, const Scalar& other, std::optional<RoundingMode> rounding_mode, Site site) {
-  return pel::div(self, number_beside(self, other), rounding_mode, site);
+  return pel::div(self, new_number(self, other), rounding_mode, site);
 }
 Tensor div(const Scalar& self, const Tensor& other, std::optional<RoundingMode> rounding_mode, Site site) {
-  return pel::div(number_beside(other, self), other, rounding_mode, site);
+  return pel::div(new_number(other, self), other, rounding_mode, site);
 }
 const Tensor& div_(const Tensor& self, const Tensor& other, std::optional<RoundingMode> rounding_mode,
                    Site site) {
@@ -63,7 +63,7 @@ const Tensor& div_(const Tensor& self, const Tensor& other, std::optional<Roundi
 }
 const Tensor& div_(const Tensor& self, const Scalar& other, std::optional<RoundingMode> rounding_mode,
                    Site site) {
-  return pel::div_(self, number_beside(self, other), rounding_mode, site);
+  return pel::div_(self, new_number(self, other), rounding_mode, site);
 }
 const Tensor& div_out(const Tensor& out, const Tensor& self, const Tensor& other,
                       std::optional<RoundingMode> rounding_mode, Site site) {
@@ -71,7 +71,7 @@ const Tensor& div_out(const Tensor& out, const Tensor& self, const Tensor& other
 }
 const Tensor& div_out(const Tensor& out, const Tensor& self, const Scalar& other,
                       std::optional<RoundingMode> rounding_mode, Site site) {
-  return pel::div_out(out, self, number_beside(self, other), rounding_mode, site);
+  return pel::div_out(out, self, new_number(self, other), rounding_mode, site);
 }
 
 }  // namespace pel

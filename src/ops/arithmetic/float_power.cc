@@ -34,10 +34,10 @@ OpDef define_float_power() {
 
 PEL_DEFINE_BINARY_BY(float_power, float_power_body, float_power_in_place, float_power_out_body)
 Tensor float_power(const Scalar& self, const Tensor& exponent, Site site) {
-  return pel::float_power(number_beside(exponent, self), exponent, site);
+  return pel::float_power(new_number(exponent, self), exponent, site);
 }
 const Tensor& float_power_out(const Tensor& out, const Scalar& self, const Tensor& exponent, Site site) {
-  return pel::float_power_out(out, number_beside(exponent, self), exponent, site);
+  return pel::float_power_out(out, new_number(exponent, self), exponent, site);
 }
 
 }  // namespace pel

@@ -42,13 +42,13 @@ Tensor lerp(const Tensor& self, const Tensor& end, const Tensor& weight, Site si
   return call<"lerp", kPlain>(site, self, end, weight);
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight, Site site) {
-  return pel::lerp(self, end, number_beside(self, weight), site);
+  return pel::lerp(self, end, new_number(self, weight), site);
 }
 const Tensor& lerp_(const Tensor& self, const Tensor& end, const Tensor& weight, Site site) {
   return call<"lerp_", kInPlace>(site, self, end, weight);
 }
 const Tensor& lerp_(const Tensor& self, const Tensor& end, const Scalar& weight, Site site) {
-  return pel::lerp_(self, end, number_beside(self, weight), site);
+  return pel::lerp_(self, end, new_number(self, weight), site);
 }
 const Tensor& lerp_out(const Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight,
                        Site site) {
@@ -56,7 +56,7 @@ const Tensor& lerp_out(const Tensor& out, const Tensor& self, const Tensor& end,
 }
 const Tensor& lerp_out(const Tensor& out, const Tensor& self, const Tensor& end, const Scalar& weight,
                        Site site) {
-  return pel::lerp_out(out, self, end, number_beside(self, weight), site);
+  return pel::lerp_out(out, self, end, new_number(self, weight), site);
 }
 
 }  // namespace pel

@@ -107,10 +107,10 @@ OpDef define_pow() {
 
 PEL_DEFINE_BINARY_BY(pow, pow_body, pow_in_place, pow_out_body)
 Tensor pow(const Scalar& self, const Tensor& exponent, Site site) {
-  return pel::pow(number_beside(exponent, self), exponent, site);
+  return pel::pow(new_number(exponent, self), exponent, site);
 }
 const Tensor& pow_out(const Tensor& out, const Scalar& self, const Tensor& exponent, Site site) {
-  return pel::pow_out(out, number_beside(exponent, self), exponent, site);
+  return pel::pow_out(out, new_number(exponent, self), exponent, site);
 }
 
 }  // namespace pel

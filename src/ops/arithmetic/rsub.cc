@@ -47,7 +47,7 @@ Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha, Site s
   return call<"rsub", rsub_body>(site, self, other, alpha);
 }
 Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha, Site site) {
-  return pel::rsub(self, number_beside(self, other), alpha, site);
+  return pel::rsub(self, new_number(self, other), alpha, site);
 }
 
 }  // namespace pel

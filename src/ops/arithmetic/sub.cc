@@ -44,13 +44,13 @@ Tensor sub(const Tensor& self, const Tensor& other, const Scalar& alpha, Site si
   return call<"sub", sub_body>(site, self, other, alpha);
 }
 Tensor sub(const Tensor& self, const Scalar& other, const Scalar& alpha, Site site) {
-  return pel::sub(self, number_beside(self, other), alpha, site);
+  return pel::sub(self, new_number(self, other), alpha, site);
 }
 const Tensor& sub_(const Tensor& self, const Tensor& other, const Scalar& alpha, Site site) {
   return call<"sub_", sub_in_place>(site, self, other, alpha);
 }
 const Tensor& sub_(const Tensor& self, const Scalar& other, const Scalar& alpha, Site site) {
-  return pel::sub_(self, number_beside(self, other), alpha, site);
+  return pel::sub_(self, new_number(self, other), alpha, site);
 }
 const Tensor& sub_out(const Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha,
                       Site site) {
@@ -58,7 +58,7 @@ const Tensor& sub_out(const Tensor& out, const Tensor& self, const Tensor& other
 }
 const Tensor& sub_out(const Tensor& out, const Tensor& self, const Scalar& other, const Scalar& alpha,
                       Site site) {
-  return pel::sub_out(out, self, number_beside(self, other), alpha, site);
+  return pel::sub_out(out, self, new_number(self, other), alpha, site);
 }
 
 }  // namespace pel

@@ -25,8 +25,8 @@
 namespace pel {
 namespace {
 
-constexpr std::int64_t kMostScores = 1 << 22;  // of all heads at a time: 16 MB of f32
-constexpr std::int64_t kFewestRows = 64;       // fewer are slow to multiply
+constexpr std::int64_t kMaxScores = 1 << 22;  // of all heads at a time: 16 MB of f32
+constexpr std::int64_t kMinRows = 64;         // fewer are slow to multiply
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 enum Wanted : std::size_t { kQuery, kKey, kValue, kMask };
@@ -63,7 +63,7 @@ class Backward {
 
   std::vector<Tensor> run(OutputMask<4> wanted) const {
     const std::int64_t row = std::max<std::int64_t>(batch_ * heads_ * keys_, 1);
-    const std::int64_t rows = std::max(kMostScores / row, kFewestRows);
+    const std::int64_t rows = std::max(kMaxScores / row, kMinRows);
     std::vector<Tensor> queries, masks;
     Tensor keys, values;
     for (std::int64_t first = 0; first < queries_ || first == 0; first += rows) {

@@ -24,8 +24,8 @@ OpDef define_rotate_pair() {
       .computes(kFloating)
       .formula([](Term x, Term y, Term c, Term s, Term sign) { return fma(x, c, sign * y * s); })
       .reference([](auto x, auto y, auto c, auto s, auto sign) {
-        const auto turned = static_cast<Computed<decltype(x)>>(sign * y * s);
-        return std::fma(x, c, static_cast<decltype(x)>(turned));
+        const auto rotated = static_cast<Computed<decltype(x)>>(sign * y * s);
+        return std::fma(x, c, static_cast<decltype(x)>(rotated));
       })
       .magnitude([](double x, double y, double c, double s, double sign) {
         return std::abs(x * c) + std::abs(sign * y * s);

@@ -27,7 +27,7 @@ const Tensor& masked_fill_in_place(const Op& op, const Tensor& self, const Tenso
 }
 
 // A tensor as the value stays on its device.
-Tensor value_beside(const Tensor& self, const Tensor& value, const Site& site) {
+Tensor value_as(const Tensor& self, const Tensor& value, const Site& site) {
   if (!self.defined() || !value.defined()) return value;  // refused by `where`
   return as_call("masked_fill", site, [&] {
     PEL_CHECK(value.dim() == 0, ShapeError, "the value is a number or a tensor without axes, not {}",
@@ -57,13 +57,13 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value, 
   return call<"masked_fill", masked_fill_body>(site, self, mask, value);
 }
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value, Site site) {
-  return where(mask, value_beside(self, value, site), self, site);
+  return where(mask, value_as(self, value, site), self, site);
 }
 const Tensor& masked_fill_(const Tensor& self, const Tensor& mask, const Scalar& value, Site site) {
   return call<"masked_fill_", masked_fill_in_place>(site, self, mask, value);
 }
 const Tensor& masked_fill_(const Tensor& self, const Tensor& mask, const Tensor& value, Site site) {
-  return where_out(self, mask, value_beside(self, value, site), self, site);
+  return where_out(self, mask, value_as(self, value, site), self, site);
 }
 const Tensor& masked_fill_out(const Tensor& out, const Tensor& self, const Tensor& mask, const Scalar& value,
                               Site site) {

@@ -28,13 +28,13 @@ Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other, S
   return call<"where", kPlain>(site, condition, self, other);
 }
 Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other, Site site) {
-  return pel::where(condition, self, number_beside(condition, other), site);
+  return pel::where(condition, self, new_number(condition, other), site);
 }
 Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other, Site site) {
-  return pel::where(condition, number_beside(condition, self), other, site);
+  return pel::where(condition, new_number(condition, self), other, site);
 }
 Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other, Site site) {
-  return pel::where(condition, number_beside(condition, self), number_beside(condition, other), site);
+  return pel::where(condition, new_number(condition, self), new_number(condition, other), site);
 }
 const Tensor& where_out(const Tensor& out, const Tensor& condition, const Tensor& self, const Tensor& other,
                         Site site) {

@@ -71,7 +71,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_body(const Tensor& grad_
                                                              Transposed transposed, Dims, std::int64_t groups,
                                                              OutputMask<3> output_mask) {
   const auto rank = input.dim();
-  PEL_CHECK(rank >= 3 && rank <= 2 + kMostSpatialAxes && weight.dim() == rank && grad_output.dim() == rank,
+  PEL_CHECK(rank >= 3 && rank <= 2 + kMaxSpatialAxes && weight.dim() == rank && grad_output.dim() == rank,
             ShapeError, "input {}, weight {} and gradient {} have three to five axes, as many each",
             describe(input), describe(weight), describe(grad_output));
   const auto axes = static_cast<std::size_t>(rank) - 2;

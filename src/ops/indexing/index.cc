@@ -27,7 +27,7 @@ OpDef define_index() {
   return define_op<index_body>(OpKind::Kernel, "index(Tensor self, Tensor[] indices, int[] dim=[]) -> Tensor")
       .vjp("self", "indices dim",
            [](const Vjp& v) {
-             return index_put(zeros_beside(v.grad(), v.sizes("self")), v.get<ArrayView<Tensor>>("indices"),
+             return index_put(new_zeros(v.grad(), v.sizes("self")), v.get<ArrayView<Tensor>>("indices"),
                               v.grad(), Accumulate::Yes, v.get<Axes>("dim"));
            })
       .samples([](Sampler& s) {

@@ -54,7 +54,7 @@ OpDef define_index_put() {
           .vjp("self", "indices accumulate dim",
                [](const Vjp& v) {
                  if (v.get<bool>("accumulate")) return v.grad();
-                 return index_put(v.grad(), v.get<ArrayView<Tensor>>("indices"), zeros_beside(v.grad(), {}),
+                 return index_put(v.grad(), v.get<ArrayView<Tensor>>("indices"), new_zeros(v.grad(), {}),
                                   Accumulate::No, v.get<Axes>("dim"));
                })
           .vjp("values", "indices dim", [](const Vjp& v) {

@@ -30,7 +30,7 @@ OpDef define_masked_select() {
   return define_op<masked_select_body>(OpKind::Sync, "masked_select(Tensor self, Tensor mask) -> Tensor")
       .vjp("self", "mask",
            [](const Vjp& v) {
-             return masked_scatter(zeros_beside(v.grad(), v.sizes("self")), v["mask"], v.grad());
+             return masked_scatter(new_zeros(v.grad(), v.sizes("self")), v["mask"], v.grad());
            })
       .samples([](Sampler& s) {
         return SampleCalls{{s({3, 4}), s.condition({3, 4})}, {s({3, 1}), s.condition({2, 1, 4})}};

@@ -78,7 +78,7 @@ Tensor scatter(const Tensor& self, std::int64_t axis, const Tensor& index, const
 }
 Tensor scatter(const Tensor& self, std::int64_t axis, const Tensor& index, const Scalar& value,
                std::optional<ScatterMode> reduce, Site site) {
-  return pel::scatter(self, axis, index, number_beside(self, value), reduce, site);
+  return pel::scatter(self, axis, index, new_number(self, value), reduce, site);
 }
 const Tensor& scatter_(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& src,
                        std::optional<ScatterMode> reduce, Site site) {
@@ -86,7 +86,7 @@ const Tensor& scatter_(const Tensor& self, std::int64_t axis, const Tensor& inde
 }
 const Tensor& scatter_(const Tensor& self, std::int64_t axis, const Tensor& index, const Scalar& value,
                        std::optional<ScatterMode> reduce, Site site) {
-  return pel::scatter_(self, axis, index, number_beside(self, value), reduce, site);
+  return pel::scatter_(self, axis, index, new_number(self, value), reduce, site);
 }
 
 }  // namespace pel

@@ -61,7 +61,7 @@ const Tensor& scatter_reduce_in_place(const Op& op, const Tensor& self, std::int
                                       IncludeSelf include_self) {
   const Combine combine = combine_of(reduce);
   if (include_self == IncludeSelf::No)
-    launch_scatter(op, self, axis, index, number_beside(self, neutral(reduce, self.dtype())), Combine::Write);
+    launch_scatter(op, self, axis, index, new_number(self, neutral(reduce, self.dtype())), Combine::Write);
   launch_scatter(op, self, axis, index, src, combine);
   if (reduce == ScatterReduce::Mean) return self.copy_(mean_of(self, axis, index, include_self));
   bump_version(self);

@@ -66,9 +66,9 @@ RowsDef against_target(RowsDef def) {
 }
 
 RowProgram::Wanted reference(const RowData& in, const RowParams& params, int output, std::size_t) {
-  const long double greatest = std::ranges::max(in[0]);
+  const long double largest = std::ranges::max(in[0]);
   const long double log_sum = std::log(sum_of_exponentials(in[0]));
-  if (output == 0) return {greatest, 0};
+  if (output == 0) return {largest, 0};
   if (output == 1) return {log_sum, 1};
   const auto smoothing = static_cast<long double>(params[0]);
   RowProgram::Wanted wanted{0, 0};
@@ -77,9 +77,9 @@ RowProgram::Wanted reference(const RowData& in, const RowParams& params, int out
     const long double even = smoothing / static_cast<long double>(in[0].size());
     const long double target = in.size() > 1 ? in[1][i] : 0;
     const long double p = (target * (1 - smoothing) + even) * weight;
-    wanted.value += p * (log_sum - (in[0][i] - greatest));
+    wanted.value += p * (log_sum - (in[0][i] - largest));
     // The sum of exponentials is 1 at least, and so is what the error of its logarithm counts against.
-    wanted.magnitude += (std::abs(target) + even) * std::abs(weight) * (1 + log_sum + greatest - in[0][i]);
+    wanted.magnitude += (std::abs(target) + even) * std::abs(weight) * (1 + log_sum + largest - in[0][i]);
   }
   return wanted;
 }

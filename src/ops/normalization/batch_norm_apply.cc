@@ -53,14 +53,14 @@ OpDef define_batch_norm_apply() {
              const std::int64_t rank = v.grad().dim();
              const Tensor to_self = v.grad() * along_channels(v["scale"], rank);
              return std::vector<Tensor>{
-                 to_self, v.wants("mean") ? -sum(to_self, axes_beside_channels(rank)) : Tensor()};
+                 to_self, v.wants("mean") ? -sum(to_self, axes_except_channels(rank)) : Tensor()};
            })
       .vjp("scale", "self mean",
            [](const Vjp& v) {
              const std::int64_t rank = v.grad().dim();
-             return sum(v.grad() * (v["self"] - along_channels(v["mean"], rank)), axes_beside_channels(rank));
+             return sum(v.grad() * (v["self"] - along_channels(v["mean"], rank)), axes_except_channels(rank));
            })
-      .vjp("bias", "", [](const Vjp& v) { return sum(v.grad(), axes_beside_channels(v.grad().dim())); })
+      .vjp("bias", "", [](const Vjp& v) { return sum(v.grad(), axes_except_channels(v.grad().dim())); })
       .samples([](Sampler& s) {
         return SampleCalls{{s({3, 2}), s({2}), s({2})}, {s({2, 2, 3}), s({2}), s({2}), s({2})}};
       });

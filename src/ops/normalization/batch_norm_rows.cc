@@ -48,7 +48,7 @@ RowProgram::Wanted reference(const RowData& in, const RowParams& params, int out
 std::vector<Tensor> batch_norm_gradients(const Vjp& v) {
   const Tensor& self = v["self"];
   const std::int64_t rank = self.dim();
-  const auto axes = axes_beside_channels(rank);
+  const auto axes = axes_except_channels(rank);
   const auto weight = v.get<std::optional<Tensor>>("weight");
   const auto wide = [&](const Tensor& t) { return t.defined() ? along_channels(t, rank) : t; };
   const NormBackwardCall call{v.grad(0), self - wide(v["result1"]), wide(v["result2"]),

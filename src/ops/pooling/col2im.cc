@@ -31,10 +31,10 @@ Tensor col2im_body(const Tensor& self, Dims output_size, Dims kernel_size, Dims 
     PEL_CHECK(kernel_size[i] > 0 && dilation[i] > 0 && stride[i] > 0 && padding[i] >= 0, ValueError,
               "kernel_size {}, dilation {} and stride {} must be positive, and padding {} not negative",
               to_string(kernel_size), to_string(dilation), to_string(stride), to_string(padding));
-    const Dim room = output_size[i] + padding[i] * 2 - dilation[i] * (kernel_size[i] - 1) - 1;
-    PEL_CHECK(room >= 0, ShapeError, "a block of {} with dilation {} does not fit into {}",
+    const Dim span = output_size[i] + padding[i] * 2 - dilation[i] * (kernel_size[i] - 1) - 1;
+    PEL_CHECK(span >= 0, ShapeError, "a block of {} with dilation {} does not fit into {}",
               to_string(kernel_size), to_string(dilation), to_string(output_size));
-    blocks[i] = room / stride[i] + 1;
+    blocks[i] = span / stride[i] + 1;
   }
   const Dim block = Dim(rows * across), samples = columns.sizes()[0];
   PEL_CHECK(columns.sizes()[1] % block == 0 && columns.sizes()[2] == blocks[0] * blocks[1], ShapeError,

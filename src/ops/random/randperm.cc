@@ -8,7 +8,7 @@ namespace pel {
 namespace {
 
 // The largest n for which a dtype holds 0 … n - 1 exactly.
-std::int64_t most_values(DType dtype) {
+std::int64_t max_value(DType dtype) {
   return with_type(dtype, [&]<class T>(std::type_identity<T>) -> std::int64_t {
     if constexpr (std::is_integral_v<T>) {
       const auto most = static_cast<std::int64_t>(std::numeric_limits<T>::max());
@@ -23,8 +23,8 @@ std::int64_t most_values(DType dtype) {
 Tensor randperm_body(const Op& op, Dim n, std::optional<DType> dtype, std::optional<Device> device,
                      const std::optional<Scalar>& seed, const std::optional<Scalar>& offset) {
   const DType result_dtype = dtype.value_or(kI64);
-  PEL_CHECK(n >= 0 && n <= most_values(result_dtype), ValueError, "n is {}; of {} it is from 0 to {}",
-            to_string(n), name(result_dtype), most_values(result_dtype));
+  PEL_CHECK(n >= 0 && n <= max_value(result_dtype), ValueError, "n is {}; of {} it is from 0 to {}",
+            to_string(n), name(result_dtype), max_value(result_dtype));
   Tensor result = make_dense({n}, result_dtype, device.value_or(kCpu));
   const StreamNumbers stream = stream_numbers(seed, offset);
   launch(op, {result}, {}, {stream.seed, stream.offset});

@@ -11,7 +11,7 @@
 namespace pel {
 namespace {
 
-enum Program : std::size_t { kCount, kSum, kSquares, kGreatest, kPower };
+enum Program : std::size_t { kCount, kSum, kSquares, kMax, kPower };
 
 // A view with an axis of size 1 before axis `at` from the end.
 Tensor with_axis_before(const Tensor& t, std::size_t from_end) {
@@ -45,7 +45,7 @@ Tensor cdist_forward_body(const Op& op, const Tensor& x1, const Tensor& x2, doub
   const std::size_t program = p == 0          ? kCount
                               : p == 1        ? kSum
                               : p == 2        ? kSquares
-                              : std::isinf(p) ? kGreatest
+                              : std::isinf(p) ? kMax
                                               : kPower;
   const RowsCall call{x1.dtype(), axis_set(first, std::int64_t{-1}), KeepDims::No, program};
   return run_rows(op, {first, columns}, call, {program == kPower ? p : 1.0})[0];
@@ -115,7 +115,7 @@ OpDef define__cdist_forward() {
             in, [](long double sum, long double d, double) { return sum + d * d; },
             [](long double sum, double) { return std::sqrt(sum); }, 2);
       })
-      .program("greatest")
+      .program("max")
       .fold(FoldKind::Max, distance, [](const RowTerms& t) { return max(t.values[0], 0.0); })
       .gives_value(first_value)
       .reference([](const RowData& in, const RowParams&, int, std::size_t) {

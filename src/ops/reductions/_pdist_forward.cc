@@ -17,7 +17,7 @@ Tensor pdist_forward_body(const Tensor& self, double p) {
   PEL_CHECK(self.dim() == 2, ShapeError, "rows are of one matrix, not of {}", describe(self));
   const Dim count = self.sizes()[0];
   const Tensor all = internal::_cdist_forward(self, self, p);
-  // Pair k of the triangle stands in row i, the greatest for which i (2 n - i - 1) / 2 <= k. In f64 the root
+  // Pair k of the triangle is in row i, the largest for which i (2 n - i - 1) / 2 <= k. In f64 the root
   // is exact enough for every count whose distances fit into memory.
   const Tensor k = arange(Scalar(count * (count - 1) / Dim(2)), {kI64, self.device()});
   const Tensor wide = to(k, kF64);

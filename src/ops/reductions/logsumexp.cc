@@ -26,9 +26,9 @@ OpDef define_logsumexp() {
       .max_ulp(3)
       .reference([](const RowData& in, const RowParams&, int, std::size_t) {
         if (in[0].empty()) return RowProgram::Wanted{-std::numeric_limits<long double>::infinity(), 0};
-        const long double greatest = std::ranges::max(in[0]);
-        return RowProgram::Wanted{std::log(sum_of_exponentials(in[0])) + greatest,
-                                  std::max(1.0L, std::abs(greatest))};
+        const long double largest = std::ranges::max(in[0]);
+        return RowProgram::Wanted{std::log(sum_of_exponentials(in[0])) + largest,
+                                  std::max(1.0L, std::abs(largest))};
       })
       .vjp("self", "self result dim keepdim",
            [](const Vjp& v) {

@@ -7,15 +7,15 @@
 namespace pel {
 namespace {
 
-enum Program : std::size_t { kTwo, kOne, kZero, kGreatest, kLeast, kAny };
+enum Program : std::size_t { kTwo, kOne, kZero, kMax, kMin, kAny };
 
 std::size_t program_for(double p) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return p == 2            ? kTwo
          : p == 1          ? kOne
          : p == 0          ? kZero
-         : p == kInfinity  ? kGreatest
-         : p == -kInfinity ? kLeast
+         : p == kInfinity  ? kMax
+         : p == -kInfinity ? kMin
                            : kAny;
 }
 
@@ -24,7 +24,7 @@ Tensor norm_body(const Op& op, const Tensor& self, const Scalar& p, Axes axes, K
   const DType compute = dtype ? *dtype : check_floating(self);
   const AxisSet reduced = axis_set(self, axes);
   const std::size_t program = program_for(p.to_double());
-  if (program == kGreatest || program == kLeast) check_not_empty(self, reduced, false);
+  if (program == kMax || program == kMin) check_not_empty(self, reduced, false);
   return run_rows(op, {self}, {compute, reduced, keepdim, program}, {p, 1 / p.to_double()})[0];
 }
 
@@ -46,8 +46,8 @@ Tensor norm_gradient(const Vjp& v) {
       return sgn(self) * grad;
     case kTwo:
       return self * masked_fill(grad / norm, is_zero, 0);
-    case kGreatest:
-    case kLeast:
+    case kMax:
+    case kMin:
       return sgn(self) * shared_by_equals(grad, abs(self), norm, axes, KeepDims::Yes);
     default:
       break;
@@ -96,9 +96,9 @@ OpDef define_norm() {
       .fold(FoldKind::Max, size_of)
       .gives_value(first_value)
       .reference([](const RowData& in, const RowParams&, int, std::size_t) {
-        long double greatest = 0;
-        for (const long double x : in[0]) greatest = std::max(greatest, std::abs(x));
-        return RowProgram::Wanted{greatest, 0};
+        long double largest = 0;
+        for (const long double x : in[0]) largest = std::max(largest, std::abs(x));
+        return RowProgram::Wanted{largest, 0};
       })
       .program("min")
       .fold(FoldKind::Min, size_of)

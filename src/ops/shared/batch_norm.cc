@@ -40,7 +40,7 @@ Tensor along_channels(const Tensor& vector, std::int64_t rank) {
   return reshape(vector, sizes);
 }
 
-std::vector<std::int64_t> axes_beside_channels(std::int64_t rank) {
+std::vector<std::int64_t> axes_except_channels(std::int64_t rank) {
   std::vector<std::int64_t> axes = {0};
   for (std::int64_t i = 2; i < rank; ++i) axes.push_back(i);
   return axes;

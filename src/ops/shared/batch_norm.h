@@ -20,6 +20,6 @@ void move_statistics(const std::optional<Tensor>& running_mean, const std::optio
 
 // In terms of ops: a number for each channel as it broadcasts to a tensor of so many axes, and back.
 Tensor along_channels(const Tensor& vector, std::int64_t rank);
-std::vector<std::int64_t> axes_beside_channels(std::int64_t rank);
+std::vector<std::int64_t> axes_except_channels(std::int64_t rank);
 
 }  // namespace pel

@@ -22,11 +22,10 @@ Tensor fit_bound(const Tensor& bound, DType dtype, BoundSide side) {
   const std::int64_t value = load_element(bound.dtype(), bound.raw_data()).to_int();
   return with_type(dtype, [&]<class T>(std::type_identity<T>) -> Tensor {
     if constexpr (std::is_integral_v<T>) {
-      constexpr std::int64_t kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
-      PEL_CHECK(side == BoundSide::Below ? value <= kMost : value >= kLeast, ValueError,
+      constexpr std::int64_t kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
+      PEL_CHECK(side == BoundSide::Below ? value <= kMax : value >= kMin, ValueError,
                 "the bound {} excludes every value of {}", value, name(dtype));
-      if (value < kLeast || value > kMost)
-        return make_number(value < kLeast ? kLeast : kMost, bound.device());
+      if (value < kMin || value > kMax) return make_number(value < kMin ? kMin : kMax, bound.device());
     }
     return bound;
   });

@@ -35,7 +35,7 @@ void check_channels(const Tensor& input, const Tensor& weight, const Convolution
 Tensor run_convolution(const Op& op, const Tensor& input, const Tensor& weight,
                        const std::optional<Tensor>& bias, const ConvolutionNumbers& numbers) {
   const std::size_t rank = input.sizes().size();
-  PEL_CHECK(rank >= 3 && rank <= 2 + kMostSpatialAxes, ShapeError,
+  PEL_CHECK(rank >= 3 && rank <= 2 + kMaxSpatialAxes, ShapeError,
             "the input is [batch, channels, one to three spatial axes]; {} has {} axes", describe(input),
             rank);
   PEL_CHECK(weight.sizes().size() == rank, ShapeError,
@@ -70,12 +70,12 @@ Tensor run_convolution(const Op& op, const Tensor& input, const Tensor& weight,
                 "nothing is left of spatial axis {}: {} elements of input, stride {}, padding {}, kernel {}",
                 i, to_string(size), stride[i], padding[i], to_string(kernel));
     } else {
-      const Dim room = size + 2 * padding[i];
+      const Dim padded = size + 2 * padding[i];
       PEL_CHECK(
-          room >= reach, ShapeError,
+          padded >= reach, ShapeError,
           "the kernel reaches over {} elements of spatial axis {}, the padded input has {}: pad it more",
-          to_string(reach), i, to_string(room));
-      sizes[2 + i] = (room - reach) / stride[i] + 1;
+          to_string(reach), i, to_string(padded));
+      sizes[2 + i] = (padded - reach) / stride[i] + 1;
     }
   }
   if (bias) {

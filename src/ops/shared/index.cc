@@ -140,7 +140,7 @@ std::vector<Scalar> IndexPlan::scalars(const Scalar& first) const {
 namespace {
 
 // Equal expressions are not compared: a capture records no guard for them.
-bool fits(Dim size, Dim room) { return Dim::identical(size, room) || size <= room; }
+bool fits(Dim size, Dim limit) { return Dim::identical(size, limit) || size <= limit; }
 
 }  // namespace
 

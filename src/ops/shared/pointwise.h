@@ -34,7 +34,7 @@ const Tensor& run_pointwise_into(const Op& op, const Tensor& out, ArrayView<Tens
                                  ArrayView<Scalar> params = {}, std::size_t formula = 0);
 // A number as an operand: it promotes as a number does, not as a tensor.
 Tensor make_number(const Scalar& value, Device device);
-inline Tensor number_beside(const Tensor& self, const Scalar& value) {
+inline Tensor new_number(const Tensor& self, const Scalar& value) {
   return make_number(value, self.defined() ? self.device() : kCpu);
 }
 
@@ -255,14 +255,14 @@ PointwiseDef pointwise(std::string_view schema, int inputs, int params) {
     return call<#name, pointwise_body<const Tensor&, const Tensor&>>(site, self, other); \
   }                                                                                      \
   Tensor name(const Tensor& self, const Scalar& other, Site site) {                      \
-    return pel::name(self, number_beside(self, other), site);                            \
+    return pel::name(self, new_number(self, other), site);                               \
   }
 #define PEL_DEFINE_BINARY_OUT(name)                                                                 \
   const Tensor& name##_out(const Tensor& out, const Tensor& self, const Tensor& other, Site site) { \
     return call<#name ".out", pointwise_out<const Tensor&, const Tensor&>>(site, out, self, other); \
   }                                                                                                 \
   const Tensor& name##_out(const Tensor& out, const Tensor& self, const Scalar& other, Site site) { \
-    return pel::name##_out(out, self, number_beside(self, other), site);                            \
+    return pel::name##_out(out, self, new_number(self, other), site);                               \
   }
 #define PEL_DEFINE_BINARY(name)                                                                  \
   PEL_DEFINE_BINARY_PLAIN(name)                                                                  \
@@ -271,7 +271,7 @@ PointwiseDef pointwise(std::string_view schema, int inputs, int params) {
     return call<#name "_", pointwise_in_place<const Tensor&, const Tensor&>>(site, self, other); \
   }                                                                                              \
   const Tensor& name##_(const Tensor& self, const Scalar& other, Site site) {                    \
-    return pel::name##_(self, number_beside(self, other), site);                                 \
+    return pel::name##_(self, new_number(self, other), site);                                    \
   }
 
 // The public functions of an op with two tensors and bodies of its own.
@@ -280,17 +280,17 @@ PointwiseDef pointwise(std::string_view schema, int inputs, int params) {
     return call<#name, plain>(site, self, other);                                                   \
   }                                                                                                 \
   Tensor name(const Tensor& self, const Scalar& other, Site site) {                                 \
-    return pel::name(self, number_beside(self, other), site);                                       \
+    return pel::name(self, new_number(self, other), site);                                          \
   }                                                                                                 \
   const Tensor& name##_out(const Tensor& out, const Tensor& self, const Tensor& other, Site site) { \
     return call<#name ".out", out_body>(site, out, self, other);                                    \
   }                                                                                                 \
   const Tensor& name##_out(const Tensor& out, const Tensor& self, const Scalar& other, Site site) { \
-    return pel::name##_out(out, self, number_beside(self, other), site);                            \
+    return pel::name##_out(out, self, new_number(self, other), site);                               \
   }                                                                                                 \
   const Tensor& name##_(const Tensor& self, const Tensor& other, Site site) {                       \
     return call<#name "_", in_place>(site, self, other);                                            \
   }                                                                                                 \
   const Tensor& name##_(const Tensor& self, const Scalar& other, Site site) {                       \
-    return pel::name##_(self, number_beside(self, other), site);                                    \
+    return pel::name##_(self, new_number(self, other), site);                                       \
   }

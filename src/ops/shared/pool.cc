@@ -26,12 +26,12 @@ PoolWindow::PoolWindow(const Tensor& batched, const PoolNumbers& numbers) : size
     PEL_CHECK(padding[i] <= reach / 2, ValueError,
               "padding is at most half of what the window reaches over; {} is more than half of {}",
               padding[i], reach);
-    const Dim size = batched.sizes()[2 + i], room = size + 2 * padding[i] - reach;
+    const Dim size = batched.sizes()[2 + i], span = size + 2 * padding[i] - reach;
     const std::int64_t extra = numbers.ceil_mode == CeilMode::Yes ? stride[i] - 1 : 0;
-    PEL_CHECK(room + extra >= 0, ShapeError,
+    PEL_CHECK(span + extra >= 0, ShapeError,
               "the window reaches over {} elements of spatial axis {}, the padded input has {}", reach, i,
               to_string(size + 2 * padding[i]));
-    Dim count = (room + extra) / stride[i] + 1;
+    Dim count = (span + extra) / stride[i] + 1;
     // The last window begins inside of the input or its left padding.
     if (extra > 0 && (count - 1) * stride[i] >= size + padding[i]) count = count - 1;
     sizes[2 + i] = count;

@@ -1,4 +1,4 @@
-// How an op over rows is defined: what is folded, and what is given.
+// How a row reduction is defined: what is folded, and what the results are.
 #pragma once
 
 #include <algorithm>

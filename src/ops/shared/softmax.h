@@ -13,17 +13,17 @@ inline Term exp_or_zero(Term x) {
   const Term is_zero = x < (x.type() == kF64 ? -746.0 : -104.0);
   return select(is_zero, 0, exp(select(is_zero, 0, x)));
 }
-inline RowsDef exponential_folds(RowsDef def, RowFormula finish_sum, RowFormula finish_greatest = nullptr) {
+inline RowsDef exponential_folds(RowsDef def, RowFormula finish_sum, RowFormula finish_max = nullptr) {
   return std::move(def)
       .computes(kFloating)
       .values_in(value_type)
-      .fold(FoldKind::Max, the_element, std::move(finish_greatest))
+      .fold(FoldKind::Max, the_element, std::move(finish_max))
       .fold(FoldKind::Sum, [](const RowTerms& t) { return exp_or_zero(shifted(t)); }, std::move(finish_sum));
 }
 inline long double sum_of_exponentials(const std::vector<long double>& row) {
-  const long double greatest = std::ranges::max(row);
+  const long double largest = std::ranges::max(row);
   long double sum = 0;
-  for (const long double x : row) sum += std::exp(x - greatest);
+  for (const long double x : row) sum += std::exp(x - largest);
   return sum;
 }
 

@@ -11,8 +11,8 @@
 
 namespace pel {
 
-inline constexpr int kMostSpatialAxes = 3;
-using SpatialNumbers = SmallVector<std::int64_t, kMostSpatialAxes>;
+inline constexpr int kMaxSpatialAxes = 3;
+using SpatialNumbers = SmallVector<std::int64_t, kMaxSpatialAxes>;
 
 // A number for each of `axes`, from as many or from one. Each must be at least `min`.
 SpatialNumbers per_axis(std::string_view what, Ints given, std::size_t axes, std::int64_t min);

@@ -63,7 +63,7 @@ Dim count_along(Dims sizes, Axes axes) {
   return count;
 }
 
-Tensor zeros_beside(const Tensor& grad, Dims sizes) { return zeros(sizes, {grad.dtype(), grad.device()}); }
+Tensor new_zeros(const Tensor& grad, Dims sizes) { return zeros(sizes, {grad.dtype(), grad.device()}); }
 
 std::vector<Tensor> gradients_of(const Vjp& v, std::size_t count) {
   std::vector<Tensor> grads;
@@ -72,12 +72,12 @@ std::vector<Tensor> gradients_of(const Vjp& v, std::size_t count) {
 }
 
 Tensor gathered_back(const Tensor& grad, Dims sizes, std::int64_t axis, const Tensor& index) {
-  return scatter_add(zeros_beside(grad, sizes), axis, index, grad);
+  return scatter_add(new_zeros(grad, sizes), axis, index, grad);
 }
 
 Tensor selected_back(const Tensor& grad, Dims sizes, std::int64_t axis, const Tensor& index) {
   if (sizes.empty()) return reshape(grad, sizes);
-  return index_put(zeros_beside(grad, sizes), {reshape(index, {-1})}, grad, Accumulate::Yes, {axis});
+  return index_put(new_zeros(grad, sizes), {reshape(index, {-1})}, grad, Accumulate::Yes, {axis});
 }
 
 Tensor taken_gradient(const Vjp& v) {

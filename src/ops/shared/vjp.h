@@ -23,11 +23,11 @@ std::vector<std::int64_t> axes_of(std::optional<std::int64_t> axis);
 Dim count_along(Dims sizes, Axes axes);
 
 // In the gradient's dtype, on its device.
-Tensor zeros_beside(const Tensor& grad, Dims sizes);
+Tensor new_zeros(const Tensor& grad, Dims sizes);
 // The gradient of `self` where the result is a part of it: zeros elsewhere.
 template <class View>
 Tensor placed(const Vjp& v, View&& part_of) {
-  const Tensor whole = zeros_beside(v.grad(), v.sizes("self"));
+  const Tensor whole = new_zeros(v.grad(), v.sizes("self"));
   copy_(part_of(whole), v.grad());
   return whole;
 }

@@ -59,7 +59,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, OutInt3
 }
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, OutInt32 out_int32, Side side,
                     const std::optional<Tensor>& sorter, Site site) {
-  return searchsorted(sorted_sequence, number_beside(sorted_sequence, value), out_int32, side, sorter, site);
+  return searchsorted(sorted_sequence, new_number(sorted_sequence, value), out_int32, side, sorter, site);
 }
 
 }  // namespace pel

@@ -1,6 +1,6 @@
 """Attention, of small numbers: roundings differ, so results are near.
 
-Not drawn: rows that see no key, which are zeros here and NaN in some of torch's kernels; a negative scale beside
+Not drawn: rows that see no key, which are zeros here and NaN in some of torch's kernels; a negative scale with
 is_causal, which is NaN there; rows that overlap in memory, which its kernels read elsewhere."""
 import torch
 

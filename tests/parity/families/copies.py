@@ -145,7 +145,7 @@ def overlap(program, rng):
 
 def fill(program, rng):
     dtype = rng.choice(list(DTYPES))
-    memory, x = random_tensor(program, rng, dtype, most_rank=4)
+    memory, x = random_tensor(program, rng, dtype, max_rank=4)
     if rng.random() < 0.3:
         result = program.do("zero_", x)
     else:
@@ -157,8 +157,8 @@ def fill(program, rng):
         program.expect(result, f"same {x}")
 
 
-MAKERS = (copy, copy, copy, cast, cast, cast, overlap, fill, fill)
+BUILDERS = (copy, copy, copy, cast, cast, cast, overlap, fill, fill)
 
 
 def case(program, rng):
-    rng.choice(MAKERS)(program, rng)
+    rng.choice(BUILDERS)(program, rng)

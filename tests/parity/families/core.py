@@ -50,7 +50,7 @@ def any_tensor(program, rng, dtype, sizes):
 
 
 def split_with_sizes(program, rng):
-    sizes = random_sizes(rng, most_rank=3, most_numel=60) or [3]
+    sizes = random_sizes(rng, max_rank=3, max_numel=60) or [3]
     dim = random_axis(rng, len(sizes))
     left, pieces = sizes[dim], []
     while left > 0:
@@ -63,7 +63,7 @@ def split_with_sizes(program, rng):
 
 
 def slices(program, rng, name):
-    sizes = random_sizes(rng, most_rank=3, most_numel=60) or [3]
+    sizes = random_sizes(rng, max_rank=3, max_numel=60) or [3]
     dtype = rng.choice(list(DTYPES))
     dim = random_axis(rng, len(sizes))
     x = operand(program, rng, dtype, sizes, small_words(dtype), layouts=NON_OVERLAPPING)[1]
@@ -83,7 +83,7 @@ def slices(program, rng, name):
 
 
 def masked_scatter(program, rng):
-    sizes = random_sizes(rng, most_rank=3, most_numel=60)
+    sizes = random_sizes(rng, max_rank=3, max_numel=60)
     dtype = rng.choice(list(DTYPES))
     x = any_tensor(program, rng, dtype, sizes)
     mask = operand(program, rng, "bool", sizes if rng.random() < 0.7 else sizes[-1:], [0, 1, 1])[1]
@@ -93,7 +93,7 @@ def masked_scatter(program, rng):
 
 
 def scatter_reduce(program, rng):
-    sizes = random_sizes(rng, most_rank=3, most_numel=60)
+    sizes = random_sizes(rng, max_rank=3, max_numel=60)
     dtype = rng.choice([name for name in DTYPES if name != "bool"])
     dim = random_axis(rng, len(sizes))
     index_sizes = smaller(rng, sizes, dim) if sizes else []

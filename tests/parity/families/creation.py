@@ -91,7 +91,7 @@ def linspace(program, rng):
 
 
 def filled(program, rng):
-    sizes = random_sizes(rng, most_rank=4)
+    sizes = random_sizes(rng, max_rank=4)
     if rng.random() < 0.15:
         sizes = spoiled(rng, sizes)
     op, dtype = rng.choice(("full", "full", "zeros", "ones", "empty")), random_dtype(rng)
@@ -111,7 +111,7 @@ def eye(program, rng):
 
 
 def empty_strided(program, rng):
-    sizes = random_sizes(rng, most_rank=4)
+    sizes = random_sizes(rng, max_rank=4)
     strides = random_strides(rng, sizes)
     if rng.random() < 0.2:
         wrong = rng.choice(("length", "size", "stride"))
@@ -150,9 +150,9 @@ def layout_of_copy(program, rng):
         program.expect(result, f"same {x}")
 
 
-MAKERS = (arange, arange, linspace, filled, filled, eye, empty_strided, layout_of_copy, layout_of_copy, layout_of_copy,
+BUILDERS = (arange, arange, linspace, filled, filled, eye, empty_strided, layout_of_copy, layout_of_copy, layout_of_copy,
           layout_of_copy)
 
 
 def case(program, rng):
-    rng.choice(MAKERS)(program, rng)
+    rng.choice(BUILDERS)(program, rng)

@@ -5,7 +5,7 @@ windows of avg_pool3d that are larger than the input without its padding, which 
 convolutions with nothing in them, which torch refuses for some dtypes; convolutions of bf16, where torch gives NaN
 for some strides and forgets the bias of transposed ones, and groups with other strides than row-major ones, which it
 gets wrong; gradients of max_pool2d for a window that sees nothing, which torch writes out of bounds and we refuse,
-and its index; adaptive_avg_pool3d of bf16, which torch adds in bf16; bicubic at places that are no multiples of 1/8,
+and its index; adaptive_avg_pool3d of bf16, which torch adds in bf16; bicubic at positions that are not multiples of 1/8,
 because its weights cancel: torch itself is ten roundings off there. Not compared: strides of results, which are
 channels-last here where the input is."""
 import torch
@@ -183,10 +183,10 @@ POOLS = ("max_pool1d", "max_pool2d", "max_pool3d", "max_pool2d_with_indices", "m
          "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool2d",
          "adaptive_avg_pool2d_backward")
 UPSAMPLES = ("upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d")
-MAKERS = ([lambda p, r, a=a, t=t: convolution(p, r, a, t) for a in (1, 2, 2, 3) for t in (False, True)] +
+BUILDERS = ([lambda p, r, a=a, t=t: convolution(p, r, a, t) for a in (1, 2, 2, 3) for t in (False, True)] +
           [convolution_backward] * 3 + [lambda p, r, n=n: pool(p, r, n) for n in POOLS] +
           [lambda p, r, n=n: upsample(p, r, n) for n in UPSAMPLES])
 
 
 def numbered_case(program, rng, number):
-    expect(program, MAKERS[number % len(MAKERS)](program, rng))
+    expect(program, BUILDERS[number % len(BUILDERS)](program, rng))

@@ -13,7 +13,7 @@ def case(program, rng):
         x = program.do("as_strided", data, [1] * rank, [1] * rank, rng.randint(0, 3))
     else:
         sizes = [1] * rng.randint(0, 4) if rng.random() < 0.7 else None
-        _, x = random_tensor(program, rng, dtype, sizes=sizes, most_rank=2)
+        _, x = random_tensor(program, rng, dtype, sizes=sizes, max_rank=2)
     result = program.do("item", x)
     if program.error is None:
         value = program.value(result)

@@ -1,4 +1,4 @@
-"""Products of matrices, of small whole numbers: they are exact in any order.
+"""Matmuls of small whole numbers: they are exact in any order.
 
 Not drawn: bool, for which torch has no kernels. Not compared: the strides of results, which are row-major here and at
 times transposed in torch."""

@@ -1,7 +1,7 @@
 """Losses: include/pellucid/ops/losses.h.
 
 Of f16 and bf16 torch is asked in f32 and its answer rounded once, which is what Pellucid promises. Not drawn: class
-indices that are no i64, which torch refuses; integers, for which torch has a loss now and then; losses whose sizes
+indices that are not i64, which torch refuses; integers, for which torch has a loss now and then; losses whose sizes
 broadcast beyond the input's, for which torch warns."""
 import warnings
 

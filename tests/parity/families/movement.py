@@ -46,7 +46,7 @@ OPS.update({name: judged(call) for name, call in {
 def sizes_of(rng):
     if rng.random() < 0.06:
         return rng.choice(([40, 70], [300], [6, 5, 33], [3, 130], [17, 4, 3, 2]))
-    return random_sizes(rng, most_rank=4, most_numel=120)
+    return random_sizes(rng, max_rank=4, max_numel=120)
 
 
 def joined(name):
@@ -98,7 +98,7 @@ def meshgrid(program, rng):
 
 
 def repeat(program, rng):
-    sizes = random_sizes(rng, most_rank=3, most_numel=60)
+    sizes = random_sizes(rng, max_rank=3, max_numel=60)
     _, x = random_tensor(program, rng, rng.choice(list(DTYPES)), sizes=sizes)
     repeats = [rng.choice((0, 1, 1, 2, 2, 3)) for _ in range(len(sizes) + rng.choice((0, 0, 1, 2)))]
     if rng.random() < 0.05 and repeats:
@@ -111,7 +111,7 @@ def repeat(program, rng):
 
 
 def repeat_interleave(program, rng):
-    sizes = random_sizes(rng, most_rank=3, most_numel=60)
+    sizes = random_sizes(rng, max_rank=3, max_numel=60)
     _, x = random_tensor(program, rng, rng.choice(list(DTYPES)), sizes=sizes)
     dim = None if not sizes or rng.random() < 0.3 else random_axis(rng, len(sizes), bad=rng.random() < 0.04)
     if rng.random() < 0.4:
@@ -248,9 +248,9 @@ def triangle(program, rng):
     expect_written(program, memory, program.do(name + "_", x, *args), x)
 
 
-MAKERS = (joined("cat"), joined("cat"), joined("stack"), meshgrid, repeat, repeat_interleave, repeat_interleave, flip,
+BUILDERS = (joined("cat"), joined("cat"), joined("stack"), meshgrid, repeat, repeat_interleave, repeat_interleave, flip,
           flip_any_layout, roll, constant_pad, constant_pad, repeating_pad, repeating_pad, triangle, triangle)
 
 
 def numbered_case(program, rng, i):
-    MAKERS[i % len(MAKERS)](program, rng)
+    BUILDERS[i % len(BUILDERS)](program, rng)

@@ -5,7 +5,7 @@ Where Pellucid differs from torch on purpose, no case is drawn:
 - Results are row-major; torch's index and nonzero permute theirs.
 - An index out of range is an IndexError; some of torch's ops raise a RuntimeError, which counts as one here. It is
   noticed where the result has elements; index_select notices it also where it has none.
-- An index that is no integer is an error also where it is empty.
+- An index that is not an integer is an error also where it is empty.
 - Of several values for one element the last one stays; in torch's index_put any may.
 - A mask without axes is refused as an index. With a mask and a single value torch's index_put refuses u8, and takes
   a value of another dtype.
@@ -99,7 +99,7 @@ def sizes_of(rng):
     """Mostly few axes; sometimes rows long enough for every path of a kernel."""
     if rng.random() < 0.06:
         return rng.choice(([40, 70], [300], [6, 5, 33], [3, 130], [17, 4, 3, 2]))
-    return random_sizes(rng, most_rank=4, most_numel=120)
+    return random_sizes(rng, max_rank=4, max_numel=120)
 
 
 def index_words(rng, size, negative, bad):
@@ -174,7 +174,7 @@ def take_along_dim(program, rng):
     _, x = random_tensor(program, rng, rng.choice(list(DTYPES)), sizes=sizes)
     if not sizes or rng.random() < 0.2:
         count = torch.Size(sizes).numel()
-        index_sizes = random_sizes(rng, most_rank=2, most_numel=20) if count else [0]
+        index_sizes = random_sizes(rng, max_rank=2, max_numel=20) if count else [0]
         index = index_tensor(program, rng, index_sizes, count, bad=rng.random() < 0.05, dtypes=("i64",))
         if not all(program.value(ref).is_contiguous() for ref in (x, index)):
             raise NoAnswer  # torch refuses what it cannot see as flat
@@ -195,7 +195,7 @@ def embedding(program, rng):
     rows, columns = rng.choice((1, 2, 5, 40)), rng.choice((0, 1, 3, 8, 33, 70))
     sizes = [rows, columns] if rng.random() > 0.05 else rng.choice(([rows], [2, rows, columns], []))
     _, table = random_tensor(program, rng, rng.choice(list(DTYPES)), sizes=sizes)
-    index_sizes = random_sizes(rng, most_rank=3, most_numel=24)
+    index_sizes = random_sizes(rng, max_rank=3, max_numel=24)
     index = (wrong_index(program, rng, index_sizes) if rng.random() < 0.04
              else index_tensor(program, rng, index_sizes, rows, bad=rng.random() < 0.06 and columns > 0))
     expect_row_major(program, program.do("embedding", table, index))
@@ -220,9 +220,9 @@ def draw_indices(program, rng, sizes, bad):
         if roll < 0.35:
             axis += 1
             continue
-        room = len(sizes) - axis
+        remaining = len(sizes) - axis
         if roll < 0.5 and shape != [2, 3]:
-            rank = rng.randint(1, min(2, room))
+            rank = rng.randint(1, min(2, remaining))
             mask_sizes = sizes[axis:axis + rank]
             if fault == "mask":
                 mask_sizes, fault = [size + 1 for size in mask_sizes], None
@@ -408,7 +408,7 @@ def placing(name):
 
 
 def one_hot(program, rng):
-    sizes = random_sizes(rng, most_rank=3, most_numel=30)
+    sizes = random_sizes(rng, max_rank=3, max_numel=30)
     words = [0, 1, 2, 3] + ([-1] if rng.random() < 0.06 else [])
     dtype = "i64" if rng.random() > 0.05 else rng.choice(("i32", "u8", "f32"))
     x = operand(program, rng, dtype, sizes, words if dtype == "i64" else [0])[1]
@@ -416,9 +416,9 @@ def one_hot(program, rng):
     expect_row_major(program, program.do("one_hot", *args))
 
 
-MAKERS = (index_select, gather, gather, take_along_dim, embedding, index, index, index, index_put, index_put, index_put,
+BUILDERS = (index_select, gather, gather, take_along_dim, embedding, index, index, index, index_put, index_put, index_put,
           masked_select, nonzero, placing("scatter"), placing("scatter"), placing("scatter_add"), one_hot)
 
 
 def numbered_case(program, rng, i):
-    MAKERS[i % len(MAKERS)](program, rng)
+    BUILDERS[i % len(BUILDERS)](program, rng)

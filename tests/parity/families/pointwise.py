@@ -2,7 +2,7 @@
 
 Where Pellucid differs from torch on purpose, no case is drawn:
 
-- A number, or a single element, beside f16 or bf16 tensors is rounded to their dtype first, and beside f32 as the
+- A number, or a single element, next to f16 or bf16 tensors is rounded to their dtype first, and next to f32 as the
   exponent of pow; torch keeps it wider in some ops. The numbers drawn there are exact in both.
 - The factor alpha of add, sub and rsub is part of one rounding; torch rounds the product in f16 and bf16.
 - Every binary op takes a number as the second operand; torch's only in TAKES_NUMBER.
@@ -180,7 +180,7 @@ def draw_binary(d):
 
 
 def draw_scaled(d):
-    """With alpha: torch rounds its product in f16 and bf16, and beside an element that repeats: there it is exact."""
+    """With alpha: torch rounds its product in f16 and bf16, and with an element that repeats: there it is exact."""
     args = draw_binary(d)
     if d.rng.random() < 0.5:
         tensors = [d.program.value(arg) for arg in args if isinstance(arg, Ref)]

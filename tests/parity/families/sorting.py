@@ -249,11 +249,11 @@ def bincount(program, rng, name):
     expect(program, program.do(name, x, *args))
 
 
-MAKERS = {"cumsum": scan, "cumprod": scan, "cummax": extremes, "cummin": extremes, "logcumsumexp": logcumsumexp,
+BUILDERS = {"cumsum": scan, "cumprod": scan, "cummax": extremes, "cummin": extremes, "logcumsumexp": logcumsumexp,
           "sort": sort, "argsort": sort, "topk": chosen, "kthvalue": chosen, "median": median, "median_dim": chosen,
           "unique": unique, "searchsorted": searchsorted, "bincount": bincount}
 
 
 def numbered_case(program, rng, i):
     name = PLAIN[i % len(PLAIN)]
-    MAKERS[name](program, rng, name)
+    BUILDERS[name](program, rng, name)

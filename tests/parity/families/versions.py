@@ -7,7 +7,7 @@ from program import Num, Program
 
 
 def case(program, rng):
-    _, x = random_tensor(program, rng, "f32", most_rank=3, layouts=("dense", "permuted", "gaps"))
+    _, x = random_tensor(program, rng, "f32", max_rank=3, layouts=("dense", "permuted", "gaps"))
     tensors = [x]
     for _ in range(rng.randint(1, 7)):
         ref = rng.choice(tensors)

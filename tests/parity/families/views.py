@@ -269,7 +269,7 @@ ARGS = {
 }
 NAMES = list(ARGS)
 WEIGHTS = [weight for _, weight in ARGS.values()]
-MOST_NUMEL = 4000  # a chain of expands grows
+MAX_NUMEL = 4000  # a chain of expands grows
 
 
 def step(program, rng, ref):
@@ -295,7 +295,7 @@ def case(program, rng):
                 break
             last = program.do("pick", last, rng.randrange(len(result)))
             result = program.value(last)
-        if isinstance(result, torch.Tensor) and result.numel() > MOST_NUMEL:
+        if isinstance(result, torch.Tensor) and result.numel() > MAX_NUMEL:
             break
     program.expect_result(last)
     if program.steps[-1].startswith("contiguous"):

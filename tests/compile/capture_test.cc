@@ -135,10 +135,10 @@ TEST(Capture, ANodeOfAModuleCitesTheUsersLineAndTheModulesPath) {
   const compiler::Graph graph = compiler::capture(f, {{tensor({{1, 2}})}}).graph;
   const std::string cited = fmt::format("capture_test.cc:{}", line.line() + 1);
   for (const compiler::GraphNode& node : graph.nodes)
-    EXPECT_TRUE(node.site.text().starts_with(cited + " Gpt > ")) << node.site.text();
-  EXPECT_EQ(node_of(graph, "gelu").site.text(), cited + " Gpt > gelu, in h.0.mlp");
+    EXPECT_TRUE(node.site.text().starts_with(cited + " GPT > ")) << node.site.text();
+  EXPECT_EQ(node_of(graph, "gelu").site.text(), cited + " GPT > gelu, in h.0.mlp");
   ASSERT_FALSE(graph.sizes->guards().empty());
-  EXPECT_EQ(graph.sizes->guards()[0].source, "Gpt at " + cited);
+  EXPECT_EQ(graph.sizes->guards()[0].source, "GPT at " + cited);
 }
 
 TEST(Capture, ANodeOfBackwardCitesItsCallAndTheCallThatItIsTheGradientOf) {

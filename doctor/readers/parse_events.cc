@@ -8,8 +8,6 @@
 
 #include <simdjson.h>
 
-#include "pellucid/ops/internal.h"
-
 #include "doctor/readers/blanks.h"
 #include "doctor/readers/decimal_time.h"
 #include "doctor/readers/split_events.h"

@@ -17,8 +17,6 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include "pellucid/ops/internal.h"
-
 #include "doctor/names/kernel_name.h"
 #include "doctor/names/mangled.h"
 #include "doctor/names/op_families.h"

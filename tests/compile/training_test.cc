@@ -513,7 +513,7 @@ TEST(Training, ErrorsSayWhatToDo) {
                   return in;
                 },
                 x),
-            "which the captured function holds");
+            "which belongs to the captured function");
   expect_in(error_of(
                 [&](const Tensor& in) {
                   backward({sum(square(model(in)))}, {.create_graph = true});

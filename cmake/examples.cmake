@@ -21,7 +21,7 @@ endforeach()
 
 # Output that docs/ shows is what the examples print.
 add_test(NAME shown_output
-  COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_output.py" $<TARGET_FILE_DIR:example_compile>)
+  COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/compare_output.py" $<TARGET_FILE_DIR:example_compile>)
 set_tests_properties(shown_output PROPERTIES TIMEOUT 300)
 
 if(TEST example_profile)

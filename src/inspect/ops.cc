@@ -144,11 +144,9 @@ std::string OpFacts::text(const Terminal& terminal) const {
                                           : "none: it launches no kernel");
     return text;
   }
-  line("kernels",
-       fmt::format("{}; {}", origin,
-                   is_chosen_by_time
-                       ? "the supported one with the shortest predicted time runs"
-                       : "the first that supports the call runs"));
+  line("kernels", fmt::format("{}; {}", origin,
+                              is_chosen_by_time ? "the supported one with the shortest predicted time runs"
+                                                : "the first that supports the call runs"));
   text += "\n";
   int width = 0;
   for (const KernelFamily& family : kernels) width = std::max(width, columns_of(family.name));

@@ -178,8 +178,7 @@ class Drawing {
                                                                    : ops.others));
       }
       try {
-        if (run_->elements_of(step) > kMaxElements || other_run_->elements_of(step) > kMaxElements)
-          continue;
+        if (run_->elements_of(step) > kMaxElements || other_run_->elements_of(step) > kMaxElements) continue;
         const std::vector<Tensor>& made = run_->call(step);
         const bool fits = std::ranges::all_of(made, [](const Tensor& t) { return t.dim() <= kMaxAxes; });
         if (!fits || !other_run_->tries(step)) {

@@ -118,7 +118,8 @@ TEST_F(Logged, ACallShowsOpArgumentsKeysKernelAndRefusals) {
             "[dispatch] t(self=i64[2, 3]) keys Backend -> no kernel: metadata only  at call_test.cc:" + line);
   expect_in(log, "[dispatch] contiguous(self=i64[3, 2]) keys Backend -> composite  at call_test.cc:" + line +
                      "\n" + "[dispatch]   clone(self=i64[3, 2], row_major=true)");
-  expect_in(log, "cpu_copy_dense refused (source and destination are not both row-major), kernel cpu_copy_strided");
+  expect_in(
+      log, "cpu_copy_dense refused (source and destination are not both row-major), kernel cpu_copy_strided");
 }
 
 TEST_F(Logged, AFailedCallIsShownToo) {

@@ -137,6 +137,7 @@ int main() {
     std::printf("; otherwise it took %.0f %% longer on average", 100 * loss / (judged - right));
   std::printf(".\n");
   if (compared > 0)
-    std::printf("It took %.2f times as long as oneDNN's fastest implementation, in the geometric mean of %d.\n",
-                std::exp(ratios / compared), compared);
+    std::printf(
+        "It took %.2f times as long as oneDNN's fastest implementation, in the geometric mean of %d.\n",
+        std::exp(ratios / compared), compared);
 }

@@ -1,5 +1,6 @@
 // Elementwise comparisons, logic, bits, predicates, and selection by a condition.
-// Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains PEL_UNARY and PEL_BINARY.
+// Names, semantics and type promotion are PyTorch's; sizes broadcast. pointwise_forms.h explains PEL_UNARY
+// and PEL_BINARY.
 #pragma once
 
 #include "pellucid/ops/pointwise_forms.h"

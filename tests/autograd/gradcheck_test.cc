@@ -60,12 +60,12 @@ struct Probe {
       inputs.push_back(t);
     });
   }
-  std::vector<Tensor> operator()(ArrayView<Tensor> inputs) const {
+  std::vector<Tensor> operator()(ArrayView<Tensor> leaves) const {
     std::vector<Value> now = call;
     std::size_t at = 0;
     for_floating(now, [&](Tensor& t, std::size_t arg) {
       // An op that writes gets a copy to write to.
-      t = op->record().schema.args[arg].alias.is_written ? clone(inputs[at]) : inputs[at];
+      t = op->record().schema.args[arg].alias.is_written ? clone(leaves[at]) : leaves[at];
       ++at;
     });
     return test::tensors_of(call_boxed(*op, now));

@@ -178,12 +178,14 @@ int thread_count() {
   return unset == 0 ? initial : unset;
 }
 
-void set_thread_count(int count, Site site) {
-  as_call("set_thread_count", site, [&] {
-    PEL_CHECK(count >= 1 && count <= kMaxThreads, ValueError, "count is {}; it must be from 1 to {}", count,
-              kMaxThreads);
-    detail::wanted_threads.store(count, std::memory_order_relaxed);
-  });
+// Not by as_call: the call stack is the runtime's, and the doctor links this file without it.
+void set_thread_count(int count, Site site) try {
+  PEL_CHECK(count >= 1 && count <= kMaxThreads, ValueError, "count is {}; it must be from 1 to {}", count,
+            kMaxThreads);
+  detail::wanted_threads.store(count, std::memory_order_relaxed);
+} catch (Error& error) {
+  error.leave_call("set_thread_count", site);
+  throw;
 }
 
 void detail::run_on_threads(std::int64_t count, std::int64_t grain, RangeFn f) {

@@ -13,6 +13,11 @@ namespace pel {
 
 constinit std::array<Op, kFormCount * kOpNames.size()> builtin_ops{};
 
+namespace detail {
+constinit thread_local ThreadKeys thread_keys;
+constinit std::atomic<std::uint16_t> process_keys{kNotWired};
+}  // namespace detail
+
 namespace {
 
 // Never destroyed, like the ops: calls may come from destructors of static objects.

@@ -9,8 +9,9 @@ With --fix it rewrites the index; with --self-test it first proves on small fold
 """
 import re
 import sys
-import tempfile
 from pathlib import Path
+
+from project_files import self_test_tree
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs/decisions"
 PAGE = re.compile(r"# (\d{4}) ([^\n]+)\n\nStatus: (.+?)\n\n", re.DOTALL)
@@ -75,13 +76,7 @@ def self_test():
           "README.md": both.replace("superseded by [0002](0002-b.md)", "")}, "must link back to 0002"),
     ]
     for files, expected in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in files.items():
-                Path(folder, name).write_text(content, encoding="utf-8")
-            problems = check(Path(folder))
-        right = not problems if expected is None else len(problems) == 1 and expected in problems[0]
-        if not right:
-            sys.exit(f"self-test: {files}: expected {expected!r}, got {problems}")
+        self_test_tree(files, check, expected)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,9 @@ With --self-test it first proves, on small trees with one fault each, that it ca
 """
 import re
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from project_files import ROOT, self_test_tree
+
 FOLDERS = ("src/dispatch", "src/compile")
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 # Meta is not a device that kernels run on: it stands for "no data" and may be named.
@@ -43,14 +42,7 @@ def self_test():
         ("src/backends/cpu/a.cc", "DeviceType::Cpu\n", None),
     ]
     for name, text, expected in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            problems = check(Path(folder))
-        right = not problems if expected is None else len(problems) == 1 and expected in problems[0]
-        if not right:
-            sys.exit(f"self-test: {name} with {text!r}: expected {expected!r}, got {problems}")
+        self_test_tree({name: text}, check, expected)
 
 
 if __name__ == "__main__":

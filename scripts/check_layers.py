@@ -5,10 +5,9 @@ With --self-test it first proves on small trees, each with one error, that it ca
 """
 import re
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from project_files import ROOT, self_test_tree
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 GENERATED = {"op_names.h"}
 
@@ -137,15 +136,7 @@ def self_test():
         ("include/pellucid/a.h", "#include <cuda_runtime.h>\n", "only by .cc files of src/backends/cuda/"),
     ]
     for name, text, expected in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            for file, content in {"src/LAYERS": layers, name: text}.items():
-                path = Path(folder, file)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(content, encoding="utf-8")
-            problems = check(Path(folder))
-        right = not problems if expected is None else len(problems) == 1 and expected in problems[0]
-        if not right:
-            sys.exit(f"self-test: {name} with {text!r}: expected {expected!r}, got {problems}")
+        self_test_tree({"src/LAYERS": layers, name: text}, check, expected)
 
 
 if __name__ == "__main__":

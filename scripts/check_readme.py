@@ -7,10 +7,9 @@ A block that is not a whole program is marked <!-- fragment -->; one that tests/
 """
 import re
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from project_files import ROOT, self_test_tree
+
 BLOCK = re.compile(r"^```(?:cpp|c\+\+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 MARKER = re.compile(r"<!-- (fragment|newcomer: [^\n]*|examples/\w+\.cc) -->\s*\Z")
 
@@ -55,15 +54,7 @@ def self_test():
         ("<!-- examples/one.cc -->\n```cpp\nint main() { }\n```\n", "differ"),
     ]
     for text, expected in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in {"examples/one.cc": example, "docs/page.md": text}.items():
-                path = Path(folder, name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(content, encoding="utf-8")
-            problems = check(Path(folder))
-        right = not problems if expected is None else len(problems) == 1 and expected in problems[0]
-        if not right:
-            sys.exit(f"self-test: {text!r}: expected {expected!r}, got {problems}")
+        self_test_tree({"examples/one.cc": example, "docs/page.md": text}, check, expected)
 
 
 if __name__ == "__main__":

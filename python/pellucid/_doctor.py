@@ -19,10 +19,11 @@ import pathlib
 import stat
 import sys
 import tempfile
+import threading
 import time
 import typing
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from . import _tools
@@ -41,7 +42,7 @@ Trace = typing.Union[Path, WritesTrace]
 
 _POLL_SECONDS = 0.05  # how long Ctrl-C may take
 _QUIET_SECONDS = 1.0  # progress is shown after
-_END_SECONDS = 2.0  # of the process, for reports that nobody waits for
+_END_SECONDS = 0.5  # of the process, for reports that nobody waits for; their threads may be in the middle of reading
 
 atexit.register(_tools.end_background_reports, _END_SECONDS)
 
@@ -182,7 +183,7 @@ class Diagnosis:
         if not self._report.has_page:
             raise ValueError(f"a page shows one trace, and this diagnosis is about {len(self._json['traces'])} traces "
                              "or ranks: call doctor() with one of them")
-        return self._report.page()
+        return _interruptible(self._report.page)
 
     def _only(self, name: str) -> TraceDiagnosis:
         if len(self.traces) != 1:
@@ -267,6 +268,16 @@ def _wait_for(background: _tools.BackgroundReport) -> _tools.MadeReport:
         code, message = background.problem
         raise {4: ValueError, 12: FileError}.get(code, Error)(message.decode("utf-8", "backslashreplace"))
     return background.take()
+
+
+def _interruptible(function: Callable[[], bytes]) -> bytes:
+    """Calls a function that releases the GIL on another thread: here Ctrl-C works."""
+    results: list[bytes] = []
+    thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_POLL_SECONDS)
+    return results[0]
 
 
 class _Progress:

@@ -51,11 +51,12 @@ def test_a_function_is_profiled(matrices, tmp_path):
     assert str(pellucid.doctor(trace, expect="kernels == 0")) == str(diagnosis)
 
 
-def test_the_trace_may_be_compressed_and_has_stacks_if_wanted(matrices, tmp_path):
+@pytest.mark.parametrize("stacks", [True, False])
+def test_the_trace_may_be_compressed_and_has_stacks_if_wanted(matrices, tmp_path, stacks):
     trace = tmp_path / "trace.json.gz"
-    pellucid.torch.doctor(multiply, *matrices, trace=trace, stacks=True)
+    pellucid.torch.doctor(multiply, *matrices, trace=trace, stacks=stacks)
     categories = {event.get("cat") for event in json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]}
-    assert "python_function" in categories
+    assert ("python_function" in categories) == stacks
 
 
 def test_a_profile_of_pytorch_is_diagnosed(matrices):

@@ -14,13 +14,13 @@ __all__ = ["doctor"]
 
 
 def doctor(function: Callable[..., typing.Any], *args: typing.Any, steps: int = 5, warmup: int = 3,
-           stacks: bool = False, trace: Path | None = None, before: Trace | None = None,
+           stacks: bool = True, trace: Path | None = None, before: Trace | None = None,
            what_if: str | Iterable[str] | None = None, expect: str | None = None) -> Diagnosis:
     """Profiles `function(*args)`, a training step for example, and diagnoses what bounds it.
 
     steps: calls that are profiled; each is a step of the diagnosis.
     warmup: calls before these. The first ones do more than later ones: they allocate, compile and choose kernels.
-    stacks: records Python functions for the timeline. That slows the host down, and so changes what is measured.
+    stacks: records Python functions for the timeline. Each costs the host some time: False measures ops more exactly.
     trace: a file to write the trace to, .json or .json.gz; otherwise it is removed after it was read.
     before, what_if, expect: as in pellucid.doctor().
     """

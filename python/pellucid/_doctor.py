@@ -26,8 +26,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from . import _tools
-from .errors import Error, FileError, ValueError
+from . import _tools, errors
 
 Path = typing.Union[str, "os.PathLike[str]", bytes]
 
@@ -266,8 +265,14 @@ def _wait_for(background: _tools.BackgroundReport) -> _tools.MadeReport:
         progress.clear()
     if background.problem is not None:
         code, message = background.problem
-        raise {4: ValueError, 12: FileError}.get(code, Error)(message.decode("utf-8", "backslashreplace"))
+        raise _error(code, message.decode("utf-8", "backslashreplace"))
     return background.take()
+
+
+def _error(code: int, message: str) -> errors.Error:
+    error = {4: errors.ValueError, 12: errors.FileError}.get(code, errors.Error)(message)
+    error.code = f"E{code:02}" if code else None
+    return error
 
 
 def _interruptible(function: Callable[[], bytes]) -> bytes:
@@ -324,7 +329,7 @@ def _warn_of_what_is_missing(diagnosis: Diagnosis) -> None:
             continue
         reason = trace.read["skipped"][0]["reason"] if trace.read["skipped"] else "it ends early"
         if trace.read["events"] == 0:
-            raise FileError(f"{trace.file} has no events that can be read: {reason}")
+            raise _error(12, f"E12 file: {trace.file} has no events that can be read: {reason}")
         warnings.warn(f"{trace.file} was read in part: {reason}", stacklevel=3)
 
 

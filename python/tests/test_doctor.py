@@ -1,13 +1,17 @@
 """pellucid.doctor: the same answers as the program, as Python objects."""
 import errno
 import gzip
+import io
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+import types
 
 import pellucid
 import pytest
@@ -226,6 +230,33 @@ def test_repr_is_a_few_lines(trace, tmp_path):
     assert len(many) == 7 and many[-1] == "  and 4 more"
 
 
+class Screen(io.StringIO):
+    def __init__(self, is_terminal):
+        super().__init__()
+        self.is_terminal = is_terminal
+
+    def isatty(self):
+        return self.is_terminal
+
+
+@pytest.mark.parametrize("where", ["terminal", "notebook", "file"])
+def test_progress_is_shown_where_somebody_can_see_it(tmp_path, monkeypatch, where):
+    path = write_large_trace(tmp_path / "run.json", 150)
+    screen = Screen(where == "terminal")
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(pellucid._doctor, "_QUIET_SECONDS", 0)
+    shell = types.SimpleNamespace(kernel=None) if where == "notebook" else None
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    pellucid.doctor(path)
+    lines = screen.getvalue().split("\r")
+    if where == "file":
+        assert lines == [""]
+        return
+    pattern = r"[█▉▊▋▌▍▎▏ ]{30} run\.json *" if where == "terminal" else r"reading run\.json: \d+% *"
+    assert len(lines) > 3 and all(re.fullmatch(pattern, line) for line in lines[1:-2]), lines
+    assert lines[0] == "" and lines[-2].isspace() and lines[-1] == ""  # nothing is left of it
+
+
 def environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -270,8 +301,6 @@ def test_interrupt_ends_the_wait_at_once(tmp_path, kind):
 
 
 def test_other_threads_run_meanwhile(tmp_path):
-    import threading
-
     path = write_large_trace(tmp_path / "run.json", 100)
     ticks, done = [], threading.Event()
 

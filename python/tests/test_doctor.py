@@ -296,8 +296,8 @@ def test_interrupt_ends_the_wait_at_once(tmp_path, kind):
     ended = time.time()
     assert caught != "finished\n", "the trace is too small for this machine"
     assert "KeyboardInterrupt" in err and process.returncode == -signal.SIGINT and out == ""
-    assert float(caught) - sent < 0.5
-    assert ended - sent < 2
+    assert float(caught) - sent < 1
+    assert ended - sent < 3
 
 
 def test_other_threads_run_meanwhile(tmp_path):

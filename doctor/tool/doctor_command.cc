@@ -2,7 +2,6 @@
 #include "doctor/tool/doctor_command.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -14,6 +13,7 @@
 
 #include "pellucid/error.h"
 
+#include "base/file_name.h"
 #include "doctor/compare/diff.h"
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/fleet/fleet_folder.h"
@@ -53,7 +53,7 @@ class ReadingProgress {
     if (progress.all_bytes == 0) return;
     const std::scoped_lock lock(mutex_);
     done_[trace] = static_cast<double>(progress.done_bytes) / static_cast<double>(progress.all_bytes);
-    std::string what = printable(std::filesystem::path(traces_[trace]).filename().string());
+    std::string what = printable(file_name(traces_[trace]));
     if (traces_.size() > 1) what += fmt::format(", {} of {}", trace + 1, traces_.size());
     const double all = std::accumulate(done_.begin(), done_.end(), 0.0) / static_cast<double>(done_.size());
     show_progress(what, std::min(all, 0.99));

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/has_threads.h"
 #include "doctor/readers/batch_queue.h"
 #include "doctor/readers/decimal_time.h"
 #include "doctor/readers/parse_events.h"
@@ -363,7 +364,7 @@ const std::string* TraceSummary::find(std::string_view key) const {
 TraceSummary read_kineto(ByteSource& source, EventVisitor visit_event, const ReadOptions& options) {
   KinetoReader reader(source, options);
   Visit visit(visit_event, options);
-  if (options.parsing == Parsing::Ahead && !reader.has_whole_document())
+  if (kHasThreads && options.parsing == Parsing::Ahead && !reader.has_whole_document())
     return visit.whole(read_ahead(reader, visit));
   return visit.whole(reader.run([&](BatchPointer batch) {
     visit(*batch);

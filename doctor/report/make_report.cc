@@ -1,12 +1,12 @@
 #include "doctor/report/make_report.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <numeric>
 #include <optional>
 
 #include "base/check.h"
+#include "base/file_name.h"
 #include "base/terminal.h"
 #include "doctor/compare/diff.h"
 #include "doctor/diagnosis/diagnose.h"
@@ -26,7 +26,7 @@ class ReadingProgress {
     if (progress.all_bytes == 0 || !request_.progress) return;
     const std::scoped_lock lock(mutex_);
     done_[trace] = static_cast<double>(progress.done_bytes) / static_cast<double>(progress.all_bytes);
-    std::string what = printable(std::filesystem::path(request_.traces[trace]).filename().string());
+    std::string what = printable(file_name(request_.traces[trace]));
     if (done_.size() > 1) what += fmt::format(", {} of {}", trace + 1, done_.size());
     const double all = std::accumulate(done_.begin(), done_.end(), 0.0) / static_cast<double>(done_.size());
     request_.progress(what, std::min(all, 0.99));

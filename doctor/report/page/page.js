@@ -109,7 +109,7 @@ function start() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const diagnosis = data.diagnoses[0];
   const byId = (id) => document.getElementById(id);
-  const file = (path) => path.slice(path.lastIndexOf('/') + 1);
+  const file = (path) => path.split(/[/\\]/).pop();
   const {path, before} = diagnosis;
   byId('path').textContent = before ? `${file(before)} → ${file(path)}` : path;
   byId('path').title = before ? `${before} → ${path}` : path;

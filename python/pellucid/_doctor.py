@@ -31,13 +31,19 @@ from . import _tools, errors
 Path = typing.Union[str, "os.PathLike[str]", bytes]
 
 
-class WritesTrace(typing.Protocol):
-    """A profiler's result that can write its trace: torch.profiler.profile, or pellucid.Profile."""
+class ExportsTrace(typing.Protocol):
+    """As torch.profiler.profile."""
 
     def export_chrome_trace(self, path: str) -> typing.Any: ...
 
 
-Trace = typing.Union[Path, WritesTrace]
+class WritesTrace(typing.Protocol):
+    """As pellucid.Profile."""
+
+    def write_trace(self, path: str) -> typing.Any: ...
+
+
+Trace = typing.Union[Path, ExportsTrace, WritesTrace]
 
 _POLL_SECONDS = 0.05  # how long Ctrl-C may take
 _QUIET_SECONDS = 1.0  # progress is shown after
@@ -137,11 +143,13 @@ class Diagnosis:
     @property
     def unread(self) -> list[dict[str, str]]:
         """`file` and `reason` of each of several traces that could not be read."""
-        return self._json.get("unread", [])
+        unread: list[dict[str, str]] = self._json.get("unread", [])
+        return unread
 
     def json(self) -> dict[str, typing.Any]:
         """The document that `pellucid doctor --json` prints."""
-        return json.loads(self._report.json())
+        document: dict[str, typing.Any] = json.loads(self._report.json())
+        return document
 
     def html(self) -> str:
         """The page that `pellucid doctor --html` writes: one file, for any browser, without network."""
@@ -196,7 +204,7 @@ def doctor(trace: Trace | Iterable[Trace], *, before: Trace | None = None, what_
     """Diagnoses what bounds a run, from the trace of a profiler.
 
     trace: the path of a trace in Chrome's JSON, plain, .gz or .zst, as torch.profiler or Pellucid writes it; or a
-        torch.profiler.profile that has ended; or several of these.
+        torch.profiler.profile or a pellucid.Profile that has ended; or several of these.
     before: a trace of the same program, to show what changed since.
     what_if: predicts the duration with changes: "dispatch=0.5", "syncs=0; gemm=0.7", "device=H100".
     expect: conditions, "kernels <= 500; step.syncs == 0"; `holds` of the result says whether they hold.
@@ -222,25 +230,26 @@ def doctor(trace: Trace | Iterable[Trace], *, before: Trace | None = None, what_
 
 
 def _each_of(trace: typing.Any) -> Iterator[Trace]:
-    if isinstance(trace, (str, bytes, os.PathLike)) or _writes_trace(trace):
+    if isinstance(trace, (str, bytes, os.PathLike)) or _writer_of(trace) is not None:
         yield trace
     else:
         yield from trace
 
 
-def _writes_trace(trace: typing.Any) -> bool:
-    return callable(getattr(trace, "export_chrome_trace", None))
+def _writer_of(trace: typing.Any) -> Callable[[str], typing.Any] | None:
+    return getattr(trace, "export_chrome_trace", None) or getattr(trace, "write_trace", None)
 
 
 def _path_of(trace: typing.Any, stack: contextlib.ExitStack) -> bytes:
-    if _writes_trace(trace):
+    writer = _writer_of(trace)
+    if writer is not None:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pellucid-"))
-        path = os.path.join(folder, "profile.json")
-        trace.export_chrome_trace(path)
-        return os.fsencode(path)
+        written = os.path.join(folder, "profile.json")
+        writer(written)
+        return os.fsencode(written)
     if not isinstance(trace, (str, bytes, os.PathLike)):
-        raise TypeError("a trace is a path, or a profile that has export_chrome_trace(), as torch.profiler.profile "
-                        f"has; it is a {type(trace).__name__}")
+        raise TypeError("a trace is a path, or a profile that can write it, such as torch.profiler.profile, not "
+                        f"a {type(trace).__name__}")
     path = os.fsencode(trace)
     if path != b"-":  # the standard input
         _check_readable(path)
@@ -271,7 +280,7 @@ def _wait_for(background: _tools.BackgroundReport) -> _tools.MadeReport:
 
 def _error(code: int, message: str) -> errors.Error:
     error = {4: errors.ValueError, 12: errors.FileError}.get(code, errors.Error)(message)
-    error.code = f"E{code:02}" if code else None
+    error.code = f"E{code:02}" if code else None  # type: ignore[assignment]
     return error
 
 

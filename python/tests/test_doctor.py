@@ -159,6 +159,11 @@ def test_a_profile_is_diagnosed_without_a_file():
     assert "profile.json" in diagnosis.html()
 
 
+def test_a_profile_of_pellucid_is_diagnosed_too(tmp_path):
+    profile = types.SimpleNamespace(write_trace=lambda path: write_trace(pathlib.Path(path), count=7))
+    assert pellucid.doctor([profile]).totals["kernels"] == 7
+
+
 def test_errors_are_those_that_people_expect(trace, tmp_path):
     with pytest.raises(FileNotFoundError) as missing:
         pellucid.doctor(tmp_path / "missing.json")
@@ -177,7 +182,7 @@ def test_errors_are_those_that_people_expect(trace, tmp_path):
         option = {"expect": "--expect", "what_if": "--what-if"}
         said = run_program(trace, *(word for key, value in words.items() for word in (option[key], value)))[2]
         assert str(wrong.value) in said
-    for words, sentence in [(([],), "there is none"), ((3,), "not iterable"), (([3],), "it is a int")]:
+    for words, sentence in [(([],), "there is none"), ((3,), "not iterable"), (([3],), "not a int")]:
         with pytest.raises((TypeError, ValueError), match=sentence):
             pellucid.doctor(*words)
     with pytest.raises(ValueError, match="two traces or more"):

@@ -23,9 +23,8 @@ target_compile_options(pellucid_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>  # plain -Wshadow of g++ warns about scoped enumerators
   $<$<BOOL:${PELLUCID_WERROR}>:-Werror>
-  -fno-semantic-interposition
+  $<$<PLATFORM_ID:Linux>:-fno-semantic-interposition;-ftls-model=initial-exec>
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=  # paths in messages are relative to the project
-  -ftls-model=initial-exec
   -ffp-contract=off  # a fused multiply-add rounds once: the same source would compute other bits on other machines
   $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)  # for ccache, with the headers below
 
@@ -54,10 +53,15 @@ function(pellucid_compile_together target files)
   endif()
 endfunction()
 
-# Uses the first linker of the list that this compiler supports; if there is none, the compiler's default.
+# Uses the first linker of the list that this compiler supports; if there is none, the compiler's default. What is packaged is
+# always linked by the compiler's default, so that it is the same on every machine.
 include(CheckLinkerFlag)
 set(PELLUCID_LINKER "default")
-foreach(linker IN ITEMS mold lld)
+set(linkers mold lld)
+if(PELLUCID_DOCTOR_ONLY)
+  set(linkers "")
+endif()
+foreach(linker IN LISTS linkers)
   check_linker_flag(CXX -fuse-ld=${linker} PELLUCID_HAS_${linker})
   if(PELLUCID_HAS_${linker})
     add_link_options(-fuse-ld=${linker})

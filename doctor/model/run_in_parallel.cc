@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/has_threads.h"
+
 namespace pel::doctor {
 
 void run_in_parallel(std::size_t count, std::size_t max_at_once, FunctionRef<void(std::size_t)> visit) {
@@ -22,7 +24,7 @@ void run_in_parallel(std::size_t count, std::size_t max_at_once, FunctionRef<voi
       }
     }
   };
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t cores = kHasThreads ? std::max(1u, std::thread::hardware_concurrency()) : 1;
   const std::size_t most = max_at_once == 0 ? cores : max_at_once;
   // Not parallel_for, which splits its range in advance: traces differ in length.
   std::vector<std::jthread> threads;

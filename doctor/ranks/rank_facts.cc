@@ -9,6 +9,7 @@
 
 #include <simdjson.h>
 
+#include "base/file_name.h"
 #include "base/sort_stably.h"
 #include "doctor/diagnosis/examination.h"
 
@@ -179,7 +180,7 @@ RankNumber rank_number(const TraceSummary& summary, std::string_view source_name
     }
   }
   if (number.rank >= 0) return number;
-  source_name.remove_prefix(source_name.rfind('/') + 1);
+  source_name = file_name(source_name);
   for (const std::string_view word : {"rank", "worker"}) {
     std::size_t end = 0;
     number.rank = number_after(source_name, word, &end);

@@ -46,8 +46,11 @@ class FileSource : public ByteSource {
   std::atomic<std::uint64_t> done_bytes_ = 0;
 };
 
-// What is in the file, unpacked on a thread of its own where its first bytes are those of gzip or zstd.
+// Ahead: on a thread of its own. Without threads, every source is unpacked on the caller's.
+enum class Unpacking : std::uint8_t { Ahead, OnCallersThread };
+
+// Returns what is in the file, unpacked if its first bytes are those of gzip or zstd.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
-std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source);
+std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source, Unpacking how = Unpacking::Ahead);
 
 }  // namespace pel::doctor

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/has_threads.h"
 #include "doctor/readers/batch_queue.h"
 #include "doctor/readers/decimal_time.h"
 #include "doctor/readers/parse_events.h"
@@ -41,6 +42,7 @@ class KinetoReader {
   TraceSummary run(Deliver deliver, BatchQueue* queue = nullptr) {
     queue_ = queue;
     for (;;) {
+      check_stop(options_.stop);
       if (wasted_bytes_ > options_.max_wasted_bytes) return give_up(deliver);
       const bool are_events = splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text());
       const std::size_t end = are_events ? splitter_.last_event(text()) : 0;
@@ -362,7 +364,7 @@ const std::string* TraceSummary::find(std::string_view key) const {
 TraceSummary read_kineto(ByteSource& source, EventVisitor visit_event, const ReadOptions& options) {
   KinetoReader reader(source, options);
   Visit visit(visit_event, options);
-  if (options.parsing == Parsing::Ahead && !reader.has_whole_document())
+  if (kHasThreads && options.parsing == Parsing::Ahead && !reader.has_whole_document())
     return visit.whole(read_ahead(reader, visit));
   return visit.whole(reader.run([&](BatchPointer batch) {
     visit(*batch);

@@ -10,6 +10,7 @@
 
 #include "doctor/readers/blanks.h"
 #include "doctor/readers/decimal_time.h"
+#include "doctor/readers/find_structure.h"
 #include "doctor/readers/split_events.h"
 
 namespace pel::doctor {
@@ -449,6 +450,7 @@ class Walk {
 
 struct EventParser::State {
   std::unique_ptr<Structure> structure;
+  const bool has_simd = simdjson::get_active_implementation()->name() != "fallback";
 
   // What is wrong with the text as a whole, or null.
   const char* find_structure(std::string_view text) {
@@ -460,8 +462,9 @@ struct EventParser::State {
                               capacity, kMaxNesting, structure);
     }
     if (!error) {
-      error = structure->stage1(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
-                                simdjson::stage1_mode::regular);
+      error = has_simd ? structure->stage1(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+                                           simdjson::stage1_mode::regular)
+                       : doctor::find_structure(text, *structure);
     }
     return error ? simdjson::error_message(error) : nullptr;
   }

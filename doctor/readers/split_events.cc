@@ -6,71 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "doctor/readers/byte_marks.h"
 
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kStride = 64;
 constexpr std::size_t npos = std::string_view::npos;
-
-// One bit for each of 64 bytes.
-struct Marks {
-  std::uint64_t quotes = 0, backslashes = 0, line_breaks = 0, opening = 0, closing = 0;
-};
-
-// With bit 5 set, [ is { and ] is }, and no other bytes are.
-#if defined(__SSE2__)
-Marks marks_of(const char* bytes) {
-  Marks marks;
-  for (unsigned part = 0; part < 4; ++part) {
-    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * part));
-    const __m128i braces = _mm_or_si128(b, _mm_set1_epi8(0x20));
-    const auto where = [part](__m128i equal) {
-      return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(equal))) << 16 * part;
-    };
-    marks.quotes |= where(_mm_cmpeq_epi8(b, _mm_set1_epi8('"')));
-    marks.backslashes |= where(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
-    marks.line_breaks |= where(_mm_cmpeq_epi8(b, _mm_set1_epi8('\n')));
-    marks.opening |= where(_mm_cmpeq_epi8(braces, _mm_set1_epi8('{')));
-    marks.closing |= where(_mm_cmpeq_epi8(braces, _mm_set1_epi8('}')));
-  }
-  return marks;
-}
-#else
-Marks marks_of(const char* bytes) {
-  Marks marks;
-  for (unsigned i = 0; i < kStride; ++i) {
-    const char c = bytes[i];
-    const std::uint64_t bit = std::uint64_t{1} << i;
-    if (c == '"') marks.quotes |= bit;
-    if (c == '\\') marks.backslashes |= bit;
-    if (c == '\n') marks.line_breaks |= bit;
-    if ((c | 0x20) == '{') marks.opening |= bit;
-    if ((c | 0x20) == '}') marks.closing |= bit;
-  }
-  return marks;
-}
-#endif
-
-// Bytes after an odd number of backslashes. `carry`: the byte before the first one escapes it.
-std::uint64_t escaped_by(std::uint64_t backslashes, std::uint64_t& carry) {
-  constexpr std::uint64_t kEven = 0x5555555555555555;
-  backslashes &= ~carry;
-  const std::uint64_t follows = backslashes << 1 | carry;
-  const std::uint64_t starts_at_odd = backslashes & ~kEven & ~follows;
-  std::uint64_t after_runs;
-  carry = __builtin_add_overflow(starts_at_odd, backslashes, &after_runs) ? 1 : 0;
-  return (kEven ^ after_runs << 1) & follows;
-}
-
-// Each bit becomes the parity of itself and all below it.
-std::uint64_t parity_up_to(std::uint64_t bits) {
-  for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
-  return bits;
-}
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
@@ -125,7 +66,7 @@ Extent extent_of(std::string_view text, std::size_t begin) {
       std::memcpy(last.data(), bytes, text.size() - at);
       bytes = last.data();
     }
-    const Marks marks = marks_of(bytes);
+    const ByteMarks marks = marks_of(bytes);
     const std::uint64_t strings =
         parity_up_to(marks.quotes & ~escaped_by(marks.backslashes, escape)) ^ in_string;
     in_string = std::uint64_t{0} - (strings >> 63);

@@ -1,4 +1,5 @@
-// Bytes of a packed file, unpacked ahead of the reader: four blocks on their way bound the memory.
+// Bytes of a packed file, unpacked ahead of the reader if there are threads: four blocks on their way bound
+// the memory.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/has_threads.h"
 #include "doctor/readers/byte_source.h"
 #include "doctor/readers/hand_over.h"
 #include "doctor/readers/unpack.h"
@@ -53,20 +55,89 @@ class PeekedSource : public ByteSource {
   std::size_t size_ = 0, at_ = 0;
 };
 
+// Unpacks when it is asked, always a whole block: how far broken data can be unpacked depends on the size of
+// the output, and must not depend on the reader.
 class UnpackedSource : public ByteSource {
  public:
   UnpackedSource(std::unique_ptr<ByteSource> packed, std::unique_ptr<Unpacker> unpacker)
-      : packed_(std::move(packed)), unpacker_(std::move(unpacker)) {
+      : packed_(std::move(packed)), unpacker_(std::move(unpacker)) {}
+
+  std::size_t read(char* to, std::size_t most) override {
+    if (at_ == block_.size()) {
+      if (most >= kUnpackedBytes) return unpack({to, kUnpackedBytes});
+      block_.resize(kUnpackedBytes);
+      block_.resize(unpack(block_));
+      at_ = 0;
+    }
+    const std::size_t count = std::min(most, block_.size() - at_);
+    if (count != 0) std::memcpy(to, block_.data() + at_, count);
+    at_ += count;
+    return count;
+  }
+  const std::string& name() const override { return packed_->name(); }
+  std::string damage() const override { return damage_; }
+  SourceProgress progress() const override { return packed_->progress(); }
+
+ private:
+  // Returns how much of the block was filled. Less than all of it: the end, early or not.
+  std::size_t unpack(std::span<char> block) {
+    std::span<char> output = block;
+    while (!output.empty() && damage_.empty()) {
+      if (input_.empty() && !is_at_end_) {
+        const std::size_t count = packed_->read(buffer_.data(), buffer_.size());
+        packed_bytes_ += count;
+        is_at_end_ = count == 0;
+        input_ = {buffer_.data(), count};
+      }
+      const std::size_t available = output.size(), there = input_.size();
+      const char* problem = unpacker_->step(input_, output);
+      unpacked_bytes_ += available - output.size();
+      if (problem != nullptr) {
+        damage_ = fmt::format("at byte {} of the file {}", packed_bytes_ - input_.size(), problem);
+      } else if (is_at_end_ && available == output.size()) {  // and none is still to come
+        if (!unpacker_->may_end())
+          damage_ = fmt::format("the file ends at byte {}, before its {} data does", packed_bytes_,
+                                unpacker_->name());
+        break;
+      } else if (!is_at_end_ && available == output.size() && there == input_.size()) {
+        damage_ = fmt::format("at byte {} of the file no more can be unpacked", packed_bytes_ - there);
+      }
+    }
+    refuse_bomb();
+    return block.size() - output.size();
+  }
+  void refuse_bomb() const {
+    PEL_CHECK(unpacked_bytes_ < kHarmlessBytes || unpacked_bytes_ / kMaxRatio <= packed_bytes_, FileError,
+              "{} decompresses to more than {} times its size, which no trace does: if it is a trace, "
+              "decompress it first",
+              packed_->name(), kMaxRatio);
+  }
+
+  std::unique_ptr<ByteSource> packed_;
+  std::unique_ptr<Unpacker> unpacker_;
+  std::vector<char> buffer_ = std::vector<char>(kPackedBytes);
+  std::span<const char> input_;  // of the buffer, still packed
+  std::vector<char> block_;      // that read() is in
+  std::size_t at_ = 0;
+  bool is_at_end_ = false;  // of the file
+  std::string damage_;
+  std::uint64_t packed_bytes_ = 0, unpacked_bytes_ = 0;
+};
+
+// Reads another source ahead, on a thread of its own.
+class AheadSource : public ByteSource {
+ public:
+  explicit AheadSource(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {
     for (int i = 0; i < kBlocks; ++i) empty_.put({});
     thread_ = std::thread([this] { run(); });
   }
-  ~UnpackedSource() override {
+  ~AheadSource() override {
     empty_.close();
     full_.close();
     thread_.join();
   }
-  UnpackedSource(const UnpackedSource&) = delete;
-  UnpackedSource& operator=(const UnpackedSource&) = delete;
+  AheadSource(const AheadSource&) = delete;
+  AheadSource& operator=(const AheadSource&) = delete;
 
   std::size_t read(char* to, std::size_t most) override {
     if (at_ == block_.size()) {
@@ -85,85 +156,45 @@ class UnpackedSource : public ByteSource {
     at_ += count;
     return count;
   }
-  const std::string& name() const override { return packed_->name(); }
-  std::string damage() const override { return damage_; }
-  SourceProgress progress() const override { return packed_->progress(); }
+  const std::string& name() const override { return source_->name(); }
+  // The source's, which its thread no longer touches after it closed full_.
+  std::string damage() const override { return source_->damage(); }
+  SourceProgress progress() const override { return source_->progress(); }
 
  private:
   using Block = std::vector<char>;
 
-  // On the other thread. What it leaves in damage_ and error_ is visible to the thread that finds full_
-  // closed.
+  // On the other thread. What it leaves in error_ is visible to the thread that finds full_ closed.
   void run() {
     try {
-      unpack();
+      while (auto block = empty_.take()) {  // none: nobody reads on
+        block->resize(kUnpackedBytes);
+        block->resize(source_->read(block->data(), block->size()));
+        if (block->empty() || !full_.put(std::move(*block))) break;
+      }
     } catch (...) {
       error_ = std::current_exception();
     }
     full_.close();
   }
-  void unpack() {
-    std::vector<char> packed(kPackedBytes);
-    std::span<const char> input;
-    bool is_at_end = false;
-    for (;;) {
-      auto block = empty_.take();
-      if (!block) return;  // nobody reads on
-      block->resize(kUnpackedBytes);
-      std::span<char> output(*block);
-      while (!output.empty() && damage_.empty()) {
-        if (input.empty() && !is_at_end) {
-          const std::size_t count = packed_->read(packed.data(), packed.size());
-          packed_bytes_ += count;
-          is_at_end = count == 0;
-          input = {packed.data(), count};
-        }
-        const std::size_t available = output.size(), there = input.size();
-        const char* problem = unpacker_->step(input, output);
-        unpacked_bytes_ += available - output.size();
-        if (problem != nullptr) {
-          damage_ = fmt::format("at byte {} of the file {}", packed_bytes_ - input.size(), problem);
-        } else if (is_at_end && available == output.size()) {  // and none is still to come
-          if (!unpacker_->may_end())
-            damage_ = fmt::format("the file ends at byte {}, before its {} data does", packed_bytes_,
-                                  unpacker_->name());
-          break;
-        } else if (!is_at_end && available == output.size() && there == input.size()) {
-          damage_ = fmt::format("at byte {} of the file no more can be unpacked", packed_bytes_ - there);
-        }
-      }
-      refuse_bomb();
-      const bool is_last = !output.empty();
-      block->resize(block->size() - output.size());
-      if (!block->empty() && !full_.put(std::move(*block))) return;
-      if (is_last) return;
-    }
-  }
-  void refuse_bomb() const {
-    PEL_CHECK(unpacked_bytes_ < kHarmlessBytes || unpacked_bytes_ / kMaxRatio <= packed_bytes_, FileError,
-              "{} decompresses to more than {} times its size, which no trace does: if it is a trace, "
-              "decompress it first",
-              packed_->name(), kMaxRatio);
-  }
 
-  std::unique_ptr<ByteSource> packed_;
-  std::unique_ptr<Unpacker> unpacker_;
+  std::unique_ptr<ByteSource> source_;
   HandOver<Block> full_, empty_;
   Block block_;  // that read() is in
   std::size_t at_ = 0;
-  std::string damage_;
   std::exception_ptr error_;
-  std::uint64_t packed_bytes_ = 0, unpacked_bytes_ = 0;
   std::thread thread_;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source) {
+std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source, Unpacking how) {
   auto peeked = std::make_unique<PeekedSource>(std::move(source));
   auto unpacker = unpacker_of(peeked->first_bytes());
   if (!unpacker) return peeked;
-  return std::make_unique<UnpackedSource>(std::move(peeked), std::move(unpacker));
+  auto whole = std::make_unique<UnpackedSource>(std::move(peeked), std::move(unpacker));
+  if (!kHasThreads || how == Unpacking::OnCallersThread) return whole;
+  return std::make_unique<AheadSource>(std::move(whole));
 }
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return unpacked(std::make_unique<FileSource>(path));

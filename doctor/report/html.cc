@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file_name.h"
 #include "doctor/report/page/page.h"
 #include "doctor/report/page_data.h"
 
@@ -9,8 +10,6 @@ namespace pel::doctor {
 namespace {
 
 constexpr std::array<std::size_t, 4> kMaxRows{5'000, 1'000, 300, 100};  // of a table; the first that fits
-
-std::string_view file_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file_name.h"
 #include "base/wrapped.h"
 #include "doctor/report/readable_value.h"
 #include "doctor/report/text_table.h"
@@ -183,8 +184,8 @@ std::size_t common_folder(const Report& report) {
   std::string_view common;
   bool is_first = true;
   const auto take = [&](std::string_view path) {
-    common = is_first ? path.substr(0, path.rfind('/') + 1) : common.substr(0, same(common, path));
-    common = common.substr(0, common.rfind('/') + 1);
+    common = is_first ? path.substr(0, folder_length(path)) : common.substr(0, same(common, path));
+    common = common.substr(0, folder_length(common));
     is_first = false;
   };
   for (const Report::Trace& trace : report.traces) take(trace.diagnosis.path);

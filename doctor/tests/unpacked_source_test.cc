@@ -105,6 +105,41 @@ TEST(UnpackedSource, ABrokenByteIsNeverTakenForText) {
   EXPECT_NE(refusal_of(packed + "a text after it").find("not a gzip member"), std::string::npos);
 }
 
+// What a source has to give: its bytes, its damage, or its error.
+std::string whole_of(const std::string& packed, Unpacking how, std::size_t most) {
+  const auto source = unpacked(std::make_unique<test::TextSource>(packed, 1000), how);
+  std::string whole;
+  std::vector<char> block(most);
+  try {
+    while (const std::size_t count = source->read(block.data(), block.size()))
+      whole.append(block.data(), count);
+  } catch (const FileError& error) {
+    return error.message();
+  }
+  return whole + '|' + source->damage();
+}
+
+TEST(UnpackedSource, UnpackingOnTheCallersThreadGivesTheSame) {
+  const std::string text = text_of(2000);
+  std::vector<std::string> cases = {text, gzip_of(text), zstd_of(text),
+                                    zstd_of(std::string(std::size_t{100} << 20, ' '))};
+  const std::string gzip = gzip_of(text), zstd = zstd_of(text);
+  for (std::size_t at = 4; at < gzip.size(); at += 97) {
+    cases.push_back(gzip.substr(0, at));
+    cases.push_back(zstd.substr(0, at));
+    cases.push_back(gzip);
+    cases.back()[at] ^= 4;
+    cases.push_back(zstd);
+    cases.back()[std::min(at, zstd.size() - 1)] ^= 4;
+  }
+  for (const std::string& packed : cases) {
+    const std::string expected = whole_of(packed, Unpacking::Ahead, 1 << 20);
+    for (const std::size_t most : {std::size_t{4000}, std::size_t{1} << 20})
+      ASSERT_TRUE(whole_of(packed, Unpacking::OnCallersThread, most) == expected)
+          << packed.size() << " bytes, read " << most << " at a time";
+  }
+}
+
 TEST(UnpackedSource, AFileMadeToFillTheDiskIsRefused) {
   const std::string bomb = zstd_of(std::string(std::size_t{100} << 20, ' '));
   for (const Reading reading : {Reading::Strict, Reading::Lenient}) {

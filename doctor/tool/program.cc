@@ -7,6 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <windows.h>
+#endif
 
 #include "pellucid/error.h"
 
@@ -14,6 +18,20 @@
 
 namespace pel::tool {
 namespace {
+
+// Writes bytes as they are, and lets the console of Windows show UTF-8 and colours.
+void prepare_output() {
+#if defined(_WIN32)
+  setmode(STDOUT_FILENO, O_BINARY);
+  setmode(STDERR_FILENO, O_BINARY);
+  SetConsoleOutputCP(CP_UTF8);
+  for (const DWORD which : {STD_OUTPUT_HANDLE, STD_ERROR_HANDLE}) {
+    const HANDLE handle = GetStdHandle(which);
+    DWORD mode = 0;
+    if (GetConsoleMode(handle, &mode) != 0) SetConsoleMode(handle, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+  }
+#endif
+}
 
 // https://no-color.org
 bool wants_color() {
@@ -88,7 +106,9 @@ void show_progress(const std::string& what, double done) {
 }
 
 void prepare(CLI::App& app, Context& context) {
+  prepare_output();
   context.terminal.has_color = wants_color();
+  app.allow_windows_style_options(false);  // else /folder/run.json is an option there
   app.set_version_flag("--version", app.get_name() + " " PELLUCID_VERSION, "Print the version and exit");
   app.add_flag("--json", context.wants_json, "Print JSON with a versioned schema instead of a table");
 }

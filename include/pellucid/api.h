@@ -3,10 +3,6 @@
 
 #include <source_location>
 
-#if defined(_WIN32)
-#error "Pellucid is built for Linux on x86-64"
-#endif
-
 // Symbols are hidden unless marked.
 #define PEL_API __attribute__((visibility("default")))
 

@@ -12,6 +12,10 @@
 // one is an `axis`, several are `axes`. Negative axes count from the end.
 #pragma once
 
+#if !defined(__linux__) || !defined(__x86_64__)
+#error "Tensors are built for Linux on x86-64; only the doctor is built for other systems"
+#endif
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -168,6 +168,7 @@ std::vector<const Op*> all_ops() {
   return ops;
 }
 
+const Schema& Op::signature() const { return record_->schema; }
 std::string Op::schema() const { return record_ ? to_string(record_->schema) : "?"; }
 
 std::string_view name(Key key) {

@@ -109,7 +109,7 @@ function start() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const diagnosis = data.diagnoses[0];
   const byId = (id) => document.getElementById(id);
-  const file = (path) => path.slice(path.lastIndexOf('/') + 1);
+  const file = (path) => path.split(/[/\\]/).pop();
   const {path, before} = diagnosis;
   byId('path').textContent = before ? `${file(before)} → ${file(path)}` : path;
   byId('path').title = before ? `${before} → ${path}` : path;
@@ -134,7 +134,9 @@ function start() {
     if (view === 'what_if' && page.whatIf === null)
       page.whatIf = new WhatIfView(data.what_if, byId('view-what_if'));
     if (view === 'diff' && page.diff === null) page.diff = new DiffView(changes, byId('view-diff'));
-    if (location.hash.slice(1) !== view) history.replaceState(null, '', `#${view}`);
+    // In a frame of a notebook the page has no address that could be changed.
+    if (location.protocol !== 'about:' && location.hash.slice(1) !== view)
+      history.replaceState(null, '', `#${view}`);
     scrollTo(0, 0);
   };
   page.show = show;

@@ -1,0 +1,126 @@
+// Which of 64 bytes of JSON are quotes, brackets and so on: one bit for each byte. All later steps are a few
+// operations on such words.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace pel::doctor {
+
+inline constexpr std::size_t kStride = 64;
+
+struct ByteMarks {
+  std::uint64_t quotes = 0, backslashes = 0, line_breaks = 0, opening = 0, closing = 0;
+};
+
+namespace detail {
+
+// What a byte can be; some are two things.
+enum ByteClass : std::uint8_t {
+  kQuote = 1,
+  kBackslash = 2,
+  kLineBreak = 4,
+  kOpening = 8,
+  kClosing = 16,
+  kSeparator = 32,
+  kBlank = 64,
+  kControl = 128,
+};
+inline constexpr std::array<std::uint8_t, 256> kByteClasses = [] {
+  std::array<std::uint8_t, 256> classes{};
+  for (std::size_t c = 0; c < 0x20; ++c) classes[c] = kControl;
+  for (const char c : {' ', '\t', '\n', '\r'}) classes[static_cast<unsigned char>(c)] |= kBlank;
+  // Form feed and substitute differ from comma and colon by one bit that the SIMD code of simdjson ignores.
+  for (const char c : {',', ':', '\x0c', '\x1a'}) classes[static_cast<unsigned char>(c)] |= kSeparator;
+  for (const char c : {'{', '['}) classes[static_cast<unsigned char>(c)] |= kOpening;
+  for (const char c : {'}', ']'}) classes[static_cast<unsigned char>(c)] |= kClosing;
+  classes['\n'] |= kLineBreak;
+  classes['\\'] |= kBackslash;
+  classes['"'] |= kQuote;
+  return classes;
+}();
+
+}  // namespace detail
+
+// The classes of 64 bytes, for processors without SIMD: a table for each byte, and a multiplication that
+// collects one bit of 8 bytes.
+class ByteClasses {
+ public:
+  explicit ByteClasses(const char* bytes) {
+    for (std::size_t word = 0; word < words_.size(); ++word) {
+      std::uint64_t classes = 0;
+      for (std::size_t i = 8; i-- > 0;)
+        classes = classes << 8 | detail::kByteClasses[static_cast<unsigned char>(bytes[8 * word + i])];
+      words_[word] = classes;
+    }
+  }
+  template <detail::ByteClass Class>
+  std::uint64_t marks() const {
+    constexpr unsigned kBit = [] {
+      unsigned bit = 0;
+      while (Class >> bit != 1) ++bit;
+      return bit;
+    }();
+    std::uint64_t marks = 0;
+    for (std::size_t word = 0; word < words_.size(); ++word) {
+      const std::uint64_t ones = words_[word] >> kBit & 0x0101010101010101;
+      marks |= (ones * 0x0102040810204080 >> 56) << 8 * word;  // byte i adds its bit at 56 + i
+    }
+    return marks;
+  }
+
+ private:
+  std::array<std::uint64_t, kStride / 8> words_;  // a class in each byte
+};
+
+#if defined(__SSE2__)
+// With bit 5 set, [ is { and ] is }, and no other bytes are.
+inline ByteMarks marks_of(const char* bytes) {
+  ByteMarks marks;
+  for (unsigned part = 0; part < 4; ++part) {
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * part));
+    const __m128i braces = _mm_or_si128(b, _mm_set1_epi8(0x20));
+    const auto where = [part](__m128i equal) {
+      return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(equal))) << 16 * part;
+    };
+    marks.quotes |= where(_mm_cmpeq_epi8(b, _mm_set1_epi8('"')));
+    marks.backslashes |= where(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+    marks.line_breaks |= where(_mm_cmpeq_epi8(b, _mm_set1_epi8('\n')));
+    marks.opening |= where(_mm_cmpeq_epi8(braces, _mm_set1_epi8('{')));
+    marks.closing |= where(_mm_cmpeq_epi8(braces, _mm_set1_epi8('}')));
+  }
+  return marks;
+}
+#else
+inline ByteMarks marks_of(const char* bytes) {
+  const ByteClasses classes(bytes);
+  return {classes.marks<detail::kQuote>(), classes.marks<detail::kBackslash>(),
+          classes.marks<detail::kLineBreak>(), classes.marks<detail::kOpening>(),
+          classes.marks<detail::kClosing>()};
+}
+#endif
+
+// Returns the bytes after an odd number of backslashes. `carry`: the byte before the first one escapes it.
+inline std::uint64_t escaped_by(std::uint64_t backslashes, std::uint64_t& carry) {
+  constexpr std::uint64_t kEven = 0x5555555555555555;
+  backslashes &= ~carry;
+  const std::uint64_t follows = backslashes << 1 | carry;
+  const std::uint64_t starts_at_odd = backslashes & ~kEven & ~follows;
+  std::uint64_t after_runs;
+  carry = __builtin_add_overflow(starts_at_odd, backslashes, &after_runs) ? 1 : 0;
+  return (kEven ^ after_runs << 1) & follows;
+}
+
+// Each bit becomes the parity of itself and all below it.
+inline std::uint64_t parity_up_to(std::uint64_t bits) {
+  for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
+
+}  // namespace pel::doctor

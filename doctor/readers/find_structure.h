@@ -1,0 +1,17 @@
+// The first stage of simdjson without SIMD. simdjson's own version for such processors is another algorithm,
+// which answers otherwise on broken text: it names other errors, and breaks off elsewhere. This one gives the
+// answers of the versions with SIMD, byte for byte, so that a report does not depend on the processor.
+#pragma once
+
+#include <string_view>
+
+#include <simdjson.h>
+
+namespace pel::doctor {
+
+// Stores the positions of all brackets, commas, colons and first bytes of values in `into`, whose capacity is
+// at least the length of the text.
+simdjson::error_code find_structure(std::string_view text,
+                                    simdjson::internal::dom_parser_implementation& into);
+
+}  // namespace pel::doctor

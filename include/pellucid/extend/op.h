@@ -128,7 +128,7 @@ class PEL_API Op {
   constexpr Op() = default;
   bool is_registered() const { return record_ != nullptr; }
   std::string_view name() const { return name_; }
-  std::string schema() const;        // as text
+  std::string schema() const;       // as text
   const Schema& signature() const;  // the same, parsed
   OpKind kind() const { return kind_; }
   DTypeSet dtypes() const { return dtypes_; }

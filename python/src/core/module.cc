@@ -1,6 +1,5 @@
 // The extension module pellucid._core: tensors and ops.
 #include <nanobind/nanobind.h>
-
 #include <pellucid/pellucid.h>
 
 NB_MODULE(_core, m) {

@@ -5,6 +5,7 @@ A program built with one version must run with all later ones of the same minor 
 Only names of Pellucid are exported. --write writes the list, when a minor version begins.
 """
 import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ def readable(symbols):
 
 def is_foreign(symbol):
     """Neither of namespace pel nor a kernel's table. Instances of the standard library's templates are shared by all."""
-    return "3pel" not in symbol and not symbol.startswith(("pel_", "_ZNSt", "_ZSt", "_ZNKSt", "_ZTIN3pel", "_ZTSN3pel"))
+    return "3pel" not in symbol and not re.match(r"pel_|_Z(T[ISV]|ZN?|NK?)?(K?St)", symbol)
 
 
 def main():

@@ -11,3 +11,6 @@ set(CMAKE_CXX_COMPILER_TARGET ${zig_target})
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-s")
 set(PELLUCID_CCACHE OFF CACHE FILEPATH "")  # zig has a cache of its own
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")  # CMake asks for it, but calls it only to install libraries
+  set(CMAKE_INSTALL_NAME_TOOL "${CMAKE_COMMAND}" CACHE FILEPATH "")
+endif()

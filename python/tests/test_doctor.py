@@ -287,7 +287,7 @@ print("finished")
 def test_interrupt_ends_the_wait_at_once(tmp_path, kind):
     path = tmp_path / "run.json"
     if kind == "large":
-        write_large_trace(path, 400)
+        write_large_trace(path, 250)
     else:
         os.mkfifo(path)  # that nobody writes to
     script = INTERRUPTED.replace("sys.argv[1]", repr(str(path)))
@@ -306,7 +306,7 @@ def test_interrupt_ends_the_wait_at_once(tmp_path, kind):
 
 
 def test_other_threads_run_meanwhile(tmp_path):
-    path = write_large_trace(tmp_path / "run.json", 100)
+    path = write_large_trace(tmp_path / "run.json", 60)
     ticks, done = [], threading.Event()
 
     def tick():

@@ -41,5 +41,5 @@ def parameters_of(arguments, has_out):
         parameters.append(
             Parameter(name, "keyword" if is_keyword else "positional", annotation_of(type_), has_default, default))
     if has_out:
-        parameters.append(Parameter("out", "keyword", "Tensor", False, None))
+        parameters.append(Parameter("out", "keyword", "Tensor | None", True, None))
     return parameters

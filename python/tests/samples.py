@@ -25,7 +25,7 @@ WHOLE = {
     "clamp": lambda: ((pel.ones(2), 0, 1), {}),
     "clamp_": lambda: ((pel.ones(2), 0, 1), {}),
     "clamp.out": lambda: ((pel.ones(2), pel.ones(2), 0, 1), {}),
-    "col2im": lambda: ((pel.ones(1, 1, 4), (2, 2), 1, 1, 0, 1), {}),
+    "col2im": lambda: ((pel.ones(1, 1, 4), (2, 2), (1, 1), (1, 1), (0, 0), (1, 1)), {}),
     "convolution": lambda: ((pel.ones(1, 1, 2, 2), pel.ones(1, 1, 1, 1), None, 1, 0, 1, False, 0, 1), {}),
     "convolution_backward": lambda: (
         (pel.ones(1, 1, 2, 2), pel.ones(1, 1, 2, 2), pel.ones(1, 1, 1, 1), None, 1, 0, 1, False, 0, 1, (1, 1, 0)), {}),

@@ -26,7 +26,8 @@ def test_explain_names_lines_of_python():
     line = mlp.__code__.co_firstlineno + 1
     assert f"test_compile.py:{line}" in explanation.text(), explanation.text()
     assert json.loads(explanation.json())["schema"] == "pellucid.compile/1"
-    assert str(fast.explain(x, w)) and fast.kernels(x, w) and fast.graph() and fast.peak_bytes(x, w) > 0
+    assert str(fast.explain(x, w)) and fast.kernels(x, w) and fast.graph()
+    assert fast.peak_bytes(pel.randn(512, 8), w) >= 512 * 16 * 4
 
 
 def test_results_may_be_tuples_and_lists():

@@ -107,6 +107,7 @@ def test_out_is_a_keyword():
     assert pel.add(x, x, out=z) is z
     assert pel.add(x, other=x, alpha=2, out=z) is z
     assert z.tolist() == [3, 3, 3]
+    assert pel.add(x, x, out=None).tolist() == [2, 2, 2]
 
 
 def test_integer_lists_may_be_spread():

@@ -18,6 +18,10 @@ PyObject* hot_result(PyObject* first, R&& result) {
     Py_INCREF(first);
     return first;
   } else {
+    if (result.is_same(tensor_of(first))) {  // x.contiguous() is x
+      Py_INCREF(first);
+      return first;
+    }
     return new_tensor(std::move(result));
   }
 }

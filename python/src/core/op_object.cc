@@ -208,8 +208,9 @@ PyObject* call_by_record(const OpObject& op, PyObject* const* args, std::size_t 
 PyObject* call_with_out(const OpObject& op, PyObject* const* args, std::size_t count, PyObject* names,
                         Py_ssize_t out_at) {
   const Py_ssize_t keyword_count = PyTuple_Size(names);
-  std::vector<PyObject*> reordered = {args[count + static_cast<std::size_t>(out_at)]};
-  reordered.insert(reordered.end(), args, args + count);
+  PyObject* const out = args[count + static_cast<std::size_t>(out_at)];
+  std::vector<PyObject*> reordered(args, args + count);
+  if (out != Py_None) reordered.insert(reordered.begin(), out);
   nb::object others = nb::steal(PyTuple_New(keyword_count - 1));
   Py_ssize_t next = 0;
   for (Py_ssize_t i = 0; i < keyword_count; ++i) {
@@ -219,6 +220,7 @@ PyObject* call_with_out(const OpObject& op, PyObject* const* args, std::size_t c
     Py_INCREF(name);
     PyTuple_SetItem(others.ptr(), next++, name);
   }
+  if (out == Py_None) return call_by_record(op, reordered.data(), count, others.ptr());
   return call_by_record(*op_of(op.out_op), reordered.data(), count + 1, others.ptr());
 }
 

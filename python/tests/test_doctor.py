@@ -287,7 +287,7 @@ print("finished")
 def test_interrupt_ends_the_wait_at_once(tmp_path, kind):
     path = tmp_path / "run.json"
     if kind == "large":
-        write_large_trace(path, 400)
+        write_large_trace(path, 250)
     else:
         os.mkfifo(path)  # that nobody writes to
     script = INTERRUPTED.replace("sys.argv[1]", repr(str(path)))
@@ -301,23 +301,14 @@ def test_interrupt_ends_the_wait_at_once(tmp_path, kind):
     ended = time.time()
     assert caught != "finished\n", "the trace is too small for this machine"
     assert "KeyboardInterrupt" in err and process.returncode == -signal.SIGINT and out == ""
-    assert float(caught) - sent < 1
-    assert ended - sent < 3
+    assert float(caught) - sent < 2  # 0.05 on an idle machine
+    assert ended - sent < 4
 
 
 def test_other_threads_run_meanwhile(tmp_path):
-    path = write_large_trace(tmp_path / "run.json", 100)
-    ticks, done = [], threading.Event()
-
-    def tick():
-        while not done.wait(0.005):
-            ticks.append(time.monotonic())
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    begin = time.monotonic()
-    pellucid.doctor(path)
-    seconds = time.monotonic() - begin
-    done.set()
-    thread.join()
-    assert len(ticks) > seconds / 0.005 / 5
+    path = tmp_path / "run.json"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_text(document(events(40))))  # needs the interpreter's lock
+    writer.start()
+    assert pellucid.doctor(path).totals["kernels"] == 40
+    writer.join()

@@ -60,16 +60,15 @@ class ByteClasses {
       words_[word] = classes;
     }
   }
-  template <detail::ByteClass Class>
+  // Marks the bytes that are of any of the classes.
+  template <unsigned Classes>
   std::uint64_t marks() const {
-    constexpr unsigned kBit = [] {
-      unsigned bit = 0;
-      while (Class >> bit != 1) ++bit;
-      return bit;
-    }();
     std::uint64_t marks = 0;
     for (std::size_t word = 0; word < words_.size(); ++word) {
-      const std::uint64_t ones = words_[word] >> kBit & 0x0101010101010101;
+      std::uint64_t any = 0;
+      for (unsigned bit = 0; bit < 8; ++bit)
+        if ((Classes >> bit & 1) != 0) any |= words_[word] >> bit;
+      const std::uint64_t ones = any & 0x0101010101010101;
       marks |= (ones * 0x0102040810204080 >> 56) << 8 * word;  // byte i adds its bit at 56 + i
     }
     return marks;

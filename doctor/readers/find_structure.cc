@@ -23,8 +23,7 @@ class StructureScan {
     in_string_ = std::uint64_t{0} - (in_string >> 63);
     has_control_in_string_ |= (classes.marks<detail::kControl>() & in_string) != 0;
 
-    const std::uint64_t operators = classes.marks<detail::kSeparator>() | classes.marks<detail::kOpening>() |
-                                    classes.marks<detail::kClosing>();
+    const std::uint64_t operators = classes.marks<detail::kSeparator | detail::kOpening | detail::kClosing>();
     const std::uint64_t values = ~(operators | classes.marks<detail::kBlank>());
     // A value begins where none precedes it. A quote ends what precedes it.
     const std::uint64_t unquoted = values & ~quotes;

@@ -2,6 +2,12 @@
 // its own, which needs neither kernels nor LLVM nor oneDNN.
 #include "doctor/tool/doctor_command.h"
 
+#if defined(_WIN32)
+// cmd.exe leaves * in names to programs. MinGW's start-up code expands it if this is not 0.
+extern "C" int _dowildcard;
+int _dowildcard = -1;
+#endif
+
 int main(int argc, char** argv) {
   using namespace pel::tool;
   Context context;

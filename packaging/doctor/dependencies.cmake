@@ -20,7 +20,9 @@ endif()
 
 # Paths of the machine do not go into the program. What no one calls is left out.
 add_compile_options(-ffile-prefix-map=${PELLUCID_SOURCES_DIR}/= -ffunction-sections -fdata-sections)
-if(NOT APPLE)
+if(APPLE)
+  add_link_options(-Wl,-dead_strip)
+else()
   add_link_options(-Wl,--gc-sections)
 endif()
 

@@ -36,4 +36,3 @@ set(CMAKE_CXX_FLAGS_INIT "${wasm_flags} -include ${CMAKE_CURRENT_LIST_DIR}/runti
 set(CMAKE_CXX_LINK_EXECUTABLE "\"${zig}\" cc -target wasm32-wasi \
 -mcpu=generic+exception_handling+bulk_memory+sign_ext+nontrapping_fptoint+simd128 -O2 -nostdlib++ <LINK_FLAGS> <OBJECTS> \
 -o <TARGET> <LINK_LIBRARIES> -Wl,-s -Wl,--import-memory -Wl,--initial-memory=16777216 -Wl,-z,stack-size=4194304")
-set(CMAKE_EXECUTABLE_SUFFIX .wasm)

@@ -1,10 +1,13 @@
-// The operators new and delete of the program as WebAssembly. Its memory only grows and is never returned to the system, so
-// freed memory has to be used again. zig's libc rounds up to powers of two, and took 4.1 GB for a trace of 5 GB.
+// The operators new and delete of the program as WebAssembly. Its memory only grows and is never returned to
+// the system, so freed memory has to be used again. zig's libc rounds up to powers of two, and took 4.1 GB
+// for a trace of 5 GB.
 //
-//   up to 32 KB   size classes, four to a doubling, each cut out of pages of 64 KB; freed cells are in a list for each class
-//   above         runs of pages: the smallest free run that is long enough; a freed run is joined with its free neighbours
+//   up to 32 KB   size classes, four to a doubling, each cut out of pages of 64 KB; freed cells are in a list
+//   for each class above         runs of pages: the smallest free run that is long enough; a freed run is
+//   joined with its free neighbours
 //
-// There is one thread. libc's malloc, which few call, grows the memory by itself: its pages are not marked as ours.
+// There is one thread. libc's malloc, which few call, grows the memory by itself: its pages are not marked as
+// ours.
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -22,8 +25,8 @@ constexpr std::uint32_t kMinGrowthPages = 16;
 constexpr std::size_t kMaxSmallBytes = 32 << 10;
 constexpr std::size_t kMinAlignment = 16;
 
-// Sizes are 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 … 32768. Powers of two are among them: a page starts at
-// a multiple of 64 KB, so cells of such a size are aligned to it.
+// Sizes are 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 … 32768. Powers of two are among them:
+// a page starts at a multiple of 64 KB, so cells of such a size are aligned to it.
 constexpr std::size_t kExactClasses = 4;  // of 16, 32, 48 and 64 bytes
 constexpr std::size_t kClasses = kExactClasses + 4 * 9;
 
@@ -38,8 +41,10 @@ constexpr std::size_t bytes_of(std::size_t size_class) {
   const std::size_t above = size_class - kExactClasses;
   return (std::size_t{64} << (above / 4)) * (5 + above % 4) / 4;
 }
-static_assert(class_of(1) == 0 && class_of(64) == 3 && class_of(65) == 4 && class_of(80) == 4 && class_of(81) == 5);
-static_assert(bytes_of(class_of(128)) == 128 && bytes_of(class_of(129)) == 160 && bytes_of(class_of(4096)) == 4096);
+static_assert(class_of(1) == 0 && class_of(64) == 3 && class_of(65) == 4 && class_of(80) == 4 &&
+              class_of(81) == 5);
+static_assert(bytes_of(class_of(128)) == 128 && bytes_of(class_of(129)) == 160 &&
+              bytes_of(class_of(4096)) == 4096);
 static_assert(class_of(kMaxSmallBytes) == kClasses - 1 && bytes_of(kClasses - 1) == kMaxSmallBytes);
 
 // What a page is used for: one of these, or cells of a size class, whose number is stored plus one.
@@ -50,9 +55,10 @@ struct Cell {
 };
 
 struct Heap {
-  std::array<std::uint8_t, kPages> use{};         // inside of a run only its first and last page are right
-  std::array<std::uint32_t, kPages> run_pages{};  // at the first page of a run, and at the last one of a free run
-  std::array<Page, kPages> next{}, previous{};    // free runs, at their first pages
+  std::array<std::uint8_t, kPages> use{};  // inside of a run only its first and last page are right
+  std::array<std::uint32_t, kPages>
+      run_pages{};  // at the first page of a run, and at the last one of a free run
+  std::array<Page, kPages> next{}, previous{};  // free runs, at their first pages
   Page first_free = kNoPage;
   std::array<Cell*, kClasses> cells{};
   std::size_t failed_bytes = 0;
@@ -90,7 +96,8 @@ void add_free(Page run, std::uint32_t pages) {
   heap.first_free = run;
 }
 
-// Adds only what is missing after the free run at the end of memory, so that there is a free run of so many pages.
+// Adds only what is missing after the free run at the end of memory, so that there is a free run of so many
+// pages.
 bool grow(std::uint32_t pages) {
   const Page end = static_cast<Page>(__builtin_wasm_memory_size(0));
   const std::uint32_t free_at_end = heap.use[end - 1] == kFree ? heap.run_pages[end - 1] : 0;
@@ -108,7 +115,8 @@ Page find_free(std::uint32_t pages) {
   Page best = kNoPage;
   for (Page run = heap.first_free; run != kNoPage; run = heap.next[run]) {
     if (heap.run_pages[run] == pages) return run;
-    if (heap.run_pages[run] > pages && (best == kNoPage || heap.run_pages[run] < heap.run_pages[best])) best = run;
+    if (heap.run_pages[run] > pages && (best == kNoPage || heap.run_pages[run] < heap.run_pages[best]))
+      best = run;
   }
   return best;
 }
@@ -134,7 +142,8 @@ bool cut_page(std::size_t size_class) {
   heap.use[page] = static_cast<std::uint8_t>(size_class + 1);
   const std::size_t bytes = bytes_of(size_class);
   char* const begin = static_cast<char*>(address_of(page));
-  for (std::size_t at = kPageBytes / bytes * bytes; at != 0;) {  // backwards: the lowest address is used first
+  for (std::size_t at = kPageBytes / bytes * bytes;
+       at != 0;) {  // backwards: the lowest address is used first
     at -= bytes;
     heap.cells[size_class] = new (begin + at) Cell{heap.cells[size_class]};
   }
@@ -177,14 +186,19 @@ void release(void* address) noexcept {
 
 }  // namespace
 
-// Returns the bytes of an allocation that failed, 0 if none did. wasi.js calls it after the program has ended.
+// Returns the bytes of an allocation that failed, 0 if none did. wasi.js calls it after the program has
+// ended.
 extern "C" __attribute__((export_name("failed_allocation_bytes"))) std::size_t failed_allocation_bytes();
 extern "C" std::size_t failed_allocation_bytes() { return heap.failed_bytes; }
 
 void* operator new(std::size_t bytes) { return allocate_or_throw(bytes); }
 void* operator new[](std::size_t bytes) { return allocate_or_throw(bytes); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes, kMinAlignment); }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes, kMinAlignment); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return allocate(bytes, kMinAlignment);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return allocate(bytes, kMinAlignment);
+}
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
 }

@@ -2,6 +2,7 @@
 // clang-format off
 #include "libcxx/src/memory.cpp"  // first: it defines macros for the headers
 #include "libcxx/src/algorithm.cpp"
+#include "libcxx/src/atomic.cpp"
 #include "libcxx/src/call_once.cpp"
 #include "libcxx/src/charconv.cpp"
 #include "libcxx/src/chrono.cpp"

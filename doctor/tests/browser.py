@@ -6,6 +6,7 @@ the path.
 import base64
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -45,6 +46,10 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.call("Page.enable")
         self.call("Runtime.enable")
+        self.version = self.call("Browser.getVersion")["product"]
+        self.downloads = pathlib.Path(self.profile.name, "downloads")
+        self.downloads.mkdir()
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(self.downloads))
 
     def __enter__(self):
         return self
@@ -120,6 +125,25 @@ class Browser:
 
     def type(self, text):
         self.call("Input.insertText", text=text)
+
+    def choose_files(self, selector, paths):
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", nodeId=node, files=[str(path) for path in paths])
+
+    def click(self, selector):
+        self.run(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def run_in_frame(self, selector, script):
+        """Runs a script in a frame, which may have a process of its own."""
+        address = self.run(f"document.querySelector({json.dumps(selector)}).src")
+        own, targets = self.session, self.call("Target.getTargets")["targetInfos"]
+        frame = next(target["targetId"] for target in targets if target["type"] == "iframe" and target["url"] == address)
+        self.session = self.call("Target.attachToTarget", targetId=frame, flatten=True)["sessionId"]
+        try:
+            return self.run(script)
+        finally:
+            self.session = own
 
     def picture(self, path):
         self.settle()

@@ -1,0 +1,23 @@
+// What the doctor uses of libc++ without streams. The operators new and delete are in allocator.cc.
+// clang-format off
+#include "libcxx/src/memory.cpp"  // first: it defines macros for the headers
+#include "libcxx/src/algorithm.cpp"
+#include "libcxx/src/atomic.cpp"
+#include "libcxx/src/call_once.cpp"
+#include "libcxx/src/charconv.cpp"
+#include "libcxx/src/chrono.cpp"
+#include "libcxx/src/condition_variable.cpp"
+#include "libcxx/src/exception.cpp"
+#include "libcxx/src/filesystem/path.cpp"
+#include "libcxx/src/functional.cpp"
+#include "libcxx/src/hash.cpp"
+#include "libcxx/src/mutex.cpp"
+#include "libcxx/src/new_helpers.cpp"
+#include "libcxx/src/ryu/d2fixed.cpp"
+#include "libcxx/src/ryu/d2s.cpp"
+#include "libcxx/src/ryu/f2s.cpp"
+#include "libcxx/src/stdexcept.cpp"
+#include "libcxx/src/string.cpp"
+#include "libcxx/src/system_error.cpp"
+#include "libcxx/src/thread.cpp"
+#include "libcxx/src/variant.cpp"

@@ -167,9 +167,7 @@ target_include_directories(pellucid PUBLIC "${PROJECT_SOURCE_DIR}/include")
 target_link_libraries(pellucid PRIVATE pellucid_flags fmt::fmt Threads::Threads)
 set_target_properties(pellucid PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 if(NOT PELLUCID_SANITIZE)  # a sanitizer's runtime is linked into the executable, not into the library
-  # Calls inside it are direct. Unused sections are left out: one of libgcc has 200 bytes of thread-local variables.
-  target_link_options(pellucid PRIVATE
-    -Wl,--no-undefined -Wl,-Bsymbolic-functions -Wl,--gc-sections -Wl,--exclude-libs,ALL)
+  target_link_options(pellucid PRIVATE -Wl,--no-undefined -Wl,-Bsymbolic-functions)  # calls inside it are direct
 endif()
 
 target_include_directories(pellucid_static PUBLIC

@@ -85,12 +85,10 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/tests/profile" AND NOT PELLUCID_CONCURRENCY_TES
 endif()
 
 if(PELLUCID_INSTALL AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
-  foreach(library IN ITEMS pellucid pellucid_package)
-    add_test(NAME load_at_run_time/${library}
-      COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/installed/load_at_run_time.py"
-        --torch "${PELLUCID_PEERS_DIR}/bin/python" $<TARGET_FILE:${library}>)
-    set_tests_properties(load_at_run_time/${library} PROPERTIES TIMEOUT 300)
-  endforeach()
+  add_test(NAME load_at_run_time
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/installed/load_at_run_time.py"
+      --torch "${PELLUCID_PEERS_DIR}/bin/python" $<TARGET_FILE:pellucid_package>)
+  set_tests_properties(load_at_run_time PROPERTIES TIMEOUT 300)
   add_test(NAME exported_symbols
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/installed/exported_symbols.py" $<TARGET_FILE:pellucid_package>)
 endif()

@@ -85,6 +85,19 @@ def methods():
                 yield path.stem, result, name, rest, is_second
 
 
+def overloads():
+    """methods(), where a default of an optional tensor is an overload without it: clang would evaluate traits of Tensor inside of
+    its class, and remember them wrong."""
+    for header, result, name, args, is_second in methods():
+        optional = [i for i, arg in enumerate(args) if arg.startswith("const std::optional<Tensor>&") and " = " in arg]
+        for count in range(len(optional) + 1):  # how many of them are passed
+            passed = [DEFAULT.sub("", arg) if i in optional else arg for i, arg in enumerate(args) if i not in optional[count:]]
+            if count == len(optional) or all(" = " in arg for arg in args[optional[count]:]):
+                call = ["std::nullopt" if i in optional[count:] else name_of(arg) for i, arg in enumerate(args)]
+                call.insert(1 if is_second else 0, "*this")
+                yield header, result, name, passed, call
+
+
 def opaque_default(arg):
     """In the class only the names of enums are known."""
     return re.sub(r"= ([A-Z]\w+)::(No|Yes)\b", lambda found: f"= {found[1]}({'true' if found[2] == 'Yes' else 'false'})", arg)
@@ -96,20 +109,18 @@ def name_of(arg):
 
 def written():
     inside, outside, previous = [], [], None
-    for header, result, name, args, is_second in methods():
+    for header, result, name, args, call in overloads():
         if header != previous:
             inside.append(f"\n// {header.capitalize()}.")
             previous = header
         inside.append(f"{result} {name}({', '.join(opaque_default(arg) for arg in args)}) const;")
-        passed = [name_of(arg) for arg in args]
-        passed.insert(1 if is_second else 0, "*this")
         plain = ", ".join(DEFAULT.sub("", arg) for arg in args)
-        outside.append(f"{result} Tensor::{name}({plain}) const {{ return pel::{name}({', '.join(passed)}); }}")
+        outside.append(f"{result} Tensor::{name}({plain}) const {{ return pel::{name}({', '.join(call)}); }}")
         if args and args[0].startswith("Axes "):  # not from braces, which are a list of axes
             rest = ", ".join(["T axis", *(opaque_default(arg) for arg in args[1:])])
-            call = ", ".join(["Axes(&one, 1)", *(name_of(arg) for arg in args[1:])])
+            inner = ", ".join(["Axes(&one, 1)", *(name_of(arg) for arg in args[1:])])
             inside.append(f"template <std::integral T> {result} {name}({rest}) const "
-                          f"{{ const auto one = static_cast<std::int64_t>(axis); return {name}({call}); }}")
+                          f"{{ const auto one = static_cast<std::int64_t>(axis); return {name}({inner}); }}")
     return inside, outside
 
 

@@ -135,12 +135,18 @@ const Tensor& Tensor::heaviside_(const Scalar& other, Site site) const {
 Tensor Tensor::clamp(const std::optional<Scalar>& min, const std::optional<Scalar>& max, Site site) const {
   return pel::clamp(*this, min, max, site);
 }
+Tensor Tensor::clamp(const std::optional<Tensor>& min, Site site) const {
+  return pel::clamp(*this, min, std::nullopt, site);
+}
 Tensor Tensor::clamp(const std::optional<Tensor>& min, const std::optional<Tensor>& max, Site site) const {
   return pel::clamp(*this, min, max, site);
 }
 const Tensor& Tensor::clamp_(const std::optional<Scalar>& min, const std::optional<Scalar>& max,
                              Site site) const {
   return pel::clamp_(*this, min, max, site);
+}
+const Tensor& Tensor::clamp_(const std::optional<Tensor>& min, Site site) const {
+  return pel::clamp_(*this, min, std::nullopt, site);
 }
 const Tensor& Tensor::clamp_(const std::optional<Tensor>& min, const std::optional<Tensor>& max,
                              Site site) const {
@@ -653,6 +659,9 @@ std::tuple<Tensor, Tensor> Tensor::median(std::int64_t axis, KeepDims keepdim, S
 std::tuple<Tensor, Tensor, Tensor> Tensor::unique(Sorted sorted, ReturnInverse return_inverse,
                                                   ReturnCounts return_counts, Site site) const {
   return pel::unique(*this, sorted, return_inverse, return_counts, site);
+}
+Tensor Tensor::bincount(std::int64_t minlength, Site site) const {
+  return pel::bincount(*this, std::nullopt, minlength, site);
 }
 Tensor Tensor::bincount(const std::optional<Tensor>& weights, std::int64_t minlength, Site site) const {
   return pel::bincount(*this, weights, minlength, site);

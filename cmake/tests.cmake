@@ -102,6 +102,8 @@ if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_readme.py" --self-test)
   add_test(NAME decisions
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_decisions.py" --self-test)
+  add_test(NAME methods  # of Tensor, which are written from the declarations of ops
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/write_methods.py")
   add_test(NAME words  # of the scripts; ./dev lint checks all files
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_words.py" --self-test scripts)
 endif()

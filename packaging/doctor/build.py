@@ -5,8 +5,7 @@
     packaging/doctor/build.py --list
 
 Fetches the pinned sources (fetch_sources.py), builds each target in build/doctor/TARGET, checks its size and writes an archive
-of the program with its licences to build/doctor/dist; --wheel also writes a wheel. The same sources and compilers give the
-same bytes. Targets for macOS and Windows need the package ziglang: it is installed in build/doctor/zig if `python3 -m ziglang`
+of the program with its licences to build/doctor/dist; --wheel also writes a wheel. Targets for macOS and Windows need the package ziglang: it is installed in build/doctor/zig if `python3 -m ziglang`
 does not work.
 """
 import argparse

@@ -5,8 +5,7 @@
     packaging/doctor/build.py --list
 
 Fetches the pinned sources (fetch_sources.py), builds each target in build/doctor/TARGET, checks its size and writes an archive
-of the program with its licences to build/doctor/dist; --wheel also writes a wheel. The same sources and compilers give the
-same bytes. Targets for macOS and Windows need the package ziglang: it is installed in build/doctor/zig if `python3 -m ziglang`
+of the program with its licences to build/doctor/dist; --wheel also writes a wheel. Targets for macOS and Windows need the package ziglang: it is installed in build/doctor/zig if `python3 -m ziglang`
 does not work.
 """
 import argparse
@@ -47,10 +46,10 @@ class Target(NamedTuple):
 TARGETS = {
     "linux-x86_64": Target("manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64", "g++", "run natively"),
     "linux-aarch64": Target("manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64", "aarch64-linux-gnu-g++",
-                            "run under qemu-user"),
+                            "not run yet"),
     "macos-x86_64": Target("macosx_11_0_x86_64", "zig", "never run"),
     "macos-arm64": Target("macosx_11_0_arm64", "zig", "never run"),
-    "windows-x86_64": Target("win_amd64", "zig", "run under Wine"),
+    "windows-x86_64": Target("win_amd64", "zig", "not run yet"),
 }
 
 # The packages that a compiler needs, for the error if it is missing.

@@ -16,7 +16,8 @@ std::string quoted(std::string_view text) {
 }
 
 std::string type_text(const pel::ArgType& type) {
-  constexpr const char* kNames[] = {"None", "Tensor", "int", "Dim", "float", "bool", "Scalar", "DType", "Device", "str"};
+  constexpr const char* kNames[] = {"None", "Tensor", "int",   "Dim",    "float",
+                                    "bool", "Scalar", "DType", "Device", "str"};
   return std::string(kNames[static_cast<std::size_t>(type.base)]) + (type.is_list ? "[]" : "") +
          (type.is_optional ? "?" : "");
 }

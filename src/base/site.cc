@@ -1,11 +1,11 @@
+#include "pellucid/extend/site.h"
+
 #include <bit>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <utility>
-
-#include "pellucid/extend/site.h"
 
 namespace pel {
 namespace {
@@ -19,9 +19,7 @@ struct LocationRecord {
 };
 static_assert(sizeof(Site) == sizeof(LocationRecord*) && std::is_trivially_copyable_v<Site>);
 
-Site site_of(const LocationRecord* record) {
-  return std::bit_cast<Site>(record);
-}
+Site site_of(const LocationRecord* record) { return std::bit_cast<Site>(record); }
 
 // Whether this standard library has that layout: compares what a forged Site returns.
 bool has_expected_layout() {

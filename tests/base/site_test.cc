@@ -1,8 +1,8 @@
 #include "pellucid/extend/site.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace pel {
 namespace {

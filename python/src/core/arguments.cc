@@ -17,16 +17,34 @@ bool has_attribute(PyObject* object, const char* name) {
 std::string expected(const ArgType& type) {
   std::string text;
   switch (type.base) {
-    case ArgType::Base::None: text = "None"; break;
-    case ArgType::Base::Tensor: text = type.is_list ? "a sequence of Tensors" : "a Tensor or a number"; break;
+    case ArgType::Base::None:
+      text = "None";
+      break;
+    case ArgType::Base::Tensor:
+      text = type.is_list ? "a sequence of Tensors" : "a Tensor or a number";
+      break;
     case ArgType::Base::Int:
-    case ArgType::Base::Dim: text = type.is_list ? "a sequence of integers" : "an integer"; break;
-    case ArgType::Base::Float: text = "a float"; break;
-    case ArgType::Base::Bool: text = "a bool"; break;
-    case ArgType::Base::Scalar: text = "a number"; break;
-    case ArgType::Base::DType: text = "a dtype, such as pellucid.float32"; break;
-    case ArgType::Base::Device: text = "a device, such as \"cpu\""; break;
-    case ArgType::Base::String: text = "a string"; break;
+    case ArgType::Base::Dim:
+      text = type.is_list ? "a sequence of integers" : "an integer";
+      break;
+    case ArgType::Base::Float:
+      text = "a float";
+      break;
+    case ArgType::Base::Bool:
+      text = "a bool";
+      break;
+    case ArgType::Base::Scalar:
+      text = "a number";
+      break;
+    case ArgType::Base::DType:
+      text = "a dtype, such as pellucid.float32";
+      break;
+    case ArgType::Base::Device:
+      text = "a device, such as \"cpu\"";
+      break;
+    case ArgType::Base::String:
+      text = "a string";
+      break;
   }
   return type.is_optional ? text + " or None" : text;
 }
@@ -82,7 +100,8 @@ bool refuse_foreign_tensor(PyObject* object) {
 bool is_number(PyObject* object) {
   if (PyFloat_Check(object) || PyLong_Check(object)) return true;
   if (is_tensor(object) || dim_of_object(object)) return !is_tensor(object);
-  if (PyUnicode_Check(object) || object == Py_None || PyTuple_Check(object) || PyList_Check(object)) return false;
+  if (PyUnicode_Check(object) || object == Py_None || PyTuple_Check(object) || PyList_Check(object))
+    return false;
   // NumPy's numbers. Arrays and tensors of others have __dlpack__.
   return !has_attribute(object, "__dlpack__") &&
          (has_attribute(object, "__index__") || has_attribute(object, "__float__"));
@@ -96,7 +115,8 @@ Dim to_dim(PyObject* object) {
     return Dim(value);
   }
   if (const std::optional<Dim> dim = dim_of_object(object)) return *dim;
-  if (is_tensor(object) || (!PyFloat_Check(object) && is_number(object) && has_attribute(object, "__index__"))) {
+  if (is_tensor(object) ||
+      (!PyFloat_Check(object) && is_number(object) && has_attribute(object, "__index__"))) {
     const nb::object integer = nb::steal(PyNumber_Index(object));
     if (!integer.is_valid()) throw nb::python_error();
     return to_dim(integer.ptr());
@@ -106,7 +126,8 @@ Dim to_dim(PyObject* object) {
 
 double to_double(PyObject* object) {
   if (!is_number(object)) throw_wrong_type(object, "a float");
-  if (const std::optional<Dim> dim = dim_of_object(object)) return static_cast<double>(dim->value(user_site()));
+  if (const std::optional<Dim> dim = dim_of_object(object))
+    return static_cast<double>(dim->value(user_site()));
   const double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) throw nb::python_error();
   return value;
@@ -180,7 +201,8 @@ void convert_argument(PyObject* object, const SchemaArg& arg, Device device, Val
       if (type.is_list) {
         out = to_tensors(object);
       } else {
-        if (arg.alias.is_written || !is_number(object)) throw_wrong_type(object, arg.alias.is_written ? "a Tensor, which is written to" : expected(type));
+        if (arg.alias.is_written || !is_number(object))
+          throw_wrong_type(object, arg.alias.is_written ? "a Tensor, which is written to" : expected(type));
         out = make_number(to_scalar(object), device);
       }
       return;
@@ -192,19 +214,28 @@ void convert_argument(PyObject* object, const SchemaArg& arg, Device device, Val
         out = to_dim(object);
       }
       return;
-    case ArgType::Base::Float: out = to_double(object); return;
+    case ArgType::Base::Float:
+      out = to_double(object);
+      return;
     case ArgType::Base::Bool:
       if (!PyBool_Check(object)) throw_wrong_type(object, expected(type));
       out = object == Py_True;
       return;
-    case ArgType::Base::Scalar: out = to_scalar(object); return;
-    case ArgType::Base::DType: out = to_dtype(object); return;
-    case ArgType::Base::Device: out = to_device(object); return;
+    case ArgType::Base::Scalar:
+      out = to_scalar(object);
+      return;
+    case ArgType::Base::DType:
+      out = to_dtype(object);
+      return;
+    case ArgType::Base::Device:
+      out = to_device(object);
+      return;
     case ArgType::Base::String:
       if (!PyUnicode_Check(object)) throw_wrong_type(object, expected(type));
       out = std::string(text_of(object));
       return;
-    case ArgType::Base::None: break;
+    case ArgType::Base::None:
+      break;
   }
   throw_wrong_type(object, expected(type));
 }

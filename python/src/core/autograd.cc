@@ -1,11 +1,10 @@
 // Gradients, and the scopes in which calls are recorded or not.
-#include <pellucid/autograd.h>
+#include <functional>
+#include <memory>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <functional>
-#include <memory>
+#include <pellucid/autograd.h>
 
 #include "core/arguments.h"
 #include "core/call_scope.h"
@@ -48,15 +47,15 @@ class Scope {
 };
 
 // `gradients`: a tensor or None for each output.
-BackwardOptions options(const nb::list& gradients, bool retain_graph, bool create_graph,
-                        bool allow_unused) {
+BackwardOptions options(const nb::list& gradients, bool retain_graph, bool create_graph, bool allow_unused) {
   BackwardOptions result;
   result.retain_graph = retain_graph;
   result.create_graph = create_graph;
   result.allow_unused = allow_unused;
   for (const nb::handle gradient : gradients) {
     if (!gradient.is_none() && !is_tensor(gradient.ptr()))
-      throw ArgumentError("the gradient of an output is a Tensor or None, not " + type_name(gradient.ptr()), "backward");
+      throw ArgumentError("the gradient of an output is a Tensor or None, not " + type_name(gradient.ptr()),
+                          "backward");
     result.gradients.push_back(gradient.is_none() ? Tensor() : tensor_of(gradient.ptr()));
   }
   return result;
@@ -75,22 +74,20 @@ void add_autograd(nb::module_& m) {
     self.requires_grad_(on ? RequiresGrad::Yes : RequiresGrad::No, user_site());
   });
   m.def("_retain_grad", [](const Tensor& self) { self.retain_grad(user_site()); });
-  m.def("_backward", [](const std::vector<Tensor>& outputs, const nb::list& gradients,
-                        bool retain_graph, bool create_graph) {
+  m.def("_backward", [](const std::vector<Tensor>& outputs, const nb::list& gradients, bool retain_graph,
+                        bool create_graph) {
     const BackwardOptions how = options(gradients, retain_graph, create_graph, false);
     const Site site = user_site();
     const nb::gil_scoped_release unlocked;
     backward(outputs, how, site);
   });
-  m.def("_grad",
-        [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-           const nb::list& gradients, bool retain_graph, bool create_graph,
-           bool allow_unused) {
-          const BackwardOptions how = options(gradients, retain_graph, create_graph, allow_unused);
-          const Site site = user_site();
-          const nb::gil_scoped_release unlocked;
-          return grad(outputs, inputs, how, site);
-        });
+  m.def("_grad", [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                    const nb::list& gradients, bool retain_graph, bool create_graph, bool allow_unused) {
+    const BackwardOptions how = options(gradients, retain_graph, create_graph, allow_unused);
+    const Site site = user_site();
+    const nb::gil_scoped_release unlocked;
+    return grad(outputs, inputs, how, site);
+  });
 }
 
 }  // namespace pel::python

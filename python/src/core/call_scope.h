@@ -1,11 +1,10 @@
-// What a call from Python needs around it: the user's line if someone records it, and the interpreter's lock released
-// while kernels run.
+// What a call from Python needs around it: the user's line if someone records it, and the interpreter's lock
+// released while kernels run.
 #pragma once
-
-#include <nanobind/nanobind.h>
 
 #include <cstdint>
 
+#include <nanobind/nanobind.h>
 #include <pellucid/extend/keys.h>
 #include <pellucid/extend/op.h>
 
@@ -13,8 +12,8 @@
 
 namespace pel::python {
 
-// Calls on less data than this keep the interpreter's lock: to release it and take it again costs 60 ns, more than it
-// gains for kernels of a few microseconds.
+// Calls on less data than this keep the interpreter's lock: to release it and take it again costs 60 ns, more
+// than it gains for kernels of a few microseconds.
 inline constexpr std::int64_t kMinBytesToUnlock = 1 << 16;
 
 // Of the memory that the tensor is a view of: one load, where the number of elements is a loop over the axes.
@@ -26,8 +25,8 @@ inline bool is_plain_call(const Tensor& t) {
          storage_bytes(t) < kMinBytesToUnlock;
 }
 
-// The user's line if keys of the tensor or the thread record calls; otherwise nobody reads it, because errors look for
-// the line themselves.
+// The user's line if keys of the tensor or the thread record calls; otherwise nobody reads it, because errors
+// look for the line themselves.
 inline Site user_site_if_recorded(const Tensor& t) {
   return detail::active_keys(detail::keys_of(t)).bits() <= KeySet(Key::Backend).bits() ? Site{} : user_site();
 }

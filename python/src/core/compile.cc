@@ -1,10 +1,10 @@
-// Compiled functions: a Python function over tensors runs once, with symbolic sizes, and from then on as a plan of kernels.
-#include <pellucid/compile.h>
+// Compiled functions: a Python function over tensors runs once, with symbolic sizes, and from then on as a
+// plan of kernels.
+#include <memory>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <memory>
+#include <pellucid/compile.h>
 
 #include "core/arguments.h"
 #include "core/call_scope.h"
@@ -41,8 +41,9 @@ struct PythonFunction {
       return {tensor_of(result.ptr())};
     }
     if (!PyTuple_Check(result.ptr()) && !PyList_Check(result.ptr()))
-      throw ArgumentError("a compiled function returns a Tensor, or a tuple or list of them, not " +
-                              type_name(result.ptr()), "compile");
+      throw ArgumentError(
+          "a compiled function returns a Tensor, or a tuple or list of them, not " + type_name(result.ptr()),
+          "compile");
     form = PyTuple_Check(result.ptr()) ? ResultForm::Tuple : ResultForm::List;
     return to_tensors(result.ptr());
   }
@@ -117,8 +118,8 @@ void add_compile(nb::module_& m) {
       .def("text", &CompileExplanation::text, "Returns it as text.")
       .def("json", &CompileExplanation::json, "Returns it as JSON, with \"schema\": \"pellucid.compile/1\".");
   nb::class_<CompiledFunction>(m, "CompiledFunction", "A compiled function, called like the function itself.")
-      .def(nb::init<nb::object, bool, std::int64_t>(), nb::arg("function"), nb::arg("verifies_host_code") = false,
-           nb::arg("memory_budget_bytes") = 0)
+      .def(nb::init<nb::object, bool, std::int64_t>(), nb::arg("function"),
+           nb::arg("verifies_host_code") = false, nb::arg("memory_budget_bytes") = 0)
       .def("__call__", &CompiledFunction::call)
       .def("explain", &CompiledFunction::explain,
            "Returns what was compiled, and why. With tensors: for a call with them.")

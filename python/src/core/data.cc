@@ -11,7 +11,8 @@
 namespace pel::python {
 namespace {
 
-// Numbers of nested sequences, in row-major order. Both columns are filled: which one counts is known at the end.
+// Numbers of nested sequences, in row-major order. Both columns are filled: which one counts is known at the
+// end.
 struct Numbers {
   std::vector<Dim> sizes;
   std::vector<double> floats;
@@ -34,7 +35,8 @@ void add_number(PyObject* object, Numbers& numbers) {
 
 void add_numbers(PyObject* data, std::size_t level, Numbers& numbers) {
   if (!is_nested(data)) {
-    if (level != numbers.sizes.size()) throw ValueError("tensor: a number stands where a list of others is expected");
+    if (level != numbers.sizes.size())
+      throw ValueError("tensor: a number stands where a list of others is expected");
     add_number(data, numbers);
     return;
   }
@@ -53,9 +55,12 @@ void add_numbers(PyObject* data, std::size_t level, Numbers& numbers) {
 nb::object list_of(const Tensor& t, const std::byte* data, std::int64_t axis) {
   if (axis == t.dim()) {
     switch (t.dtype()) {
-      case DType::F64: return nb::steal(PyFloat_FromDouble(*reinterpret_cast<const double*>(data)));
-      case DType::I64: return nb::steal(PyLong_FromLongLong(*reinterpret_cast<const std::int64_t*>(data)));
-      default: return nb::steal(PyBool_FromLong(std::to_integer<int>(*data)));
+      case DType::F64:
+        return nb::steal(PyFloat_FromDouble(*reinterpret_cast<const double*>(data)));
+      case DType::I64:
+        return nb::steal(PyLong_FromLongLong(*reinterpret_cast<const std::int64_t*>(data)));
+      default:
+        return nb::steal(PyBool_FromLong(std::to_integer<int>(*data)));
     }
   }
   const auto i = static_cast<std::size_t>(axis);
@@ -100,7 +105,9 @@ Tensor tensor_from_data(PyObject* data, PyObject* dtype, PyObject* device) {
 }
 
 PyObject* to_list(const Tensor& tensor) {
-  const Tensor wide = tensor.detach().to(is_floating(tensor.dtype()) ? kF64 : tensor.dtype() == kBool ? kBool : kI64);
+  const Tensor wide = tensor.detach().to(is_floating(tensor.dtype()) ? kF64
+                                         : tensor.dtype() == kBool   ? kBool
+                                                                     : kI64);
   if (!wide.has_data()) throw ValueError("tolist: the tensor has no data");
   return list_of(wide, static_cast<const std::byte*>(wide.raw_data()), 0).release().ptr();
 }

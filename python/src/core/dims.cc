@@ -34,18 +34,30 @@ std::optional<Dim> dim_of_object(PyObject* object) {
 
 void add_dim_type(nb::module_& m) {
   using D = SymbolicDim;
-  nb::class_<D>(m, "Dim", "The size of an axis inside a function that compile captures. Arithmetic keeps it symbolic; a "
-                          "comparison, or its use as a plain integer, makes the compiled graph depend on it.")
-      .def("__add__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x + y; }); })
-      .def("__radd__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y + x; }); })
-      .def("__sub__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x - y; }); })
-      .def("__rsub__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y - x; }); })
-      .def("__mul__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x * y; }); })
-      .def("__rmul__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y * x; }); })
-      .def("__floordiv__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x / y; }); })
-      .def("__rfloordiv__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y / x; }); })
-      .def("__mod__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x % y; }); })
-      .def("__rmod__", [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y % x; }); })
+  nb::class_<D>(
+      m, "Dim",
+      "The size of an axis inside a function that compile captures. Arithmetic keeps it symbolic; a "
+      "comparison, or its use as a plain integer, makes the compiled graph depend on it.")
+      .def("__add__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x + y; }); })
+      .def("__radd__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y + x; }); })
+      .def("__sub__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x - y; }); })
+      .def("__rsub__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y - x; }); })
+      .def("__mul__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x * y; }); })
+      .def("__rmul__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y * x; }); })
+      .def("__floordiv__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x / y; }); })
+      .def("__rfloordiv__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y / x; }); })
+      .def("__mod__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return x % y; }); })
+      .def("__rmod__",
+           [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y % x; }); })
       .def("__neg__", [](const D& a) { return dim_or_int(-a.value); })
       .def("__eq__", [](const D& a, nb::handle b) { return at_user_line(a.value) == to_dim(b.ptr()); })
       .def("__ne__", [](const D& a, nb::handle b) { return !(at_user_line(a.value) == to_dim(b.ptr())); })

@@ -1,5 +1,5 @@
-// The structs of DLPack 1.3, by which libraries pass tensors to each other without copying them. Layouts and numbers are
-// the specification's; names are ours.
+// The structs of DLPack 1.3, by which libraries pass tensors to each other without copying them. Layouts and
+// numbers are the specification's; names are ours.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,8 @@ struct Managed {
   Borrowed tensor;
 };
 
-// The table that a tensor type has as __dlpack_c_exchange_api__. Functions return 0, or -1 with a Python error set.
+// The table that a tensor type has as __dlpack_c_exchange_api__. Functions return 0, or -1 with a Python
+// error set.
 struct ExchangeHeader {
   Version version;
   ExchangeHeader* previous;

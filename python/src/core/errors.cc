@@ -11,20 +11,34 @@ nb::object error_class(const char* name) { return nb::module_::import_("pellucid
 
 const char* class_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Shape: return "ShapeError";
-    case ErrorCode::DType: return "DTypeError";
-    case ErrorCode::Index: return "IndexError";
-    case ErrorCode::Value: return "ValueError";
-    case ErrorCode::Device: return "DeviceError";
-    case ErrorCode::Alias: return "AliasError";
-    case ErrorCode::Version: return "VersionError";
-    case ErrorCode::NoKernel: return "NoKernelError";
-    case ErrorCode::Memory: return "MemoryError";
-    case ErrorCode::Registry: return "RegistryError";
-    case ErrorCode::Capture: return "CaptureError";
-    case ErrorCode::File: return "FileError";
-    case ErrorCode::Expectation: return "ExpectationError";
-    case ErrorCode::Internal: return "InternalError";
+    case ErrorCode::Shape:
+      return "ShapeError";
+    case ErrorCode::DType:
+      return "DTypeError";
+    case ErrorCode::Index:
+      return "IndexError";
+    case ErrorCode::Value:
+      return "ValueError";
+    case ErrorCode::Device:
+      return "DeviceError";
+    case ErrorCode::Alias:
+      return "AliasError";
+    case ErrorCode::Version:
+      return "VersionError";
+    case ErrorCode::NoKernel:
+      return "NoKernelError";
+    case ErrorCode::Memory:
+      return "MemoryError";
+    case ErrorCode::Registry:
+      return "RegistryError";
+    case ErrorCode::Capture:
+      return "CaptureError";
+    case ErrorCode::File:
+      return "FileError";
+    case ErrorCode::Expectation:
+      return "ExpectationError";
+    case ErrorCode::Internal:
+      return "InternalError";
   }
   return "Error";
 }

@@ -1,12 +1,11 @@
 // Errors of the library as Python exceptions, and the user's line.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <exception>
 #include <string>
 #include <utility>
 
+#include <nanobind/nanobind.h>
 #include <pellucid/error.h>
 
 namespace pel::python {

@@ -1,5 +1,5 @@
-// Tensors of other libraries, without copying: DLPack both ways, by its C table where the other side has one, and
-// NumPy's array interface.
+// Tensors of other libraries, without copying: DLPack both ways, by its C table where the other side has one,
+// and NumPy's array interface.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -85,7 +85,8 @@ Tensor take_over(Owned* managed, bool read_only) {
 
 Tensor take_managed(dlpack::Managed* managed) {
   if (managed->version.major != dlpack::kVersion.major) {
-    const std::string version = std::to_string(managed->version.major) + "." + std::to_string(managed->version.minor);
+    const std::string version =
+        std::to_string(managed->version.major) + "." + std::to_string(managed->version.minor);
     if (managed->deleter != nullptr) managed->deleter(managed);
     throw_buffer_error("from_dlpack: the tensor has DLPack version " + version + "; 1.x is supported.");
   }
@@ -99,11 +100,13 @@ Tensor take_capsule(PyObject* capsule) {
     return take_managed(managed);
   }
   if (PyCapsule_IsValid(capsule, dlpack::kUnversionedName)) {
-    auto* const managed = static_cast<dlpack::Unversioned*>(PyCapsule_GetPointer(capsule, dlpack::kUnversionedName));
+    auto* const managed =
+        static_cast<dlpack::Unversioned*>(PyCapsule_GetPointer(capsule, dlpack::kUnversionedName));
     PyCapsule_SetName(capsule, dlpack::kUsedUnversionedName);
     return take_over(managed, false);
   }
-  throw_buffer_error("from_dlpack: this capsule was used before, or is not DLPack's; export the tensor again.");
+  throw_buffer_error(
+      "from_dlpack: this capsule was used before, or is not DLPack's; export the tensor again.");
 }
 
 // The C table of a producer's type, or null.
@@ -149,11 +152,11 @@ nb::object from_dlpack(nb::handle object) {
 void check_exportable(const Tensor& t, bool exports_read_only) {
   if (!t.has_data() || t.device() != kCpu)
     throw_buffer_error("__dlpack__: the tensor has no data in the memory of the CPU.");
-  if (t.requires_grad())
-    throw_buffer_error("__dlpack__: the tensor requires a gradient; export x.detach().");
+  if (t.requires_grad()) throw_buffer_error("__dlpack__: the tensor requires a gradient; export x.detach().");
   if (t.is_read_only() && !exports_read_only)
     throw_buffer_error(
-        "__dlpack__: the memory is read-only, which DLPack before 1.0 cannot say; export x.clone(), or consume it with "
+        "__dlpack__: the memory is read-only, which DLPack before 1.0 cannot say; export x.clone(), or "
+        "consume it with "
         "max_version=(1, 0).");
 }
 
@@ -201,7 +204,8 @@ bool is_versioned(nb::handle max_version) {
   return !max_version.is_none() && nb::cast<int>(nb::borrow<nb::tuple>(max_version)[0]) >= 1;
 }
 
-nb::object to_capsule(nb::handle self, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
+nb::object to_capsule(nb::handle self, nb::handle stream, nb::handle max_version, nb::handle dl_device,
+                      nb::handle copy) {
   Tensor t = tensor_of(self.ptr());
   if (!stream.is_none()) throw_buffer_error("__dlpack__: the CPU has no streams; pass stream=None.");
   if (!dl_device.is_none() && nb::cast<int>(nb::borrow<nb::tuple>(dl_device)[0]) != dlpack::kCpuDevice)
@@ -262,9 +266,9 @@ int table_current_stream(std::int32_t, std::int32_t, void** out) {
   *out = nullptr;
   return 0;
 }
-dlpack::ExchangeTable exchange_table = {{dlpack::kVersion, nullptr},   table_allocate,
-                                        table_managed_from_object,     table_object_from_managed,
-                                        table_borrowed_from_object,    table_current_stream};
+dlpack::ExchangeTable exchange_table = {{dlpack::kVersion, nullptr}, table_allocate,
+                                        table_managed_from_object,   table_object_from_managed,
+                                        table_borrowed_from_object,  table_current_stream};
 
 // ---- NumPy, by its array interface: the buffer protocol is in the stable ABI since Python 3.11 only
 
@@ -280,7 +284,8 @@ nb::object array_interface(nb::handle self) {
   const Tensor& t = tensor_of(self.ptr());
   if (t.requires_grad())
     throw ValueError("numpy: the tensor requires a gradient, which NumPy would ignore; call detach() first");
-  if (!t.has_data() || t.device() != kCpu) throw DeviceError("numpy: the tensor has no data in the memory of the CPU");
+  if (!t.has_data() || t.device() != kCpu)
+    throw DeviceError("numpy: the tensor has no data in the memory of the CPU");
   std::vector<Dim> byte_strides;
   for (const Dim stride : t.strides()) byte_strides.push_back(stride * size_bytes(t.dtype()));
   nb::dict interface;
@@ -298,7 +303,8 @@ DType from_numpy_typestr(const std::string& typestr) {
     const auto dtype = static_cast<DType>(i);
     if (dtype != kBF16 && typestr == numpy_typestr(dtype)) return dtype;
   }
-  throw DTypeError("from_numpy: there is no dtype for NumPy's " + typestr + "; convert the array with astype first");
+  throw DTypeError("from_numpy: there is no dtype for NumPy's " + typestr +
+                   "; convert the array with astype first");
 }
 
 nb::object from_numpy(nb::object array) {
@@ -315,8 +321,9 @@ nb::object from_numpy(nb::object array) {
     const std::int64_t size = size_bytes(memory.dtype);
     for (const Dim stride : to_dims(strides.ptr())) {
       if (stride < 0 || stride % size != 0)
-        throw ValueError("from_numpy: strides of " + to_string(stride) + " bytes are not supported for elements of " +
-                         std::to_string(size) + " bytes; pass numpy.ascontiguousarray(x)");
+        throw ValueError("from_numpy: strides of " + to_string(stride) +
+                         " bytes are not supported for elements of " + std::to_string(size) +
+                         " bytes; pass numpy.ascontiguousarray(x)");
       memory.strides.push_back(stride / size);
     }
   }
@@ -340,7 +347,8 @@ void add_exchange(nb::module_& m) {
   m.def("from_dlpack", from_dlpack, nb::arg("x"),
         "Returns a tensor over the memory of any object with __dlpack__, without copying.");
   m.def("from_numpy", from_numpy, nb::arg("array"),
-        "Returns a tensor over the memory of a NumPy array, without copying. A read-only array stays read-only.");
+        "Returns a tensor over the memory of a NumPy array, without copying. A read-only array stays "
+        "read-only.");
   m.def("_to_dlpack", to_capsule, nb::arg("self"), nb::arg("stream").none(), nb::arg("max_version").none(),
         nb::arg("dl_device").none(), nb::arg("copy").none());
   m.def("_array_interface", array_interface, nb::arg("self"));

@@ -1,4 +1,5 @@
-// Direct calls of C++ functions for the ops that hot_ops.cc lists. Such a call takes 0.6 of the time of a boxed one.
+// Direct calls of C++ functions for the ops that hot_ops.cc lists. Such a call takes 0.6 of the time of a
+// boxed one.
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,6 @@
-// x[index] and x[index] = value. Integers, slices, None and ... return views. Tensors and lists among them pick elements:
-// first the others are applied, with a whole slice in place of each tensor, then the op index picks along those axes.
+// x[index] and x[index] = value. Integers, slices, None and ... return views. Tensors and lists among them
+// pick elements: first the others are applied, with a whole slice in place of each tensor, then the op index
+// picks along those axes.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -42,7 +43,8 @@ std::optional<Tensor> as_pick(PyObject* item) {
 ParsedIndex parse_index(const Tensor& self, PyObject* index) {
   std::vector<nb::object> items;
   if (PyTuple_Check(index)) {
-    for (Py_ssize_t i = 0; i < PyTuple_Size(index); ++i) items.push_back(nb::borrow(PyTuple_GetItem(index, i)));
+    for (Py_ssize_t i = 0; i < PyTuple_Size(index); ++i)
+      items.push_back(nb::borrow(PyTuple_GetItem(index, i)));
   } else {
     items.push_back(nb::borrow(index));
   }
@@ -108,7 +110,8 @@ void set_item(const Tensor& self, PyObject* index, PyObject* value) {
   const Tensor view = basic_view(self, parsed, site);
   if (!is_tensor(value) && !is_number(value)) {
     refuse_foreign_tensor(value);
-    throw ArgumentError("A Tensor or a number is assigned to items of a tensor, not " + type_name(value) + ".");
+    throw ArgumentError("A Tensor or a number is assigned to items of a tensor, not " + type_name(value) +
+                        ".");
   }
   if (parsed.picks.empty()) {
     if (is_tensor(value)) {
@@ -118,8 +121,9 @@ void set_item(const Tensor& self, PyObject* index, PyObject* value) {
     }
     return;
   }
-  const Tensor values =
-      is_tensor(value) ? tensor_of(value) : full({}, to_scalar(value), TensorOptions(self.dtype(), self.device()));
+  const Tensor values = is_tensor(value)
+                            ? tensor_of(value)
+                            : full({}, to_scalar(value), TensorOptions(self.dtype(), self.device()));
   index_put_(view, parsed.picks, values, Accumulate::No, Axes(parsed.axes.data(), parsed.axes.size()), site);
 }
 

@@ -1,6 +1,6 @@
-// The extension module pellucid._core: tensors and ops. The package pellucid gives its contents their public names.
+// The extension module pellucid._core: tensors and ops. The package pellucid gives its contents their public
+// names.
 #include <nanobind/nanobind.h>
-
 #include <pellucid/error.h>
 
 #include "core/errors.h"
@@ -22,7 +22,7 @@ NB_MODULE(_core, m) {
       set_python_error();
     }
   });
-  m.attr("__version__") = "0.1.0";
+  m.attr("__version__") = PELLUCID_PACKAGE_VERSION;
   add_dtype_type(m);
   add_dim_type(m);
   add_tensor_type(m);

@@ -1,8 +1,6 @@
 // Tensor and DType: layout, attributes, operators. Ops become methods in op_object.cc.
 #include "core/objects.h"
 
-#include <structmember.h>
-
 #include <array>
 #include <cstddef>
 #include <new>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include <pellucid/autograd.h>
+#include <structmember.h>
 
 #include "core/arguments.h"
 #include "core/errors.h"
@@ -35,8 +34,9 @@ void dealloc_tensor(PyObject* self) {
 
 PyObject* refuse_new_tensor(PyTypeObject*, PyObject*, PyObject*) {
   return guarded([]() -> PyObject* {
-    throw ArgumentError("Tensor is not called; write pellucid.tensor(data), pellucid.zeros(size) or another function "
-                        "that returns a tensor.");
+    throw ArgumentError(
+        "Tensor is not called; write pellucid.tensor(data), pellucid.zeros(size) or another function "
+        "that returns a tensor.");
   });
 }
 
@@ -47,7 +47,9 @@ PyObject* tensor_repr(PyObject* self) {
   });
 }
 
-Py_hash_t tensor_hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(self) >> 4); }
+Py_hash_t tensor_hash(PyObject* self) {
+  return static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(self) >> 4);
+}
 
 // ---- Operators
 
@@ -66,15 +68,72 @@ PyObject* call_binary(PyObject* op, PyObject* a, PyObject* b) {
 
 // Operators and the ops that compute them.
 enum Operator : std::uint8_t {
-  kAdd, kSub, kMul, kDiv, kFloorDivide, kRemainder, kPow, kMatmul, kAnd, kOr, kXor, kLeftShift, kRightShift,
-  kAddInPlace, kSubInPlace, kMulInPlace, kDivInPlace, kFloorDivideInPlace, kRemainderInPlace, kPowInPlace,
-  kAndInPlace, kOrInPlace, kXorInPlace, kNeg, kAbs, kInvert, kEq, kNe, kLt, kLe, kGt, kGe, kOperatorCount
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDivide,
+  kRemainder,
+  kPow,
+  kMatmul,
+  kAnd,
+  kOr,
+  kXor,
+  kLeftShift,
+  kRightShift,
+  kAddInPlace,
+  kSubInPlace,
+  kMulInPlace,
+  kDivInPlace,
+  kFloorDivideInPlace,
+  kRemainderInPlace,
+  kPowInPlace,
+  kAndInPlace,
+  kOrInPlace,
+  kXorInPlace,
+  kNeg,
+  kAbs,
+  kInvert,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kOperatorCount
 };
-constexpr const char* kOperatorOps[kOperatorCount] = {
-    "add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
-    "add_", "sub_", "mul_", "div_", "floor_divide_", "remainder_", "pow_",
-    "bitwise_and_", "bitwise_or_", "bitwise_xor_", "neg", "abs", "bitwise_not", "eq", "ne", "lt", "le", "gt", "ge"};
+constexpr const char* kOperatorOps[kOperatorCount] = {"add",
+                                                      "sub",
+                                                      "mul",
+                                                      "div",
+                                                      "floor_divide",
+                                                      "remainder",
+                                                      "pow",
+                                                      "matmul",
+                                                      "bitwise_and",
+                                                      "bitwise_or",
+                                                      "bitwise_xor",
+                                                      "bitwise_left_shift",
+                                                      "bitwise_right_shift",
+                                                      "add_",
+                                                      "sub_",
+                                                      "mul_",
+                                                      "div_",
+                                                      "floor_divide_",
+                                                      "remainder_",
+                                                      "pow_",
+                                                      "bitwise_and_",
+                                                      "bitwise_or_",
+                                                      "bitwise_xor_",
+                                                      "neg",
+                                                      "abs",
+                                                      "bitwise_not",
+                                                      "eq",
+                                                      "ne",
+                                                      "lt",
+                                                      "le",
+                                                      "gt",
+                                                      "ge"};
 
 PyObject* operator_op(Operator which) {
   static std::array<PyObject*, kOperatorCount> ops{};
@@ -224,8 +283,8 @@ PyGetSetDef tensor_attributes[] = {
     PEL_GETTER("T", get_transposed, "A view with the axes in reverse order."),
     PEL_GETTER("mT", get_matrix_transposed, "A view with the last two axes swapped."),
     PEL_GETTER("is_leaf", get_is_leaf, "Whether gradients end here: not the result of a recorded call."),
-    {"requires_grad", getter<get_requires_grad>, set_requires_grad, "Whether calls on this tensor are recorded.",
-     nullptr},
+    {"requires_grad", getter<get_requires_grad>, set_requires_grad,
+     "Whether calls on this tensor are recorded.", nullptr},
     {"grad", getter<get_grad>, set_grad, "The gradient that backward() added up, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 #undef PEL_GETTER
@@ -248,8 +307,9 @@ PyType_Slot tensor_slots[] = {
     {Py_tp_iter, slot(iterate)},
     {Py_tp_getset, tensor_attributes},
     {Py_tp_members, tensor_members},
-    {Py_tp_doc, const_cast<char*>("A reference to strided data. Made by tensor(), zeros(), from_numpy() and other "
-                                  "functions.")},
+    {Py_tp_doc,
+     const_cast<char*>("A reference to strided data. Made by tensor(), zeros(), from_numpy() and other "
+                       "functions.")},
     {Py_mp_length, slot(length)},
     {Py_mp_subscript, slot(subscript)},
     {Py_mp_ass_subscript, slot(assign_subscript)},
@@ -300,14 +360,19 @@ void dealloc_dtype(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 PyObject* dtype_repr(PyObject* self) {
-  return guarded(
-      [&] { return PyUnicode_FromString(("pellucid." + std::string(python_name(dtype_of_object(self)))).c_str()); });
+  return guarded([&] {
+    return PyUnicode_FromString(("pellucid." + std::string(python_name(dtype_of_object(self)))).c_str());
+  });
 }
 PyObject* dtype_name(PyObject* self, void*) {
   return PyUnicode_FromString(std::string(python_name(dtype_of_object(self))).c_str());
 }
-PyObject* dtype_item_size(PyObject* self, void*) { return PyLong_FromLongLong(size_bytes(dtype_of_object(self))); }
-PyObject* dtype_is_floating(PyObject* self, void*) { return PyBool_FromLong(is_floating(dtype_of_object(self))); }
+PyObject* dtype_item_size(PyObject* self, void*) {
+  return PyLong_FromLongLong(size_bytes(dtype_of_object(self)));
+}
+PyObject* dtype_is_floating(PyObject* self, void*) {
+  return PyBool_FromLong(is_floating(dtype_of_object(self)));
+}
 PyObject* dtype_reduce(PyObject* self, PyObject*) {  // copies and unpickled ones are the same object
   return PyUnicode_FromString(std::string(python_name(dtype_of_object(self))).c_str());
 }
@@ -316,13 +381,15 @@ PyGetSetDef dtype_attributes[] = {
     {"itemsize", dtype_item_size, nullptr, "The size of an element in bytes.", nullptr},
     {"is_floating_point", dtype_is_floating, nullptr, "Whether it is a floating dtype.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot dtype_slots[] = {{Py_tp_dealloc, slot(dealloc_dtype)},
-                             {Py_tp_repr, slot(dtype_repr)},
-                             {Py_tp_getset, dtype_attributes},
-                             {Py_tp_methods, dtype_methods},
-                             {Py_tp_doc, const_cast<char*>("The type of a tensor's elements: pellucid.float32 and others.")},
-                             {0, nullptr}};
+PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
+PyType_Slot dtype_slots[] = {
+    {Py_tp_dealloc, slot(dealloc_dtype)},
+    {Py_tp_repr, slot(dtype_repr)},
+    {Py_tp_getset, dtype_attributes},
+    {Py_tp_methods, dtype_methods},
+    {Py_tp_doc, const_cast<char*>("The type of a tensor's elements: pellucid.float32 and others.")},
+    {0, nullptr}};
 PyType_Spec dtype_spec = {"pellucid.DType", sizeof(DTypeObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
@@ -359,9 +426,12 @@ DType dtype_by_name(std::string_view given) {
 PyObject* new_number(const Scalar& value) {
   if (value.is_symbolic()) return new_dim(value.dim());
   switch (value.kind()) {
-    case Scalar::Kind::Bool: return PyBool_FromLong(value.to_bool());
-    case Scalar::Kind::Int: return PyLong_FromLongLong(value.to_int());
-    case Scalar::Kind::Float: break;
+    case Scalar::Kind::Bool:
+      return PyBool_FromLong(value.to_bool());
+    case Scalar::Kind::Int:
+      return PyLong_FromLongLong(value.to_int());
+    case Scalar::Kind::Float:
+      break;
   }
   return PyFloat_FromDouble(value.to_double());
 }

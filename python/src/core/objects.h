@@ -1,12 +1,11 @@
-// The Python types Tensor and DType. They are made with CPython's own functions and not with nanobind: a call of an op
-// checks and creates such objects, and that is most of its time for small tensors.
+// The Python types Tensor and DType. They are made with CPython's own functions and not with nanobind: a call
+// of an op checks and creates such objects, and that is most of its time for small tensors.
 #pragma once
-
-#include <nanobind/nanobind.h>
 
 #include <string_view>
 #include <utility>
 
+#include <nanobind/nanobind.h>
 #include <pellucid/tensor.h>
 
 namespace pel::python {
@@ -14,8 +13,7 @@ namespace pel::python {
 namespace nb = nanobind;
 
 struct TensorObject {
-  PyObject_HEAD
-  PyObject* weak_references;
+  PyObject_HEAD PyObject* weak_references;
   Tensor tensor;
 };
 extern PyTypeObject* tensor_type;
@@ -26,8 +24,7 @@ inline const Tensor& tensor_of(PyObject* object) { return reinterpret_cast<Tenso
 PyObject* new_tensor(Tensor&& tensor);
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 extern PyTypeObject* dtype_type;
 PyObject* dtype_object(DType dtype);  // borrowed; there is one object for each dtype

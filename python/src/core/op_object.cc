@@ -1,8 +1,6 @@
-// Calls of ops by their records. An Op parses its arguments by the schema into boxed values, dispatches them, and wraps
-// the results.
+// Calls of ops by their records. An Op parses its arguments by the schema into boxed values, dispatches them,
+// and wraps the results.
 #include "core/op_object.h"
-
-#include <structmember.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <structmember.h>
+
 #include "core/arguments.h"
 #include "core/call_scope.h"
 #include "core/errors.h"
@@ -22,21 +22,20 @@ namespace pel::python {
 namespace {
 
 constexpr std::size_t kMaxArgs = 24;
-// The flag of PEP 590 types and the bit that a caller may set in the number of arguments. Both are in the stable ABI
-// since Python 3.12, and have had these values since 3.9.
+// The flag of PEP 590 types and the bit that a caller may set in the number of arguments. Both are in the
+// stable ABI since Python 3.12, and have had these values since 3.9.
 constexpr unsigned kHasVectorcall = 1u << 11;
 constexpr std::size_t kArgumentsOffset = std::size_t{1} << (8 * sizeof(std::size_t) - 1);
 using Vectorcall = PyObject* (*)(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names);
 
 struct OpObject {
-  PyObject_HEAD
-  Vectorcall vectorcall;
+  PyObject_HEAD Vectorcall vectorcall;
   const Op* op;
   const Schema* schema;
-  HotCall hot;              // null: always by the record
-  PyObject* const* names;   // of the arguments; interned
+  HotCall hot;             // null: always by the record
+  PyObject* const* names;  // of the arguments; interned
   std::uint8_t arg_count, positional_count;
-  std::int8_t list_at;      // the argument that takes all further positional integers, as in view(2, 3); -1: none
+  std::int8_t list_at;  // the argument that takes all further positional integers, as in view(2, 3); -1: none
   std::int8_t returned_at;  // the argument that is written to and returned; -1: none
   PyObject* out_op;         // the Op NAME.out, called for `out=`; null: none
   const OpDoc* doc;         // null: the header has no comment
@@ -47,7 +46,8 @@ std::unordered_map<std::string_view, PyObject*>* ops_by_name = nullptr;
 
 OpObject* op_of(PyObject* object) { return reinterpret_cast<OpObject*>(object); }
 
-// ---- Boxed calls, reused so that their vectors keep their memory. Used while the interpreter's lock is held.
+// ---- Boxed calls, reused so that their vectors keep their memory. Used while the interpreter's lock is
+// held.
 
 class ReusedCall {
  public:
@@ -102,7 +102,8 @@ struct Slots {
   nb::object list;                            // holds the tuple of further integers
 };
 
-void place_arguments(const OpObject& op, PyObject* const* args, std::size_t count, PyObject* names, Slots& slots) {
+void place_arguments(const OpObject& op, PyObject* const* args, std::size_t count, PyObject* names,
+                     Slots& slots) {
   std::size_t positional = count;
   if (op.list_at >= 0 && count > op.positional_count) {  // view(2, 3)
     const auto from = static_cast<std::size_t>(op.list_at);
@@ -123,13 +124,15 @@ void place_arguments(const OpObject& op, PyObject* const* args, std::size_t coun
   for (Py_ssize_t i = 0; i < keyword_count; ++i) {
     PyObject* const name = PyTuple_GetItem(names, i);
     const std::size_t at = argument_index(op, name);
-    if (slots.objects[at] != nullptr) throw ArgumentError("got several values for the argument " + text_of(name));
+    if (slots.objects[at] != nullptr)
+      throw ArgumentError("got several values for the argument " + text_of(name));
     slots.objects[at] = args[count + static_cast<std::size_t>(i)];
   }
 }
 
 // Fills the values of the call; returns the bytes that it is about, for the decision to unlock.
-std::int64_t box_arguments(const OpObject& op, const Slots& slots, std::vector<Value>& values, unsigned& keys) {
+std::int64_t box_arguments(const OpObject& op, const Slots& slots, std::vector<Value>& values,
+                           unsigned& keys) {
   Device device = kCpu;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < op.arg_count; ++i) {
@@ -143,7 +146,8 @@ std::int64_t box_arguments(const OpObject& op, const Slots& slots, std::vector<V
   for (std::size_t i = 0; i < op.arg_count; ++i) {
     const SchemaArg& arg = op.schema->args[i];
     if (slots.objects[i] == nullptr) {
-      if (!arg.default_value) throw ArgumentError("the argument " + arg.name + " is missing: " + op.op->schema());
+      if (!arg.default_value)
+        throw ArgumentError("the argument " + arg.name + " is missing: " + op.op->schema());
       values[i] = *arg.default_value;
       continue;
     }
@@ -155,9 +159,11 @@ std::int64_t box_arguments(const OpObject& op, const Slots& slots, std::vector<V
     if (const auto* const list = std::get_if<std::vector<Tensor>>(&values[i])) {
       keys |= detail::keys_of(ArrayView<Tensor>(*list));
       for (const Tensor& t : *list) bytes += storage_bytes(t);
-    } else if (const auto* const dims = std::get_if<std::vector<Dim>>(&values[i]); dims && arg.name == "size") {
+    } else if (const auto* const dims = std::get_if<std::vector<Dim>>(&values[i]);
+               dims && arg.name == "size") {
       std::int64_t elements = 1;  // of a tensor to be made
-      for (const Dim dim : *dims) elements *= dim.is_symbolic() ? 1 : std::clamp<std::int64_t>(dim.value(), 0, 1 << 24);
+      for (const Dim dim : *dims)
+        elements *= dim.is_symbolic() ? 1 : std::clamp<std::int64_t>(dim.value(), 0, 1 << 24);
       bytes = std::max(bytes, 4 * elements);
     }
   }
@@ -171,9 +177,9 @@ PyObject* results_of(const OpObject& op, const Slots& slots, std::vector<Value>&
     return written;
   }
   if (results.size() == 1) {
-    if (const Tensor* const result = std::get_if<Tensor>(&results[0]); result != nullptr && slots.objects[0] != nullptr &&
-                                                                       is_tensor(slots.objects[0]) &&
-                                                                       result->is_same(tensor_of(slots.objects[0]))) {
+    if (const Tensor* const result = std::get_if<Tensor>(&results[0]);
+        result != nullptr && slots.objects[0] != nullptr && is_tensor(slots.objects[0]) &&
+        result->is_same(tensor_of(slots.objects[0]))) {
       Py_INCREF(slots.objects[0]);  // x.contiguous() is x
       return slots.objects[0];
     }
@@ -260,8 +266,10 @@ PyObject* vectorcall(PyObject* self, PyObject* const* args, std::size_t count, P
 PyObject* call_with_tuple(PyObject* self, PyObject* args, PyObject* keywords) {
   const auto count = static_cast<std::size_t>(PyTuple_Size(args));
   std::vector<PyObject*> objects;
-  for (std::size_t i = 0; i < count; ++i) objects.push_back(PyTuple_GetItem(args, static_cast<Py_ssize_t>(i)));
-  if (keywords == nullptr || PyDict_Size(keywords) == 0) return vectorcall(self, objects.data(), count, nullptr);
+  for (std::size_t i = 0; i < count; ++i)
+    objects.push_back(PyTuple_GetItem(args, static_cast<Py_ssize_t>(i)));
+  if (keywords == nullptr || PyDict_Size(keywords) == 0)
+    return vectorcall(self, objects.data(), count, nullptr);
   PyObject* const names = PyTuple_New(PyDict_Size(keywords));
   if (names == nullptr) return nullptr;
   PyObject *key = nullptr, *value = nullptr;
@@ -280,7 +288,8 @@ PyObject* bind(PyObject* self, PyObject* instance, PyObject*) {
     Py_INCREF(self);
     return self;
   }
-  static PyObject* const method_type = nb::object(nb::module_::import_("types").attr("MethodType")).release().ptr();
+  static PyObject* const method_type =
+      nb::object(nb::module_::import_("types").attr("MethodType")).release().ptr();
   return PyObject_CallFunctionObjArgs(method_type, self, instance, nullptr);
 }
 
@@ -307,25 +316,28 @@ nb::object get_is_hot(const OpObject& op) { return nb::bool_(op.hot != nullptr);
 nb::object get_dtypes(const OpObject& op) {
   nb::list list;
   for (int i = 0; i < kDTypeCount; ++i) {
-    if (op.op->dtypes().contains(static_cast<DType>(i))) list.append(nb::borrow(dtype_object(static_cast<DType>(i))));
+    if (op.op->dtypes().contains(static_cast<DType>(i)))
+      list.append(nb::borrow(dtype_object(static_cast<DType>(i))));
   }
   return nb::tuple(list);
 }
 std::string type_text(const ArgType& type) {
-  constexpr const char* kNames[] = {"None",   "Tensor", "int",   "Dim",    "float",
-                                    "bool",   "Scalar", "DType", "Device", "str"};
+  constexpr const char* kNames[] = {"None", "Tensor", "int",   "Dim",    "float",
+                                    "bool", "Scalar", "DType", "Device", "str"};
   return std::string(kNames[static_cast<std::size_t>(type.base)]) + (type.is_list ? "[]" : "") +
          (type.is_optional ? "?" : "");
 }
-// (name, type, whether it has a default, the default, whether it is passed by keyword alone, whether it is variadic)
+// (name, type, whether it has a default, the default, whether it is passed by keyword alone, whether it is
+// variadic)
 nb::object get_arguments(const OpObject& op) {
   nb::list list;
   for (std::size_t i = 0; i < op.arg_count; ++i) {
     const SchemaArg& arg = op.schema->args[i];
     const bool has_default = arg.default_value.has_value();
-    list.append(nb::make_tuple(nb::borrow(op.names[i]), to_str(type_text(arg.type)), has_default,
-                               has_default ? nb::steal(to_object(*arg.default_value)) : nb::object(nb::none()),
-                               arg.keyword_only, static_cast<int>(i) == op.list_at));
+    list.append(
+        nb::make_tuple(nb::borrow(op.names[i]), to_str(type_text(arg.type)), has_default,
+                       has_default ? nb::steal(to_object(*arg.default_value)) : nb::object(nb::none()),
+                       arg.keyword_only, static_cast<int>(i) == op.list_at));
   }
   return list;
 }
@@ -338,7 +350,8 @@ nb::object get_signature(const OpObject& op) {
   if (op.signature == nullptr) {
     auto* const self = const_cast<OpObject*>(&op);
     const nb::handle object(reinterpret_cast<PyObject*>(self));
-    self->signature = nb::module_::import_("pellucid._signature").attr("signature_of")(object).release().ptr();
+    self->signature =
+        nb::module_::import_("pellucid._signature").attr("signature_of")(object).release().ptr();
   }
   return nb::borrow(op.signature);
 }
@@ -358,11 +371,13 @@ PyGetSetDef op_attributes[] = {
     {"schema", getter<get_schema>, nullptr, "The signature as the registry has it.", nullptr},
     {"kind", getter<get_kind>, nullptr, "Metadata, Kernel, Composite or Sync.", nullptr},
     {"dtypes", getter<get_dtypes>, nullptr, "The dtypes that kernels are launched with.", nullptr},
-    {"is_internal", getter<get_is_internal>, nullptr, "Whether the op is for the library's own use.", nullptr},
+    {"is_internal", getter<get_is_internal>, nullptr, "Whether the op is for the library's own use.",
+     nullptr},
     {"has_out", getter<get_has_out>, nullptr, "Whether it takes out=.", nullptr},
     {"is_hot", getter<get_is_hot>, nullptr, "Whether plain calls go to the C++ function directly.", nullptr},
     {"arguments", getter<get_arguments>, nullptr,
-     "For each argument: name, type, whether it has a default, the default, whether it is keyword-only, whether it takes "
+     "For each argument: name, type, whether it has a default, the default, whether it is keyword-only, "
+     "whether it takes "
      "all further positional integers.",
      nullptr},
     {"results", getter<get_results>, nullptr, "The types of the results.", nullptr},
@@ -375,34 +390,40 @@ PyObject* op_reduce(PyObject* self, PyObject*) {
   return guarded([&] { return to_str("ops." + python_name(*op_of(self)->op)).release().ptr(); });
 }
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
-                            {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef op_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 
 template <class F>
 void* slot(F* function) {
   return reinterpret_cast<void*>(function);
 }
-PyType_Slot op_slots[] = {{Py_tp_repr, slot(op_repr)},       {Py_tp_call, slot(call_with_tuple)},
-                          {Py_tp_descr_get, slot(bind)},     {Py_tp_getset, op_attributes},
-                          {Py_tp_members, op_members},       {Py_tp_methods, op_methods},
+PyType_Slot op_slots[] = {{Py_tp_repr, slot(op_repr)},
+                          {Py_tp_call, slot(call_with_tuple)},
+                          {Py_tp_descr_get, slot(bind)},
+                          {Py_tp_getset, op_attributes},
+                          {Py_tp_members, op_members},
+                          {Py_tp_methods, op_methods},
                           {0, nullptr}};
-PyType_Spec op_spec = {"pellucid.Op", sizeof(OpObject), 0,
-                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_METHOD_DESCRIPTOR |
-                           kHasVectorcall,
-                       op_slots};
+PyType_Spec op_spec = {
+    "pellucid.Op", sizeof(OpObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_METHOD_DESCRIPTOR | kHasVectorcall,
+    op_slots};
 
 // ---- From records
 
 template <class Entry>
 const Entry* find_entry(const Entry* entries, std::size_t count, std::string_view name) {
   const Entry* const end = entries + count;
-  const Entry* const found = std::find_if(entries, end, [&](const Entry& entry) { return name == entry.name; });
+  const Entry* const found =
+      std::find_if(entries, end, [&](const Entry& entry) { return name == entry.name; });
   return found == end ? nullptr : found;
 }
 
 PyObject* new_op(const Op& op) {
   const Schema& schema = op.signature();
-  if (schema.args.size() > kMaxArgs) throw std::runtime_error("An op has more arguments than an Op can take.");
+  if (schema.args.size() > kMaxArgs)
+    throw std::runtime_error("An op has more arguments than an Op can take.");
   auto* const object = reinterpret_cast<OpObject*>(PyType_GenericAlloc(op_type, 0));
   if (object == nullptr) throw nb::python_error();
   object->vectorcall = vectorcall;
@@ -417,7 +438,8 @@ PyObject* new_op(const Op& op) {
   auto* const names = new PyObject*[schema.args.size()];  // an Op lives as long as the process
   for (std::size_t i = 0; i < schema.args.size(); ++i) {
     const std::string& name = schema.args[i].name;
-    names[i] = PyUnicode_InternFromString(name == "from" ? "from_" : name.c_str());  // `from` is a word of Python
+    names[i] =
+        PyUnicode_InternFromString(name == "from" ? "from_" : name.c_str());  // `from` is a word of Python
     if (!schema.args[i].keyword_only) object->positional_count = static_cast<std::uint8_t>(i + 1);
   }
   object->names = names;
@@ -461,7 +483,8 @@ void add_ops(nb::module_& m) {
     ops_by_name->emplace(op->name(), object);
     ops[to_str(op->name())] = nb::borrow(object);
   }
-  for (const auto& [name, object] : *ops_by_name) op_of(object)->out_op = op_object(std::string(name) + ".out");
+  for (const auto& [name, object] : *ops_by_name)
+    op_of(object)->out_op = op_object(std::string(name) + ".out");
   m.attr("ops") = ops;
   // An op that the process registers later.
   m.def(

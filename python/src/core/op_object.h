@@ -1,19 +1,18 @@
 // The Python type Op: one callable object for each op of the registry, made from its record.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <string_view>
 
+#include <nanobind/nanobind.h>
 #include <pellucid/extend/op.h>
 
 namespace pel::python {
 
 namespace nb = nanobind;
 
-// A call without keywords for which the C++ function is called directly: the arguments are tensors, or numbers where the
-// function takes them, and nothing but the backend sees the call. Returns null without a Python error if the call is
-// another one. Generated from the records into hot_ops.cc.
+// A call without keywords for which the C++ function is called directly: the arguments are tensors, or
+// numbers where the function takes them, and nothing but the backend sees the call. Returns null without a
+// Python error if the call is another one. Generated from the records into hot_ops.cc.
 using HotCall = PyObject* (*)(PyObject* const* args, std::size_t count);
 struct HotOp {
   const char* name;

@@ -19,9 +19,8 @@ void add_runtime(nb::module_& m) {
       "set_num_threads", [](int count) { set_thread_count(count, user_site()); }, nb::arg("count"),
       "Sets the number of threads that a kernel may use.");
   m.def("empty_cache", empty_cache, "Returns free memory to the system.");
-  m.def(
-      "set_memory_limit", set_memory_limit, nb::arg("bytes"),
-      "Allocations that would use more than these bytes for data raise MemoryError. 0 removes the limit.");
+  m.def("set_memory_limit", set_memory_limit, nb::arg("bytes"),
+        "Allocations that would use more than these bytes for data raise MemoryError. 0 removes the limit.");
   m.def(
       "memory_stats",
       [] {
@@ -38,23 +37,34 @@ void add_runtime(nb::module_& m) {
         return result;
       },
       "Returns the memory in use, by the names of the C++ struct MemoryStats.");
-  m.def("_tensor_from_data", [](nb::handle data, nb::handle dtype, nb::handle device) {
-    return tensor_from_data(data.ptr(), dtype.ptr(), device.ptr());
-  }, nb::arg("data").none(), nb::arg("dtype").none(), nb::arg("device").none());
+  m.def(
+      "_tensor_from_data",
+      [](nb::handle data, nb::handle dtype, nb::handle device) {
+        return tensor_from_data(data.ptr(), dtype.ptr(), device.ptr());
+      },
+      nb::arg("data").none(), nb::arg("dtype").none(), nb::arg("device").none());
   m.def("_to_list", [](const Tensor& self) { return nb::steal(to_list(self)); });
-  m.def("_size", [](const Tensor& self, std::int64_t axis) { return nb::steal(new_dim(self.size(axis, user_site()))); });
-  m.def("_stride",
-        [](const Tensor& self, std::int64_t axis) { return nb::steal(new_dim(self.stride(axis, user_site()))); });
+  m.def("_size", [](const Tensor& self, std::int64_t axis) {
+    return nb::steal(new_dim(self.size(axis, user_site())));
+  });
+  m.def("_stride", [](const Tensor& self, std::int64_t axis) {
+    return nb::steal(new_dim(self.stride(axis, user_site())));
+  });
   m.def("_numel", [](const Tensor& self) { return nb::steal(new_dim(self.numel())); });
   m.def("_is_contiguous", [](const Tensor& self) { return self.is_contiguous(); });
   m.def("_data_ptr", [](const Tensor& self) { return reinterpret_cast<std::uintptr_t>(self.raw_data()); });
-  m.def("_shares_storage", [](const Tensor& self, const Tensor& other) { return self.shares_storage(other); });
-  m.def("result_type", [](nb::handle a, nb::handle b) {
-    const auto operand = [](nb::handle object) {
-      return is_tensor(object.ptr()) ? PromotionOperand(tensor_of(object.ptr())) : PromotionOperand(to_scalar(object.ptr()));
-    };
-    return nb::borrow(dtype_object(result_type({operand(a), operand(b)})));
-  }, nb::arg("a"), nb::arg("b"), "Returns the dtype that an op over two tensors or numbers computes in.");
+  m.def("_shares_storage",
+        [](const Tensor& self, const Tensor& other) { return self.shares_storage(other); });
+  m.def(
+      "result_type",
+      [](nb::handle a, nb::handle b) {
+        const auto operand = [](nb::handle object) {
+          return is_tensor(object.ptr()) ? PromotionOperand(tensor_of(object.ptr()))
+                                         : PromotionOperand(to_scalar(object.ptr()));
+        };
+        return nb::borrow(dtype_object(result_type({operand(a), operand(b)})));
+      },
+      nb::arg("a"), nb::arg("b"), "Returns the dtype that an op over two tensors or numbers computes in.");
 }
 
 }  // namespace pel::python

@@ -22,7 +22,7 @@ NB_MODULE(_core, m) {
       set_python_error();
     }
   });
-  m.attr("__version__") = "0.1.0";
+  m.attr("__version__") = PELLUCID_PACKAGE_VERSION;
   add_dtype_type(m);
   add_dim_type(m);
   add_tensor_type(m);

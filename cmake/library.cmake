@@ -1,11 +1,18 @@
-# One object library per folder of src/. The same objects make the shared library, which users link, and the static
-# library, which tests link to reach internals.
+# One object library per folder of src/. The same objects make three libraries:
+#   pellucid          shared, with the LLVM and the oneDNN of this machine: for development and benchmarks
+#   pellucid_static   the same as an archive, which tests link to reach internals
+#   pellucid_package  shared, as it is installed (cmake/install.cmake): LLVM inside and hidden, without oneDNN
 
 set(pellucid_folders base profile tensor ir choice packing dispatch ops autograd compile nn optim io codegen backends runtime)
 
 add_library(pellucid SHARED)
 add_library(Pellucid::pellucid ALIAS pellucid)
 add_library(pellucid_static STATIC)
+set(pellucid_libraries pellucid pellucid_static)
+if(PELLUCID_INSTALL)
+  add_library(pellucid_package SHARED)
+  list(APPEND pellucid_libraries pellucid_package)
+endif()
 
 foreach(folder IN LISTS pellucid_folders)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cc")
@@ -16,12 +23,8 @@ foreach(folder IN LISTS pellucid_folders)
   if(folder STREQUAL "base")
     list(FILTER sources EXCLUDE REGEX "/base/(error|expectation)\\.cc$")  # of pellucid_errors
   endif()
-  if(folder STREQUAL "backends")  # oneDNN, or its replacement
-    if(PELLUCID_ONEDNN)
-      list(FILTER sources EXCLUDE REGEX "/onednn/without\\.cc$")
-    else()
-      list(FILTER sources EXCLUDE REGEX "/onednn/(convolution|engine|gemm)\\.cc$")
-    endif()
+  if(folder STREQUAL "backends")
+    list(FILTER sources EXCLUDE REGEX "/onednn/")  # object libraries of their own, below
     if(PELLUCID_JIT)  # loops compiled in process, or their replacement
       list(FILTER sources EXCLUDE REGEX "/jit/without\\.cc$")
     else()
@@ -63,12 +66,14 @@ foreach(folder IN LISTS pellucid_folders)
       target_compile_options(pellucid_${folder} PRIVATE -O1)
     endif()
   endif()
-  target_sources(pellucid PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
-  target_sources(pellucid_static PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
+  foreach(library IN LISTS pellucid_libraries)
+    target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
+  endforeach()
 endforeach()
 
-target_sources(pellucid PRIVATE $<TARGET_OBJECTS:pellucid_errors>)
-target_sources(pellucid_static PRIVATE $<TARGET_OBJECTS:pellucid_errors>)
+foreach(library IN LISTS pellucid_libraries)
+  target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_errors>)
+endforeach()
 
 # Only io uses the JSON and Unicode libraries.
 target_include_directories(pellucid_io SYSTEM PRIVATE "${UTF8PROC_INCLUDE_DIR}")
@@ -76,12 +81,32 @@ target_link_libraries(pellucid_io PRIVATE simdjson::simdjson "${UTF8PROC_LIBRARY
 target_link_libraries(pellucid PRIVATE simdjson::simdjson "${UTF8PROC_LIBRARY}")
 target_link_libraries(pellucid_static PUBLIC simdjson::simdjson "${UTF8PROC_LIBRARY}")
 
-# oneDNN and its OpenMP library. The wheel can only be found in its own folder.
+# Kernels of oneDNN, or their replacement. oneDNN and its OpenMP library can only be found in their own folder.
+set(onednn_folder "${PROJECT_SOURCE_DIR}/src/backends/cpu/onednn")
+add_library(pellucid_without_onednn OBJECT "${onednn_folder}/without.cc")
+set(onednn_libraries pellucid_without_onednn)
+set(pellucid_engine pellucid_without_onednn)
 if(PELLUCID_ONEDNN)
-  target_link_libraries(pellucid_backends PRIVATE DNNL::dnnl)
+  add_library(pellucid_onednn OBJECT
+    "${onednn_folder}/convolution.cc" "${onednn_folder}/engine.cc" "${onednn_folder}/gemm.cc")
+  target_link_libraries(pellucid_onednn PRIVATE DNNL::dnnl)
   target_link_libraries(pellucid PRIVATE DNNL::dnnl gomp)
   target_link_libraries(pellucid_static PUBLIC DNNL::dnnl gomp)
+  list(APPEND onednn_libraries pellucid_onednn)
+  set(pellucid_engine pellucid_onednn)
 endif()
+foreach(library IN LISTS onednn_libraries)
+  target_compile_definitions(${library} PRIVATE PELLUCID_BUILDING)
+  target_include_directories(${library} PRIVATE
+    "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
+  target_link_libraries(${library} PRIVATE pellucid_flags fmt::fmt Threads::Threads)
+  target_precompile_headers(${library} REUSE_FROM pellucid_base)
+  if(PELLUCID_SANITIZE)
+    target_compile_options(${library} PRIVATE -O1)
+  endif()
+endforeach()
+target_sources(pellucid PRIVATE $<TARGET_OBJECTS:${pellucid_engine}>)
+target_sources(pellucid_static PRIVATE $<TARGET_OBJECTS:${pellucid_engine}>)
 
 # LLVM's headers and library stay in codegen/llvm. Building needs it, for kernelgen; the library itself links it only to
 # compile kernels in process.
@@ -93,7 +118,7 @@ target_include_directories(pellucid_llvm PRIVATE "${PROJECT_SOURCE_DIR}/include"
 target_include_directories(pellucid_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(pellucid_llvm PRIVATE pellucid_flags fmt::fmt)
 if(PELLUCID_JIT)
-  foreach(library IN ITEMS pellucid pellucid_static)
+  foreach(library IN LISTS pellucid_libraries)
     target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_llvm>)
   endforeach()
   target_link_libraries(pellucid PRIVATE LLVM)
@@ -105,6 +130,7 @@ set(kernel_folders ${pellucid_folders})
 list(REMOVE_ITEM kernel_folders io runtime)
 add_executable(pellucid-kernelgen "${PROJECT_SOURCE_DIR}/tools/kernelgen/main.cc"
   $<TARGET_OBJECTS:pellucid_llvm> $<TARGET_OBJECTS:pellucid_errors>)
+target_sources(pellucid-kernelgen PRIVATE $<TARGET_OBJECTS:${pellucid_engine}>)
 foreach(folder IN LISTS kernel_folders)
   target_sources(pellucid-kernelgen PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)
 endforeach()
@@ -129,12 +155,12 @@ set_source_files_properties(${kernel_objects} PROPERTIES EXTERNAL_OBJECT ON GENE
 add_library(pellucid_kernel_table OBJECT "${PELLUCID_KERNELS_DIR}/kernel_table.cc" ${kernel_objects})
 target_include_directories(pellucid_kernel_table PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(pellucid_kernel_table PRIVATE pellucid_flags)
-foreach(library IN ITEMS pellucid pellucid_static)
+foreach(library IN LISTS pellucid_libraries)
   target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_kernel_table> ${kernel_objects})
   add_dependencies(${library} pellucid_kernel_table)
 endforeach()
 
-set_target_properties(pellucid pellucid_static PROPERTIES LINKER_LANGUAGE CXX)
+set_target_properties(${pellucid_libraries} PROPERTIES LINKER_LANGUAGE CXX)
 
 target_compile_features(pellucid PUBLIC cxx_std_20)
 target_include_directories(pellucid PUBLIC "${PROJECT_SOURCE_DIR}/include")

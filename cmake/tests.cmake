@@ -84,6 +84,15 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/tests/profile" AND NOT PELLUCID_CONCURRENCY_TES
   set_tests_properties(hta_loads_trace PROPERTIES SKIP_REGULAR_EXPRESSION "HTA is not installed")
 endif()
 
+if(PELLUCID_INSTALL AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  add_test(NAME load_at_run_time
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/installed/load_at_run_time.py"
+      --torch "${PELLUCID_PEERS_DIR}/bin/python" $<TARGET_FILE:pellucid_package>)
+  set_tests_properties(load_at_run_time PROPERTIES TIMEOUT 300)
+  add_test(NAME exported_symbols
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/installed/exported_symbols.py" $<TARGET_FILE:pellucid_package>)
+endif()
+
 if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_test(NAME layers
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_layers.py" --self-test)
@@ -93,6 +102,8 @@ if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_readme.py" --self-test)
   add_test(NAME decisions
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_decisions.py" --self-test)
+  add_test(NAME methods  # of Tensor, which are written from the declarations of ops
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/write_methods.py")
   add_test(NAME words  # of the scripts; ./dev lint checks all files
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_words.py" --self-test scripts)
 endif()

@@ -22,3 +22,11 @@ add_test(NAME cli
   COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/inspect/cli.py" $<TARGET_FILE:pellucid-tool>
     "${PROJECT_BINARY_DIR}")
 set_tests_properties(cli PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED own_trace)
+
+if(PELLUCID_INSTALL)  # the same programs run on the library that is installed
+  file(RELATIVE_PATH library_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(pellucid-tool PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_bin}")
+  install(TARGETS pellucid-tool pellucid-doctor RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT programs)
+  file(GLOB manual_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.1")
+  install(FILES ${manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT programs)
+endif()

@@ -11,7 +11,7 @@ from project_files import ROOT, project_files
 MAX_LINES = 400
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]+[>"])', re.MULTILINE)
 # Standard headers have no dot and no slash, but for the two that a C struct needs.
-ALLOWED = re.compile(r'<[a-z_]+>|<std(int|def)\.h>|"pellucid/[\w/]+\.h"')
+ALLOWED = re.compile(r'<[a-z_]+>|<std(int|def)\.h>|"pellucid/[\w/]+\.(h|inc)"')
 COMPILE = "g++ -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude -x c++ -".split()
 
 

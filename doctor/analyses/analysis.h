@@ -19,6 +19,7 @@ struct Examined {
   const KernelCatalog& kernels;
   const DeviceTime& time;
   const Verdicts* verdicts = nullptr;  // what judge() says, once it was asked
+  const StopFlag* stop = nullptr;      // of the options it was read with
 };
 
 struct Analysis {

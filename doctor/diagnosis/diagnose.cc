@@ -89,6 +89,7 @@ Diagnosis diagnose(const Examination& examination, const std::vector<std::string
   const std::size_t max_at_once = spans < kFewSpans || spans >= kManySpans ? 1 : 0;  // memory adds up
   // From the last one on, because it takes longest; then the counts and the verdict.
   run_in_parallel(analyses.size() + 2, max_at_once, [&](std::size_t i) {
+    check_stop(examined.stop);
     if (i == analyses.size()) return count(examined, diagnosis);
     if (i == analyses.size() + 1) return void(diagnosis.verdict = verdict_of(examined, verdicts));
     const std::size_t number = analyses.size() - 1 - i;

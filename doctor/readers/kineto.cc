@@ -42,6 +42,7 @@ class KinetoReader {
   TraceSummary run(Deliver deliver, BatchQueue* queue = nullptr) {
     queue_ = queue;
     for (;;) {
+      check_stop(options_.stop);
       if (wasted_bytes_ > options_.max_wasted_bytes) return give_up(deliver);
       const bool are_events = splitter_.position() >= one_by_one_until_ && splitter_.comes_to_event(text());
       const std::size_t end = are_events ? splitter_.last_event(text()) : 0;

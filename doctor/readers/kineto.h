@@ -15,6 +15,7 @@
 
 #include "base/function_ref.h"
 #include "doctor/readers/byte_source.h"
+#include "doctor/readers/stop.h"
 #include "doctor/readers/trace_event.h"
 
 namespace pel::doctor {
@@ -36,6 +37,8 @@ struct ReadOptions {
   std::uint64_t max_wasted_bytes = std::uint64_t{16} << 30;
   // Called on the caller's thread, ten times a second at most.
   std::function<void(const SourceProgress&)> progress;
+  // Once it is requested, reading ends with Stopped, and so does an examination of what was read.
+  const StopFlag* stop = nullptr;
 };
 
 struct Skipped {

@@ -43,6 +43,10 @@ def main():
     code, out, err = run(doctor, TRACE, "--parquet", "nowhere")
     if code != 2 or out or "built without Arrow" not in err or Path("nowhere").exists():
         problems.append(f"--parquet: {code} {out!r} {err!r}")
+    code, out, err = run(doctor, "nowhere/1.json", "nowhere/2.json")
+    expected = [f"pellucid-doctor: E12 file: nowhere/{i}.json cannot be opened: No such file or directory" for i in (1, 2)]
+    if code != 3 or out or err.splitlines() != expected:
+        problems.append(f"two traces that are not there: {code} {out!r} {err!r}")
     for problem in problems:
         print(problem)
     print(f"doctor_program: {size} bytes, {len(problems)} problems")

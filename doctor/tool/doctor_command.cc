@@ -4,24 +4,17 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <mutex>
-#include <numeric>
 #include <optional>
-#include <span>
 
 #include <fmt/format.h>
 
 #include "pellucid/error.h"
 
-#include "base/file_name.h"
-#include "doctor/compare/diff.h"
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/fleet/fleet_folder.h"
-#include "doctor/model/run_in_parallel.h"
-#include "doctor/ranks/compare_ranks.h"
-#include "doctor/ranks/read_ranks.h"
 #include "doctor/report/html.h"
 #include "doctor/report/json.h"
+#include "doctor/report/make_report.h"
 #include "doctor/report/text.h"
 
 namespace pel::tool {
@@ -41,107 +34,35 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) throw FileError(fmt::format("{} cannot be written", path));
 }
 
-// How much was read of all traces, whichever threads read them.
-class ReadingProgress {
- public:
-  explicit ReadingProgress(std::span<const std::string> traces) : traces_(traces), done_(traces.size()) {}
-  ReadingProgress(const ReadingProgress&) = delete;
-  ReadingProgress& operator=(const ReadingProgress&) = delete;
-  ~ReadingProgress() { show_progress("", 1); }  // clears the bar before the report
-
-  void see(std::size_t trace, const doctor::SourceProgress& progress) {
-    if (progress.all_bytes == 0) return;
-    const std::scoped_lock lock(mutex_);
-    done_[trace] = static_cast<double>(progress.done_bytes) / static_cast<double>(progress.all_bytes);
-    std::string what = printable(file_name(traces_[trace]));
-    if (traces_.size() > 1) what += fmt::format(", {} of {}", trace + 1, traces_.size());
-    const double all = std::accumulate(done_.begin(), done_.end(), 0.0) / static_cast<double>(done_.size());
-    show_progress(what, std::min(all, 0.99));
-  }
-
- private:
-  std::span<const std::string> traces_;
-  std::mutex mutex_;
-  std::vector<double> done_;
+// The bar on stderr, which is gone before the report.
+struct ClearProgress {
+  ClearProgress() = default;
+  ClearProgress(const ClearProgress&) = delete;
+  ClearProgress& operator=(const ClearProgress&) = delete;
+  ~ClearProgress() { show_progress("", 1); }
 };
 
-doctor::ReadOptions read_options(const DoctorOptions& asked) {
-  doctor::ReadOptions options;
-  options.reading = asked.is_strict ? doctor::Reading::Strict : doctor::Reading::Lenient;
-  return options;
-}
-
-doctor::Diagnosis diagnose_one(const doctor::Examination& examination, const DoctorOptions& asked) {
-  doctor::Diagnosis diagnosis = diagnose(examination, asked.what_if);
-  if (!asked.before.empty()) {
-    const doctor::Examination before(asked.before, read_options(asked));
-    std::vector<doctor::Finding> changes = compare(before.examined(), examination.examined());
-    diagnosis.before = asked.before;
-    diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
-  }
-  if (!asked.html.empty()) write_file(asked.html, html_report(diagnosis, examination.examined()));
-  return diagnosis;
-}
-
-// One of several traces that cannot be read does not keep the others from being shown.
-doctor::Report examine(const DoctorOptions& asked, const std::string& program, fleet::FleetFolder* tables) {
-  const std::size_t count = asked.traces.size();
-  const std::size_t max_at_once = tables == nullptr ? 1 : 0;  // tables are made of many traces
-  std::vector<std::optional<doctor::Diagnosis>> diagnoses(count);
-  std::vector<std::string> errors(count);
-  {
-    ReadingProgress progress(asked.traces);
-    doctor::run_in_parallel(count, max_at_once, [&](std::size_t i) {
-      doctor::ReadOptions options = read_options(asked);
-      if (count > 1 && max_at_once != 1) options.parsing = doctor::Parsing::OnCallersThread;
-      options.progress = [&](const doctor::SourceProgress& read) { progress.see(i, read); };
-      std::optional<doctor::Examination> examination;
-      try {
-        examination.emplace(asked.traces[i], options);
-      } catch (const FileError& error) {
-        if (asked.is_strict || count == 1) throw;
-        errors[i] = error.what();
-        return;
-      }
-      diagnoses[i] = diagnose_one(*examination, asked);
-      if (tables != nullptr)
-        tables->add(i, examination->examined(), reduce_rank(examination->examined(), examination->path()));
-    });
-  }
-  doctor::Report report;
-  for (std::size_t i = 0; i < asked.traces.size(); ++i) {
-    if (diagnoses[i]) {
-      report.traces.push_back({std::move(*diagnoses[i])});
-      continue;
-    }
-    const bool is_last_hope = i + 1 == asked.traces.size() && report.traces.empty();
-    if (is_last_hope) throw FileError(errors[i]);
-    complain(program, errors[i]);
-    report.unread.push_back({asked.traces[i], errors[i]});
-  }
-  return report;
-}
-
-// Each rank is reduced as it is read; none is shown on its own.
-doctor::Report examine_ranks(const DoctorOptions& asked, fleet::FleetFolder* tables) {
-  ReadingProgress progress(asked.traces);
-  doctor::RanksOptions options;
-  options.read = read_options(asked);
-  options.progress = [&](std::size_t i, const doctor::SourceProgress& read) { progress.see(i, read); };
+doctor::ReportRequest request_of(const DoctorOptions& asked, const std::string& program,
+                                 fleet::FleetFolder* tables) {
+  doctor::ReportRequest request{asked.traces};
+  if (asked.are_ranks) request.are = doctor::Traces::RanksOfOneRun;
+  request.what_if = asked.what_if;
+  request.before = asked.before;
+  request.expect = asked.expect;
+  if (asked.is_strict) request.reading = doctor::Reading::Strict;
+  if (!asked.html.empty()) request.keep_trace = doctor::KeepTrace::Yes;
+  request.progress = show_progress;
+  request.unread = [program](const std::string& reason) { complain(program, reason); };
   if (tables != nullptr)
-    options.see = [&](std::size_t i, const doctor::Examined& examined, const doctor::RankFacts& facts) {
+    request.see = [tables](std::size_t i, const doctor::Examined& examined, const doctor::RankFacts& facts) {
       tables->add(i, examined, facts);
     };
-  doctor::Report report;
-  report.together = compare_ranks(read_ranks(asked.traces, options));
-  return report;
+  return request;
 }
 
-void check_expectations(doctor::Report& report, const std::vector<Condition>& conditions) {
-  std::vector<const doctor::Diagnosis*> traces;
-  for (const doctor::Report::Trace& trace : report.traces) traces.push_back(&trace.diagnosis);
-  check_words(conditions, traces);
-  for (doctor::Report::Trace& trace : report.traces) trace.expectations = check(conditions, trace.diagnosis);
+doctor::MadeReport make_with_progress(const doctor::ReportRequest& request) {
+  const ClearProgress clear;
+  return doctor::make_report(request);
 }
 
 std::vector<std::string_view> known_keys(const DoctorOptions& asked) {
@@ -168,10 +89,10 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
           "setup");
     folder.emplace(asked.parquet);
   }
-  fleet::FleetFolder* const tables = folder ? &*folder : nullptr;
-  std::vector<Condition> conditions;
-  if (!asked.expect.empty()) conditions = parse_conditions(asked.expect);
-  doctor::Report report = asked.are_ranks ? examine_ranks(asked, tables) : examine(asked, program, tables);
+  doctor::MadeReport made = make_with_progress(request_of(asked, program, folder ? &*folder : nullptr));
+  doctor::Report& report = made.report;
+  if (!asked.html.empty())
+    write_file(asked.html, html_report(report.traces[0].diagnosis, made.trace->examined()));
   if (folder) {
     const fleet::FleetSize size = folder->finish();
     fmt::print(stderr, "{}: tables of {} traces, {:.2f} bytes for each of {} events\n",
@@ -179,7 +100,6 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
                static_cast<double>(size.bytes) / static_cast<double>(std::max<std::uint64_t>(1, size.events)),
                size.events);
   }
-  if (!conditions.empty()) check_expectations(report, conditions);
   if (!asked.only.empty()) keep_only(report, asked.only, known_keys(asked));
   if (asked.top != 0) show_rows(report, asked.top);
   context.print(context.wants_json ? json_report(report) : text_report(report, context.terminal));

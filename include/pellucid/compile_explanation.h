@@ -60,7 +60,8 @@ struct CompileExplanation {
     std::vector<Decision> decisions;
     std::vector<Decision> not_fused;  // values between two calls that go through memory
     std::int64_t arena_bytes = 0, result_bytes = 0;
-    std::int64_t peak_bytes = 0;  // what a call adds to MemoryStats::data_bytes
+    std::int64_t peak_bytes = 0;         // what a call adds to MemoryStats::data_bytes
+    std::int64_t peak_bytes_of_all = 0;  // the same with small tensors, which MemoryStats leaves out
   };
   std::vector<Graph> graphs;
 

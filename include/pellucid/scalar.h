@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <utility>
 
@@ -53,5 +54,6 @@ class Scalar {
 };
 
 PEL_API std::string to_string(const Scalar& scalar);
+PEL_API std::ostream& operator<<(std::ostream& out, const Scalar& scalar);
 
 }  // namespace pel

@@ -16,12 +16,14 @@
 #error "Tensors are built for Linux on x86-64; only the doctor is built for other systems"
 #endif
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,21 @@ struct TensorOptions {
 };
 
 struct BackwardOptions;  // autograd.h
+class Generator;         // generator.h
+PEL_API Generator& default_generator();
+// Of the ops that are methods, too: ops/.
+enum class Accumulate : bool;
+enum class Descending : bool;
+enum class IncludeSelf : bool;
+enum class KeepDims : bool;
+enum class Largest : bool;
+enum class Replacement : bool;
+enum class ReturnCounts : bool;
+enum class ReturnInverse : bool;
+enum class RoundingMode : std::uint8_t;
+enum class ScatterMode : std::uint8_t;
+enum class ScatterReduce : std::uint8_t;
+enum class Sorted : bool;
 enum class RequiresGrad : bool { No, Yes };
 
 // The order of axes in the memory of a copy: that of the source if it is dense, or row-major.
@@ -159,6 +176,9 @@ class PEL_API Tensor {
   void backward(Site site = Site::current()) const;
   void backward(const BackwardOptions& options, Site site = Site::current()) const;
   Tensor detach(Site site = Site::current()) const;
+
+  // The ops that are methods in PyTorch: x.sum(-1), x.softmax(-1), x.add_(y). ops/ says what each computes.
+#include "pellucid/detail/tensor_methods.inc"
 
   // For the library itself.
   explicit Tensor(detail::TensorHeader* adopted) : p_(adopted) {}

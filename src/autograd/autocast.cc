@@ -8,6 +8,7 @@
 #include "autograd/leaf_watch.h"
 #include "autograd/register.h"
 #include "base/check.h"
+#include "base/thread_object.h"
 #include "dispatch/registry.h"
 
 namespace pel {
@@ -22,10 +23,7 @@ struct ThreadCasts {
   int depth = 0;
   std::unordered_map<const detail::TensorHeader*, Cast> leaves;  // until the outermost scope ends
 };
-ThreadCasts& casts() {
-  static thread_local ThreadCasts instance;
-  return instance;
-}
+ThreadCasts& casts() { return thread_object<ThreadCasts>(); }
 
 Tensor cast(const Tensor& t, DType dtype) {
   if (!t.requires_grad() || !t.is_leaf() || !is_grad_enabled()) return to(t, dtype);

@@ -111,7 +111,7 @@ void Tensor::retain_grad(Site site) const {
     if (history->retained || history->edge.node->is_leaf()) return;
     history->retained = std::make_shared<Tensor>();
     register_hook(*this, [retained = history->retained](const Tensor& grad) {
-      *retained = retained->defined() ? add(*retained, grad) : grad.clone();
+      *retained = retained->defined() ? retained->add(grad) : grad.clone();
       return Tensor();
     });
   });

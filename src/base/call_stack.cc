@@ -3,27 +3,28 @@
 #include <fmt/format.h>
 
 #include "base/source_location.h"
+#include "base/thread_object.h"
 
 namespace pel {
 namespace {
 
-thread_local std::vector<CallFrame> frames;
+using Frames = std::vector<CallFrame>;
 
 }  // namespace
 
-const std::vector<CallFrame>& call_stack() { return frames; }
-void CallScope::push(const CallFrame& frame) { frames.push_back(frame); }
-void CallScope::pop() { frames.pop_back(); }
+const std::vector<CallFrame>& call_stack() { return thread_object<Frames>(); }
+void CallScope::push(const CallFrame& frame) { thread_object<Frames>().push_back(frame); }
+void CallScope::pop() { thread_object<Frames>().pop_back(); }
 
 const Site& user_site(const Site& site) {
-  for (const CallFrame& frame : frames)
+  for (const CallFrame& frame : call_stack())
     if (frame.kind == CallFrame::Kind::Call && frame.site.line() != 0) return frame.site;
   return site;
 }
 
 UserCall innermost_user_call(const Site& site) {
   UserCall call{user_site(site)};
-  for (const CallFrame& frame : frames) {
+  for (const CallFrame& frame : call_stack()) {
     switch (frame.kind) {
       case CallFrame::Kind::Call:
         call.path += fmt::format("{}{}", call.path.empty() ? "" : " > ", frame.name);

@@ -28,6 +28,7 @@ class GraphExplanation {
     made_.arena_bytes = plan_.arena_bytes();
     made_.result_bytes = plan_.result_bytes();
     made_.peak_bytes = plan_.peak_bytes();
+    made_.peak_bytes_of_all = plan_.peak_bytes_of_all();
     return std::move(made_);
   }
 

@@ -92,8 +92,8 @@ std::string graph_text(const Explained::Graph& graph) {
   for (const Explained::Guard& guard : graph.guards)
     text += in_columns(4, fmt::format("{}: {}", guard.words, guard.source));
   text += "\n" + kernels_text(graph);
-  text += fmt::format("\n  memory: {} at the peak, {} of it for results\n", readable_bytes(graph.peak_bytes),
-                      readable_bytes(graph.result_bytes));
+  text += fmt::format("\n  memory: {} at the peak, {} of it for results\n",
+                      readable_bytes(graph.peak_bytes_of_all), readable_bytes(graph.result_bytes));
   text += decisions_text("not fused", graph.not_fused);
   text += decisions_text("decided", graph.decisions);
   return text;
@@ -148,7 +148,7 @@ void write_graph(JsonWriter& json, const Explained::Graph& graph) {
   for (const Explained::Kernel& kernel : graph.kernels) write_kernel(json, kernel);
   json.end_array();
   json.field("arena_bytes", graph.arena_bytes).field("result_bytes", graph.result_bytes);
-  json.field("peak_bytes", graph.peak_bytes);
+  json.field("peak_bytes", graph.peak_bytes).field("peak_bytes_of_all", graph.peak_bytes_of_all);
   write_decisions(json, "decisions", graph.decisions);
   write_decisions(json, "not_fused", graph.not_fused);
   json.end_object();

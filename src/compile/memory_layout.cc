@@ -164,11 +164,14 @@ std::int64_t MemoryLayout::live_bytes() const {
   return max_in_use(pieces);
 }
 
-std::int64_t MemoryLayout::peak_bytes() const {
-  const auto counted = [&](const Slot& slot) {
-    return counted_bytes(slot.buffer.bytes, slot.is_alone ? 1 : slot.buffer.rank);
+std::int64_t MemoryLayout::peak_bytes(SmallTensors small) const {
+  const auto of = [small](std::int64_t bytes, std::size_t rank) {
+    return small == SmallTensors::Counted ? bytes : counted_bytes(bytes, rank);
   };
-  std::int64_t now = counted_bytes(arena_bytes, 1), most = now;
+  const auto counted = [&](const Slot& slot) {
+    return of(slot.buffer.bytes, slot.is_alone ? 1 : slot.buffer.rank);
+  };
+  std::int64_t now = of(arena_bytes, 1), most = now;
   auto free = frees.begin();
   for (const Allocation& made : allocations) {
     for (; free != frees.end() && free->step < made.step; ++free)

@@ -58,11 +58,14 @@ struct MemoryLayout {
   std::vector<std::uint32_t> hosted;    // buffers
   std::int64_t arena_bytes = 0;
 
+  bool has_alone() const { return !frees.empty(); }
   std::int64_t result_bytes() const;
   // The largest number of bytes of the arena in use at one step: a lower bound of any arrangement.
   std::int64_t live_bytes() const;
-  // What a run adds to MemoryStats::data_bytes at its peak.
-  std::int64_t peak_bytes() const;
+  // What a run adds to MemoryStats::data_bytes at its peak, which leaves out small tensors; or all of its
+  // memory.
+  enum class SmallTensors : bool { LeftOut, Counted };
+  std::int64_t peak_bytes(SmallTensors small = SmallTensors::LeftOut) const;
 };
 
 // Buffers share memory if an output may overwrite an input that nothing reads later, or if they are never in

@@ -39,6 +39,8 @@ class Plan {
   std::int64_t live_bytes() const { return layout_.live_bytes(); }
   // What a run adds to MemoryStats::data_bytes at its peak.
   std::int64_t peak_bytes() const { return layout_.peak_bytes(); }
+  // The same with small tensors, which MemoryStats leaves out.
+  std::int64_t peak_bytes_of_all() const { return layout_.peak_bytes(MemoryLayout::SmallTensors::Counted); }
   std::string text() const;  // one line a kernel, with the locations of its operands
 
  private:

@@ -102,9 +102,9 @@ void Plan::draw(std::vector<PelScalar>& numbers) const {
 Tensor Plan::allocate(std::uint32_t buffer) const {
   const std::int64_t bytes = layout_.slots[buffer].buffer.bytes;
   if (layout_.slots[buffer].is_alone) return make_dense({bytes}, kU8, plan_.device);
-  const Tensor& like = plan_.outputs[plan_.buffers[buffer].number].like;
-  // Other results may be views of a part of the storage that this output does not show.
-  if (end_bytes(like) != bytes || like.storage_offset().value() != 0) {
+  const PlanOutput& output = plan_.outputs[plan_.buffers[buffer].number];
+  const Tensor& like = output.like;
+  if (!output.is_whole) {
     const Tensor whole = make_dense({bytes / size_bytes(like.dtype())}, like.dtype(), like.device());
     return make_view(whole, like.sizes(), like.strides(), like.storage_offset());
   }
@@ -140,7 +140,7 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
   }
 
   SmallVector<Operand, 32> operands(plan_.operands.size());
-  std::vector<Tensor> alone(layout_.allocations.size());
+  std::vector<Tensor> alone(layout_.has_alone() ? layout_.allocations.size() : 0);
   std::size_t next_allocation = 0, next_free = 0;
   const auto allocate_for = [&](std::size_t step) {
     for (; next_allocation < layout_.allocations.size() && layout_.allocations[next_allocation].step == step;

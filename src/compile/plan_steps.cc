@@ -77,11 +77,17 @@ Device device_of(const Graph& graph) {
   return found == graph.values.end() ? Device{} : found->device;
 }
 
-}  // namespace
-
+// From the beginning of the tensor's storage to the end of its last element.
 std::int64_t end_bytes(const Tensor& tensor) {
   return (last_element(tensor).value() + 1) * size_bytes(tensor.dtype());
 }
+// Whether a tensor has all elements of memory of `bytes`: other results may be views of a part that it does
+// not show.
+bool shows_all(const Tensor& tensor, std::int64_t bytes) {
+  return end_bytes(tensor) == bytes && tensor.storage_offset().value() == 0;
+}
+
+}  // namespace
 
 PlanSteps::PlanSteps(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
     : constants(graph.constants), device(device_of(graph)) {
@@ -270,10 +276,9 @@ std::vector<LayoutBuffer> PlanSteps::layout_buffers() const {
     added.last = buffer.last;
     if (buffer.home != PlanBuffer::Home::Result) continue;
     const Tensor& like = outputs[buffer.number].like;
-    const bool is_whole = end_bytes(like) == buffer.bytes && like.storage_offset().value() == 0;
     added.kind = LayoutBuffer::Kind::Result;
     added.result = buffer.number;
-    added.rank = is_whole ? static_cast<std::size_t>(like.dim()) : 1;
+    added.rank = shows_all(like, buffer.bytes) ? static_cast<std::size_t>(like.dim()) : 1;
   }
   return all;
 }
@@ -297,7 +302,10 @@ std::vector<LayoutStep> PlanSteps::layout_steps() const {
 
 void PlanSteps::apply(const MemoryLayout& layout) {
   for (OperandLocation& location : locations) location.buffer = layout.root[location.buffer];
-  for (PlanOutput& output : outputs) output.buffer = layout.root[output.buffer];
+  for (PlanOutput& output : outputs) {
+    output.buffer = layout.root[output.buffer];
+    output.is_whole = shows_all(output.like, layout.slots[output.buffer].buffer.bytes);
+  }
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const LayoutBuffer& laid_out = layout.slots[i].buffer;
     if (laid_out.kind != LayoutBuffer::Kind::Result) continue;

@@ -51,6 +51,7 @@ struct PlanOutput {
   Tensor like;  // its sizes and strides
   std::uint32_t buffer = 0;
   bool is_base = false;
+  bool is_whole = false;    // has all elements of its memory, once apply() is done
   std::size_t same_as = 0;  // the first output that is this tensor
 };
 
@@ -117,8 +118,5 @@ class PlanSteps {
   std::unordered_map<const void*, std::uint32_t> buffer_numbers_;  // by storage
   std::vector<Tensor> bases_;                                      // stand-ins of inputs and constants
 };
-
-// From the beginning of the tensor's storage to the end of its last element.
-std::int64_t end_bytes(const Tensor& tensor);
 
 }  // namespace pel::compiler

@@ -131,14 +131,16 @@ Handler Registry::fallback(Key key) {
 }
 
 void wire_runtime() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  // std::call_once would read a thread_local of libstdc++ by the model of our own, which fails in a library
+  // that is loaded at run time.
+  [[maybe_unused]] static const bool is_wired = [] {
     register_everything();
     const auto logged = log_wants("dispatch") ? detail::kLogged : std::uint16_t{0};
     // Bit by bit: a Profile may have begun before.
     detail::process_keys.fetch_or(logged, std::memory_order_release);
     detail::process_keys.fetch_and(static_cast<std::uint16_t>(~detail::kNotWired), std::memory_order_release);
-  });
+    return true;
+  }();
 }
 
 const Op& register_op(OpDef def) {
@@ -166,6 +168,7 @@ std::vector<const Op*> all_ops() {
   return ops;
 }
 
+const Schema& Op::signature() const { return record_->schema; }
 std::string Op::schema() const { return record_ ? to_string(record_->schema) : "?"; }
 
 std::string_view name(Key key) {

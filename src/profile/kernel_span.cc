@@ -5,6 +5,7 @@
 
 #include "pellucid/extend/op.h"
 
+#include "base/thread_object.h"
 #include "profile/recorder.h"
 
 namespace pel::profile {
@@ -33,7 +34,7 @@ const char* description_of(const Kernel& kernel, const KernelArgs& args, Describ
     std::uint64_t hash = 0;
     const char* name = nullptr;
   };
-  thread_local constinit std::array<Cached, 256> cache{};
+  auto& cache = thread_object<std::array<Cached, 256>>();
   Cached& entry = cache[hash >> 56];
   if (entry.hash != hash || entry.name == nullptr) entry = {hash, interned(kernel.describe(args))};
   return entry.name;
@@ -62,7 +63,8 @@ void write_kernel(const char* op_name, const Kernel& kernel, std::uint64_t begin
   const detail::OpSpan* const span = state.op_span;
   std::uint64_t* next = to + kWordsOf<KernelRecord>;
   const std::uint32_t refusals = state.refusal_count;
-  for (std::uint32_t i = 0; i < refusals; ++i, next += 2) new (next) ProfileEvent::Refusal(state.refusals[i]);
+  for (std::uint32_t i = 0; i < refusals; ++i, next += 2)
+    new (next) ProfileEvent::Refusal(thread_object<Refusals>()[i]);
   std::uint64_t* const shapes = next;
   const Operand *o = args.operands, *const end_of_operands = o + args.output_count + args.input_count;
   for (; o != end_of_operands; ++o) {

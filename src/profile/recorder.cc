@@ -15,8 +15,9 @@ std::uint64_t now_ns() {
 
 std::uint32_t thread_number() {
   static std::atomic<std::uint32_t> next{0};
-  thread_local const std::uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
-  return number;
+  static constinit thread_local std::uint32_t number_plus_one = 0;
+  if (number_plus_one == 0) number_plus_one = next.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number_plus_one - 1;
 }
 
 void record(Event event) {

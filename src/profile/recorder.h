@@ -2,6 +2,7 @@
 // Only a change of chunks takes a lock.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "pellucid/extend/keys.h"
 #include "pellucid/profile.h"
 
+#include "base/thread_object.h"
 #include "profile/clock.h"
 #include "profile/records.h"
 
@@ -51,7 +53,6 @@ struct ThreadState {
   std::uint64_t kernel_end = 0;            // of the last kernel
   pel::detail::OpSpan* op_span = nullptr;  // of the innermost op
   Site site{};  // of the outermost op, which is the user's call; line 0: no op is open
-  ProfileEvent::Refusal refusals[kMaxRefusals] = {};
 };
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
@@ -113,9 +114,11 @@ inline void note_memory(std::int64_t bytes, std::int64_t bytes_in_use) {
   if (settings().wants(Settings::kMemory)) [[unlikely]]
     write_memory(bytes, bytes_in_use);
 }
+// The refusals of the next kernel; thread_state.refusal_count of them.
+using Refusals = std::array<ProfileEvent::Refusal, kMaxRefusals>;
 inline void note_refusal(const char* kernel, const char* reason) {
   ThreadState& state = thread_state;
-  if (state.refusal_count < kMaxRefusals) state.refusals[state.refusal_count++] = {kernel, reason};
+  if (state.refusal_count < kMaxRefusals) thread_object<Refusals>()[state.refusal_count++] = {kernel, reason};
 }
 
 // The handler of one dispatch key; recorded if the profile has layers on.

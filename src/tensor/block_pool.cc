@@ -17,7 +17,7 @@ constinit thread_local ThreadBlocks thread_blocks;
 
 namespace {
 
-constexpr std::uint32_t kMaxPerList = 256;
+constexpr std::uint16_t kMaxPerList = 256;
 constexpr std::uint32_t kBatch = 64;
 constexpr std::size_t kMaxShared = 4096;  // per class; more go back to malloc
 
@@ -34,10 +34,10 @@ Shared& shared() {
 }
 
 void move_to_shared(Shared& all, int block_class, std::uint32_t count) {
-  ThreadBlocks::List& list = thread_blocks.lists[block_class];
-  for (; count > 0 && list.head != nullptr; --count, --list.count) {
-    FreeBlock* block = list.head;
-    list.head = block->next;
+  FreeBlock*& head = thread_blocks.free[block_class];
+  for (; count > 0 && head != nullptr; --count, --thread_blocks.free_count[block_class]) {
+    FreeBlock* block = head;
+    head = block->next;
     if (all.free[block_class].size() < kMaxShared) {
       all.free[block_class].push_back(block);
     } else {
@@ -86,11 +86,11 @@ void* take_block_slow(int block_class) {
     block = free.back();
     free.pop_back();
     unpoison_block(block, block_class);
-    ThreadBlocks::List& list = thread_blocks.lists[block_class];
+    FreeBlock*& head = thread_blocks.free[block_class];
     for (std::uint32_t i = 1; i < kBatch && !free.empty() && !thread_ended; ++i) {
-      free.back()->next = list.head;
-      list.head = free.back();
-      ++list.count;
+      free.back()->next = head;
+      head = free.back();
+      ++thread_blocks.free_count[block_class];
       free.pop_back();
     }
   } else {
@@ -116,7 +116,7 @@ void give_block_slow(void* memory, int block_class) noexcept {
     return;
   }
   // On the thread's first call its list is empty, and nothing moves.
-  if (thread_blocks.lists[block_class].count >= thread_blocks.max_count)
+  if (thread_blocks.free_count[block_class] >= thread_blocks.max_count)
     move_to_shared(all, block_class, kBatch);
   give_block(memory, block_class);
 }

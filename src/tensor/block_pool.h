@@ -27,13 +27,11 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
+// Arrays and narrow counts, because the thread_local variables of the library must be small.
 struct ThreadBlocks {
-  struct List {
-    FreeBlock* head = nullptr;
-    std::uint32_t count = 0;
-  };
-  List lists[kBlockClasses];
-  std::uint32_t max_count = 0;          // per list; 0 before the first use and after the thread's end
+  FreeBlock* free[kBlockClasses] = {};  // a list for each class
+  std::uint16_t free_count[kBlockClasses] = {};
+  std::uint16_t max_count = 0;          // per list; 0 before the first use and after the thread's end
   std::atomic<std::int64_t> in_use{0};  // taken minus returned; may be negative. Only this thread writes.
 
   void count_in_use(std::int64_t change) {
@@ -59,13 +57,12 @@ std::int64_t blocks_in_use();
 // 64-byte aligned, uninitialised.
 inline void* take_block(int block_class) {
   ThreadBlocks& mine = thread_blocks;
-  ThreadBlocks::List& list = mine.lists[block_class];
-  FreeBlock* block = list.head;
+  FreeBlock* block = mine.free[block_class];
   if (block == nullptr) [[unlikely]]
     return take_block_slow(block_class);
   mine.count_in_use(1);
-  list.head = block->next;
-  --list.count;
+  mine.free[block_class] = block->next;
+  --mine.free_count[block_class];
 #ifdef PEL_ASAN
   unpoison_block(block, block_class);
 #endif
@@ -74,14 +71,13 @@ inline void* take_block(int block_class) {
 
 inline void give_block(void* memory, int block_class) noexcept {
   ThreadBlocks& mine = thread_blocks;
-  ThreadBlocks::List& list = mine.lists[block_class];
-  if (list.count >= mine.max_count) [[unlikely]]
+  if (mine.free_count[block_class] >= mine.max_count) [[unlikely]]
     return give_block_slow(memory, block_class);
   mine.count_in_use(-1);
   auto* block = static_cast<FreeBlock*>(memory);
-  block->next = list.head;
-  list.head = block;
-  ++list.count;
+  block->next = mine.free[block_class];
+  mine.free[block_class] = block;
+  ++mine.free_count[block_class];
 #ifdef PEL_ASAN
   poison_block(block, block_class);
 #endif

@@ -1,5 +1,7 @@
 #include "pellucid/scalar.h"
 
+#include <ostream>
+
 #include <fmt/format.h>
 
 #include "tensor/convert.h"
@@ -24,5 +26,7 @@ std::string to_string(const Scalar& scalar) {
   const std::string text = fmt::format("{}", scalar.to_double());
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
+
+std::ostream& operator<<(std::ostream& out, const Scalar& scalar) { return out << to_string(scalar); }
 
 }  // namespace pel

@@ -108,6 +108,13 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
+TEST(CompileExplanation, MemoryAtThePeakIncludesSmallResults) {
+  const NoGrad no_grad;
+  const auto fast = compile([](const Tensor& x) { return exp(x); });
+  const std::string text = fast.explain(randn({256})).text();
+  EXPECT_NE(text.find("memory: 1.02 kB at the peak, 1.02 kB of it for results"), std::string::npos) << text;
+}
+
 TEST(CompileExplanation, JsonHasAVersionAndTheSameNumbers) {
   const NoGrad no_grad;
   const nn::GEGLU mlp(64, 256);

@@ -188,5 +188,11 @@ TEST(ScalarText, TellsTheKindsApart) {
   EXPECT_EQ(to_string(Scalar(kInfinity)), "inf");
 }
 
+TEST(Print, AScalarPrintsAsANumber) {
+  std::ostringstream out;
+  out << Scalar(3) << ' ' << Scalar(0.5) << ' ' << Scalar(true) << ' ' << tensor({2.5}).sum().item();
+  EXPECT_EQ(out.str(), "3 0.5 true 2.5");
+}
+
 }  // namespace
 }  // namespace pel

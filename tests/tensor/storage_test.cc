@@ -139,10 +139,10 @@ TEST(Rank, SixtyFiveAxesAreRefusedEverywhere) {
   EXPECT_THROW(ones(std::vector<Dim>(64, 1)).unsqueeze(0), ShapeError);
   EXPECT_THROW(ones(std::vector<Dim>(64, 1)).unflatten(0, {1, 1}), ShapeError);
   float value = 0;
-  External memory;
-  memory.data = &value;
-  memory.sizes = many;
-  EXPECT_THROW(from_external(memory), ShapeError);
+  External external;
+  external.data = &value;
+  external.sizes = many;
+  EXPECT_THROW(from_external(external), ShapeError);
   EXPECT_EQ(memory_stats().small_blocks, blocks);
 }
 

@@ -134,7 +134,9 @@ function start() {
     if (view === 'what_if' && page.whatIf === null)
       page.whatIf = new WhatIfView(data.what_if, byId('view-what_if'));
     if (view === 'diff' && page.diff === null) page.diff = new DiffView(changes, byId('view-diff'));
-    if (location.hash.slice(1) !== view) history.replaceState(null, '', `#${view}`);
+    // In a frame of a notebook the page has no address that could be changed.
+    if (location.protocol !== 'about:' && location.hash.slice(1) !== view)
+      history.replaceState(null, '', `#${view}`);
     scrollTo(0, 0);
   };
   page.show = show;

@@ -17,6 +17,7 @@
 #include "pellucid/error.h"
 #include "pellucid/extend/kernel.h"
 #include "pellucid/extend/keys.h"
+#include "pellucid/extend/schema.h"
 #include "pellucid/extend/value.h"
 #include "pellucid/extend/vjp.h"
 
@@ -127,7 +128,8 @@ class PEL_API Op {
   constexpr Op() = default;
   bool is_registered() const { return record_ != nullptr; }
   std::string_view name() const { return name_; }
-  std::string schema() const;  // as text
+  std::string schema() const;       // as text
+  const Schema& signature() const;  // the same, parsed
   OpKind kind() const { return kind_; }
   DTypeSet dtypes() const { return dtypes_; }
   bool repeats_writes() const { return repeats_writes_; }

@@ -25,6 +25,9 @@ using Value = std::variant<std::monostate, Tensor, std::vector<Tensor>, Dim, dou
                            Device, std::vector<Dim>, std::string>;
 PEL_API std::string to_string(const Value& value);  // tensors by dtype and sizes: "f32[2, 3]"
 
+// A number for an argument of type Tensor: it promotes as a number does, by kind and not by size.
+PEL_API Tensor make_number(const Scalar& value, Device device);
+
 // A tensor on its way into a call, without touching its reference count.
 struct TensorRef {
   TensorRef(const Tensor& t) : tensor(&t) {}

@@ -17,7 +17,7 @@
 
 namespace pel {
 
-struct Schema;  // src/dispatch/schema.h
+struct Schema;  // extend/schema.h
 
 // The call that a formula belongs to: the gradients of its results, and what was saved.
 class PEL_API Vjp {

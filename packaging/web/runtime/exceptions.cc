@@ -1,4 +1,5 @@
-// libc++abi, and files of libc++ that declare a class in another way than its headers, which library.cc includes.
+// libc++abi, and files of libc++ that declare a class in another way than its headers, which library.cc
+// includes.
 // clang-format off
 #include "libcxxabi/src/cxa_aux_runtime.cpp"
 #include "libcxxabi/src/abort_message.cpp"

@@ -1,5 +1,5 @@
-// How libc++ is configured: what other builds have in the header __config_site, which zig's copy of libc++ does not include.
-// Threads are those of wasi-libc: locks do nothing, and starting a thread fails.
+// How libc++ is configured: what other builds have in the header __config_site, which zig's copy of libc++
+// does not include. Threads are those of wasi-libc: locks do nothing, and starting a thread fails.
 #pragma once
 
 #define _LIBCPP_ABI_VERSION 1

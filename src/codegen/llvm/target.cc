@@ -65,13 +65,13 @@ void set_target(llvm::Function& function, Isa isa) {
 }
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(Isa isa) {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  [[maybe_unused]] static const bool is_initialized = [] {  // as in wire_runtime(), not std::call_once
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-  });
+    return true;
+  }();
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   PEL_ASSERT(target != nullptr, error);

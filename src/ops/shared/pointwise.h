@@ -32,8 +32,7 @@ Tensor run_pointwise(const Op& op, ArrayView<TensorRef> inputs, ArrayView<Scalar
 // The same written into `out`, which has the broadcast sizes and a dtype of the result's category or higher.
 const Tensor& run_pointwise_into(const Op& op, const Tensor& out, ArrayView<TensorRef> inputs,
                                  ArrayView<Scalar> params = {}, std::size_t formula = 0);
-// A number as an operand: it promotes as a number does, not as a tensor.
-Tensor make_number(const Scalar& value, Device device);
+// A number as an operand of a call with `self`.
 inline Tensor new_number(const Tensor& self, const Scalar& value) {
   return make_number(value, self.defined() ? self.device() : kCpu);
 }

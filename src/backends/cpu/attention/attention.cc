@@ -28,6 +28,7 @@
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/rows/row_arguments.h"
 #include "backends/cpu/scratch.h"
+#include "base/thread_object.h"
 #include "base/thread_pool.h"
 #include "tensor/make.h"
 
@@ -63,10 +64,7 @@ struct Heads {
 
 struct Workspace {
   Scratch queries, keys, values, scores, weights, transposed, sums, line;
-  static Workspace& of_thread() {
-    thread_local Workspace workspace;
-    return workspace;
-  }
+  static Workspace& of_thread() { return thread_object<Workspace>(); }
 };
 
 PelScalar scalar_of(double value) { return {value, 0, PEL_SCALAR_FLOAT, {}}; }

@@ -16,6 +16,7 @@
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
+#include "base/thread_object.h"
 #include "base/thread_pool.h"
 
 namespace pel::cpu {
@@ -172,7 +173,7 @@ class Pool {
   }
   void pool_channels(std::int64_t n, std::int64_t od, std::int64_t oh, std::int64_t ow) const {
     const Window w = window(od, oh, ow);
-    static thread_local Taps taps;
+    Taps& taps = thread_object<Taps>();
     taps.clear();
     w.for_each([&](std::int64_t z, std::int64_t y, std::int64_t x) {
       taps.push_back({offset(c_.image, z, y, x), flat(z, y, x)});

@@ -20,6 +20,7 @@
 #include "backends/cpu/gemm/tile_mode.h"
 #include "backends/cpu/scratch.h"
 #include "base/check.h"
+#include "base/thread_object.h"
 #include "base/thread_pool.h"
 #include "tensor/make.h"
 
@@ -33,10 +34,7 @@ using codegen::TileOrder;
 
 struct Workspace {
   Scratch rows, panel, panels, sums, chains, line;
-  static Workspace& of_thread() {
-    thread_local Workspace workspace;
-    return workspace;
-  }
+  static Workspace& of_thread() { return thread_object<Workspace>(); }
 };
 
 class SingleGemm {

@@ -20,6 +20,7 @@
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/onednn/engine.h"
+#include "base/thread_object.h"
 #include "base/thread_pool.h"
 #include "tensor/make.h"
 
@@ -306,10 +307,7 @@ class Prepared {
 // The state of one thread.
 class Cache {
  public:
-  static Cache& of_thread() {
-    thread_local Cache cache;
-    return cache;
-  }
+  static Cache& of_thread() { return thread_object<Cache>(); }
   Prepared& get(const ConvCall& c) {
     return prepared_.get(key_of(c), [&] {
       const OneOmpThread one;

@@ -17,6 +17,7 @@
 #include "backends/cpu/isa.h"
 #include "backends/cpu/onednn/engine.h"
 #include "base/check.h"
+#include "base/thread_object.h"
 #include "base/thread_pool.h"
 
 namespace pel::cpu::onednn {
@@ -168,10 +169,7 @@ class Prepared {
 // The state of one thread.
 class Cache {
  public:
-  static Cache& of_thread() {
-    thread_local Cache cache;
-    return cache;
-  }
+  static Cache& of_thread() { return thread_object<Cache>(); }
   Prepared& get(const GemmCall& c, const Piece& p, std::size_t implementation) {
     return prepared_.get(key_of(c, p, implementation),
                          [&] { return std::make_unique<Prepared>(c, p, implementation); });

@@ -12,6 +12,7 @@
 #include "backends/cpu/rows/row_arguments.h"
 #include "backends/cpu/rows/rows.h"
 #include "base/small_vector.h"
+#include "base/thread_object.h"
 #include "base/thread_pool.h"
 
 namespace pel::cpu {
@@ -116,10 +117,7 @@ class RowRun::Chunk {
     alignas(64) char saved[kBlock * 8];
     alignas(64) char raw[kBlock * 8];
   };
-  static Workspace& workspace() {
-    thread_local const std::unique_ptr<Workspace> instance = std::make_unique<Workspace>();
-    return *instance;
-  }
+  static Workspace& workspace() { return thread_object<Workspace>(); }
 
   void locate(std::int64_t number);
   // Finds the start of each row of each operand. Increments positions, because a division per row costs more

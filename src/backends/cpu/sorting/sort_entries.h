@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 
+#include "base/thread_object.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
@@ -81,7 +82,7 @@ Entry* radix_sort(Entry* entries, Entry* scratch, std::int64_t count, int bits) 
   constexpr std::size_t kBuckets = std::size_t{1} << Digit;
   constexpr int kMaxPasses = (64 + Digit - 1) / Digit;
   const int passes = (bits + Digit - 1) / Digit;
-  static thread_local std::vector<std::array<std::uint64_t, kBuckets>> counts(kMaxPasses);
+  auto& counts = thread_object<std::array<std::array<std::uint64_t, kBuckets>, kMaxPasses>>();
   for (int p = 0; p < passes; ++p) counts[static_cast<std::size_t>(p)].fill(0);
   const auto digit = [](const Entry& e, int pass) { return e.key() >> (Digit * pass) & (kBuckets - 1); };
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,0 +1,32 @@
+"""Pellucid: a tensor runtime that explains itself.
+
+Ops have the names, arguments and semantics of PyTorch. help(pellucid.softmax) shows what one does.
+"""
+from pellucid import _core, errors
+from pellucid._autograd import autocast, backward, enable_grad, grad, inference_mode, no_grad
+from pellucid._compile import compile
+from pellucid._core import (
+    CompiledFunction, CompileExplanation, Dim, DType, Op, Tensor, bfloat16, empty_cache, find_op, float16, float32, float64,
+    from_dlpack, from_numpy, get_num_threads, int8, int16, int32, int64, is_grad_enabled, is_inference_mode_enabled,
+    manual_seed, memory_stats, result_type, set_memory_limit, set_num_threads, uint8)
+from pellucid._doctor import Diagnosis, doctor
+from pellucid._methods import METHODS as _METHODS
+from pellucid._profile import Profile, ProfileRow, Range
+from pellucid._tensor import add_methods as _add_methods
+from pellucid._tensor import tensor
+from pellucid.errors import Error
+
+__version__ = _core.__version__
+bool = _core.bool  # the dtype, as torch.bool is
+
+# Ops are functions of this module, and methods of Tensor if PyTorch has the method. Forms that write into an argument are
+# methods and functions of pellucid.ops.
+for _name, _op in _core.ops.items():
+    if not (_op.is_internal or _name.endswith(("_", ".out")) or "::" in _name):
+        globals()[_name] = _op
+    if _name in _METHODS:
+        setattr(Tensor, _name, _op)
+_add_methods()
+del _name, _op
+
+from pellucid import ops  # noqa: E402  after the methods are there

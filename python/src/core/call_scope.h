@@ -1,0 +1,48 @@
+// What a call from Python needs around it: the user's line if someone records it, and the interpreter's lock
+// released while kernels run.
+#pragma once
+
+#include <cstdint>
+
+#include <nanobind/nanobind.h>
+#include <pellucid/extend/keys.h>
+#include <pellucid/extend/op.h>
+
+#include "core/errors.h"
+
+namespace pel::python {
+
+// Calls on less data than this keep the interpreter's lock: to release it and take it again costs 60 ns, more
+// than it gains for kernels of a few microseconds.
+inline constexpr std::int64_t kMinBytesToUnlock = 1 << 16;
+
+// Of the memory that the tensor is a view of: one load, where the number of elements is a loop over the axes.
+inline std::int64_t storage_bytes(const Tensor& t) { return t.header()->storage->size_bytes; }
+
+// Whether no profile, capture, cast or gradient sees a call on this tensor, and it is too small to unlock.
+inline bool is_plain_call(const Tensor& t) {
+  return detail::active_keys(detail::keys_of(t)).bits() <= KeySet(Key::Backend).bits() &&
+         storage_bytes(t) < kMinBytesToUnlock;
+}
+
+// The user's line if keys of the tensor or the thread record calls; otherwise nobody reads it, because errors
+// look for the line themselves.
+inline Site user_site_if_recorded(const Tensor& t) {
+  return detail::active_keys(detail::keys_of(t)).bits() <= KeySet(Key::Backend).bits() ? Site{} : user_site();
+}
+
+// Releases the interpreter's lock in its scope, if asked to.
+class UnlockScope {
+ public:
+  explicit UnlockScope(bool unlocks) : state_(unlocks ? PyEval_SaveThread() : nullptr) {}
+  ~UnlockScope() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  UnlockScope(const UnlockScope&) = delete;
+  UnlockScope& operator=(const UnlockScope&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+}  // namespace pel::python

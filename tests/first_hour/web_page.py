@@ -132,6 +132,7 @@ def state(page):
 
 def choose(page, paths, seconds=WAIT_SECONDS):
     """Chooses files and waits for the end; returns the state and the seconds that it took."""
+    page.run("(document.body.dataset.state = 'waiting')")  # an earlier error is shown until the next run starts
     begin = time.monotonic()
     page.choose_files("#files", paths)
     try:

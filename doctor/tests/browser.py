@@ -138,7 +138,7 @@ class Browser:
         """Runs a script in a frame, which may have a process of its own."""
         address = self.run(f"document.querySelector({json.dumps(selector)}).src")
         own, targets = self.session, self.call("Target.getTargets")["targetInfos"]
-        frame = next(target["targetId"] for target in targets if target["type"] == "iframe" and target["url"] == address)
+        frame = next(target["targetId"] for target in targets if target["type"] == "iframe" and target["url"].split("#")[0] == address)
         self.session = self.call("Target.attachToTarget", targetId=frame, flatten=True)["sessionId"]
         try:
             return self.run(script)

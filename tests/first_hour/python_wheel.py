@@ -60,7 +60,7 @@ def main():
     print(f"{options.wheel.name}: {size / 1e6:.1f} MB")
     for python in options.python or [sys.executable]:
         with tempfile.TemporaryDirectory() as folder:
-            try_wheel(options.wheel.resolve(), python, options.torch, folder)
+            try_wheel(options.wheel.resolve(), python, options.torch and options.torch.resolve(), folder)
 
 
 if __name__ == "__main__":

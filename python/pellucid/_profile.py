@@ -7,6 +7,7 @@
 """
 from __future__ import annotations
 
+import functools
 import html
 import os
 import types
@@ -48,12 +49,12 @@ class Profile:
         memory: allocations and releases.
         max_bytes: limit of the buffers; when they are full, later events are only counted.
         """
-        self._options = {"shapes": shapes, "layers": layers, "memory": memory, "max_bytes": max_bytes}
+        self._start = functools.partial(_core.start_profile, shapes=shapes, layers=layers, memory=memory, max_bytes=max_bytes)
         self._session: _core.ProfileSession | None = None
 
     def __enter__(self) -> Profile:
         self._session = None  # the one before ends before the next begins
-        self._session = _core.start_profile(**self._options)
+        self._session = self._start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,

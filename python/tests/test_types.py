@@ -99,11 +99,15 @@ def wrong_lines():
     return {i for i, line in enumerate(WRONG_PROGRAM.splitlines(), 1) if line.endswith("# wrong")}
 
 
+# mypy finds an installed package by itself, and refuses its folder in this variable.
+ENVIRONMENT = dict(os.environ) if "site-packages" in PACKAGE.parts else {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
+
+
 def checked(command, program, folder):
     path = folder / "program.py"
     path.write_text(program, encoding="utf-8")
     run = subprocess.run([*command, str(path)], capture_output=True, text=True, cwd=folder,
-                         env={**os.environ, "MYPYPATH": str(PACKAGE.parent)})
+                         env=ENVIRONMENT)
     return run, {int(line) for line in re.findall(r"program\.py:(\d+)(?::\d+)?(?: -)? ?:? ?error", run.stdout)}
 
 
@@ -114,8 +118,13 @@ def test_mypy_accepts_the_stubs_and_finds_wrong_calls(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
     run, found = checked(command, WRONG_PROGRAM, tmp_path)
     assert found == wrong_lines(), run.stdout
-    stubs = subprocess.run([*command, *map(str, PACKAGE.glob("*.pyi"))], capture_output=True, text=True, cwd=tmp_path,
-                           env={**os.environ, "MYPYPATH": str(PACKAGE.parent)})
+    # A copy, because mypy does not check files of site-packages.
+    folder = tmp_path / "stubs/pellucid"
+    folder.mkdir(parents=True)
+    for path in [*PACKAGE.glob("*.py"), *PACKAGE.glob("*.pyi")]:
+        shutil.copy(path, folder)
+    stubs = subprocess.run([*command, *map(str, folder.glob("*.pyi"))], capture_output=True, text=True, cwd=tmp_path,
+                           env={**os.environ, "MYPYPATH": str(folder.parent)})
     assert stubs.returncode == 0, stubs.stdout
 
 

@@ -46,6 +46,8 @@ def try_wheel(wheel, python, torch, folder):
         for first, second in (("import torch", "import pellucid"), ("import pellucid", "import torch")):
             run(f"{first}, {second}", [inside, "-c", BOTH.format(first=first, second=second)], cwd=folder)
         run("examples", [inside, "-c", EXAMPLES.format(tests=str(ROOT / "python/tests"))], cwd=folder)
+        run("test tools", [inside, "-m", "pip", "install", "--quiet", "pytest", "mypy"])
+        print(run("tests", [inside, "-m", "pytest", "-q", str(ROOT / "python/tests")], cwd=folder).splitlines()[-1])
 
 
 def main():

@@ -136,8 +136,7 @@ class PEL_API Op {
   const OpRecord& record() const { return *record_; }
   const Pointwise* pointwise() const { return pointwise_; }  // null for other ops
   const Rows* rows() const { return rows_; }
-  // Null if no gradient is known, and for composite ops, whose parts have theirs.
-  const Gradient* gradient() const { return gradient_; }
+  const Gradient* gradient() const { return gradient_; }  // null if not known, and for composite ops
   CastRule cast_rule() const { return cast_rule_; }
   bool is_one_call() const { return is_one_call_; }  // in a graph, though it is composite
   bool is_recorded() const { return is_recorded_; }  // a call whose arguments require a gradient

@@ -46,7 +46,7 @@ class Target(NamedTuple):
 TARGETS = {
     "linux-x86_64": Target("manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64", "g++", "run natively"),
     "linux-aarch64": Target("manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64", "aarch64-linux-gnu-g++",
-                            "not run yet"),
+                            "run under qemu-user"),
     "macos-x86_64": Target("macosx_11_0_x86_64", "zig", "never run"),
     "macos-arm64": Target("macosx_11_0_arm64", "zig", "never run"),
     "windows-x86_64": Target("win_amd64", "zig", "not run yet"),

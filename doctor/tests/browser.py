@@ -23,7 +23,18 @@ def find_browser():
     return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
-class Browser:
+class Waiting:
+    """What browsers have in common."""
+
+    def wait_for(self, script, seconds=30):
+        end = time.monotonic() + seconds
+        while not self.run(script):
+            if time.monotonic() > end:
+                raise RuntimeError(f"never true: {script}")
+            time.sleep(0.02)
+
+
+class Browser(Waiting):
     def __init__(self, path):
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         theirs_in, self.out = os.pipe()
@@ -91,13 +102,6 @@ class Browser:
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")
-
-    def wait_for(self, script, seconds=30):
-        end = time.monotonic() + seconds
-        while not self.run(script):
-            if time.monotonic() > end:
-                raise RuntimeError(f"never true: {script}")
-            time.sleep(0.02)
 
     def settle(self):
         """Waits until what was asked for is drawn."""

@@ -12,6 +12,8 @@ import subprocess
 import tempfile
 import time
 
+from browser import Waiting
+
 PREFERENCES = {
     "browser.download.folderList": 2,  # the folder below
     "browser.download.useDownloadDir": True,
@@ -36,7 +38,7 @@ def free_port():
         return listener.getsockname()[1]
 
 
-class Browser:
+class Browser(Waiting):
     def __init__(self, path, start_seconds=60):
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.downloads = pathlib.Path(self.profile.name, "downloads")
@@ -106,13 +108,6 @@ class Browser:
 
     def run(self, script):
         return self.call("WebDriver:ExecuteScript", script=f"return ({script});", args=[])["value"]
-
-    def wait_for(self, script, seconds=30):
-        end = time.monotonic() + seconds
-        while not self.run(script):
-            if time.monotonic() > end:
-                raise RuntimeError(f"never true: {script}")
-            time.sleep(0.02)
 
     def open(self, address):
         self.call("WebDriver:Navigate", url=address)

@@ -25,12 +25,13 @@ import time
 import zipfile
 from typing import NamedTuple
 
-from make_wheel import make_wheel
-from notices import notices
-
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-ZIG_VERSION = "0.17.0"
+sys.path.append(str(HERE.parent))
+from make_wheel import make_wheel  # noqa: E402
+from notices import notices  # noqa: E402
+from zig import find_zig  # noqa: E402
+
 MAX_PROGRAM_BYTES = 4_000_000
 MAX_WHEEL_BYTES = 2_000_000
 WHEN = (1980, 1, 1, 0, 0, 0)  # the time of every file: archives do not depend on the clock
@@ -62,17 +63,6 @@ def fail(message):
 
 def version():
     return re.search(r"^project\(Pellucid VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
-
-
-def find_zig(build):
-    """Returns the path of zig, which it installs from PyPI if it is not there."""
-    venv = build / "zig"
-    found = [path for path in venv.glob(f"lib/python3*/site-packages/ziglang-{ZIG_VERSION}.dist-info")]
-    if not found:
-        print(f"installing ziglang {ZIG_VERSION} in {venv}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        subprocess.run([venv / "bin/python", "-m", "pip", "install", "--quiet", f"ziglang=={ZIG_VERSION}"], check=True)
-    return next(venv.glob("lib/python3*/site-packages/ziglang/zig"))
 
 
 def build_program(name, target, build, jobs):

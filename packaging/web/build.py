@@ -19,18 +19,10 @@ import time
 
 WEB = pathlib.Path(__file__).resolve().parent
 ROOT = WEB.parents[1]
-ZIG_VERSION = "0.17.0"
+sys.path.append(str(WEB.parent))
+from zig import ZIG_VERSION, find_zig  # noqa: E402
+
 MAX_PAGE_BYTES = 1_200_000
-
-
-def find_zig(build):
-    """Returns the path of zig, which it installs from PyPI if it is not there."""
-    venv = build / "zig"
-    if not list(venv.glob(f"lib/python3*/site-packages/ziglang-{ZIG_VERSION}.dist-info")):
-        print(f"installing ziglang {ZIG_VERSION} in {venv}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        subprocess.run([venv / "bin/python", "-m", "pip", "install", "--quiet", f"ziglang=={ZIG_VERSION}"], check=True)
-    return next(venv.glob("lib/python3*/site-packages/ziglang/zig"))
 
 
 def build_program(build, jobs):

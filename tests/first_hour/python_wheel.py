@@ -7,13 +7,11 @@ In each environment: imports, next to torch in both orders if there is one, and 
 a folder that has torch and NumPy. Several --python try one wheel on several versions.
 """
 import argparse
-import pathlib
-import subprocess
 import sys
-import tempfile
-import time
+from pathlib import Path
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from door import ROOT, expect, main, run
+
 MAX_BYTES = 20_000_000
 
 BOTH = "{first}\n{second}\nx = torch.ones(3)\ny = pellucid.from_dlpack(x)\ny += 1\nassert x.tolist() == [2, 2, 2]\n" \
@@ -26,44 +24,35 @@ ALONE = "import pellucid\nassert (pellucid.ones(2) + 1).tolist() == [2, 2]\n" \
         "assert not [line for line in open('/proc/self/maps') if 'libgomp' in line], 'libgomp is loaded'\nprint('ok')\n"
 
 
-def run(what, command, **options):
-    start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, **options)
-    if done.returncode:
-        sys.exit(f"{what} failed:\n{done.stdout}{done.stderr}")
-    print(f"{what}: {time.monotonic() - start:.1f} s")
-    return done.stdout
-
-
-def try_wheel(wheel, python, torch, folder):
-    run(f"{python}: environment", [python, "-m", "venv", folder])
-    inside = str(pathlib.Path(folder, "bin/python"))
-    run("install", [inside, "-m", "pip", "install", "--quiet", str(wheel)])
-    run("import", [inside, "-c", ALONE], cwd=folder)
+def try_wheel(folder, wheel, python, torch):
+    run(python, "-m", "venv", folder, cwd=folder)
+    inside = folder / "bin/python"
+    run(inside, "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    run(inside, "-c", ALONE, cwd=folder)
     if torch and python == sys.executable:  # its extensions are for this version
-        site = run("site-packages", [inside, "-c", "import site; print(site.getsitepackages()[0])"]).strip()
-        pathlib.Path(site, "peers.pth").write_text(f"{torch}\n", encoding="utf-8")
+        site = run(inside, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip()
+        Path(site, "peers.pth").write_text(f"{torch}\n", encoding="utf-8")
         for first, second in (("import torch", "import pellucid"), ("import pellucid", "import torch")):
-            run(f"{first}, {second}", [inside, "-c", BOTH.format(first=first, second=second)], cwd=folder)
-        run("examples", [inside, "-c", EXAMPLES.format(tests=str(ROOT / "python/tests"))], cwd=folder)
-        run("test tools", [inside, "-m", "pip", "install", "--quiet", "pytest", "mypy"])
-        print(run("tests", [inside, "-m", "pytest", "-q", str(ROOT / "python/tests")], cwd=folder).splitlines()[-1])
+            run(inside, "-c", BOTH.format(first=first, second=second), cwd=folder)
+        run(inside, "-c", EXAMPLES.format(tests=str(ROOT / "python/tests")), cwd=folder)
+        run(inside, "-m", "pip", "install", "--quiet", "pytest", "mypy", cwd=folder)
+        print(run(inside, "-m", "pytest", "-q", ROOT / "python/tests", cwd=folder, seconds=600).splitlines()[-1])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheel", type=pathlib.Path)
-    parser.add_argument("--torch", type=pathlib.Path)
-    parser.add_argument("--python", action="append", default=[])
-    options = parser.parse_args()
-    size = options.wheel.stat().st_size
-    if size > MAX_BYTES:
-        sys.exit(f"{options.wheel.name} has {size} bytes; the limit is {MAX_BYTES}.")
-    print(f"{options.wheel.name}: {size / 1e6:.1f} MB")
-    for python in options.python or [sys.executable]:
-        with tempfile.TemporaryDirectory() as folder:
-            try_wheel(options.wheel.resolve(), python, options.torch and options.torch.resolve(), folder)
+def open_door(folder, wheel, pythons, torch):
+    size = wheel.stat().st_size
+    print(f"{wheel.name}: {size / 1e6:.1f} MB")
+    expect(size <= MAX_BYTES, f"{wheel.name} has {size} bytes; the limit is {MAX_BYTES}.")
+    for number, python in enumerate(pythons):
+        inner = folder / str(number)
+        inner.mkdir()
+        try_wheel(inner, wheel, python, torch)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--torch", type=Path)
+    parser.add_argument("--python", action="append", default=[])
+    asked = parser.parse_args()
+    sys.exit(main(open_door, asked.wheel.resolve(), asked.python or [sys.executable], asked.torch and asked.torch.resolve()))

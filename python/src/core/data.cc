@@ -36,7 +36,7 @@ void add_number(PyObject* object, Numbers& numbers) {
 void add_numbers(PyObject* data, std::size_t level, Numbers& numbers) {
   if (!is_nested(data)) {
     if (level != numbers.sizes.size())
-      throw ValueError("tensor: a number stands where a list of others is expected");
+      throw ValueError("tensor: expected a list as long as the others, found a number");
     add_number(data, numbers);
     return;
   }

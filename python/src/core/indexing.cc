@@ -49,7 +49,7 @@ ParsedIndex parse_index(const Tensor& self, PyObject* index) {
     items.push_back(nb::borrow(index));
   }
 
-  // The number of axes that ... stands for.
+  // The number of axes that ... replaces.
   std::int64_t used = 0;
   for (const nb::object& item : items) {
     if (item.is_none() || item.ptr() == Py_Ellipsis) continue;

@@ -1,4 +1,4 @@
-// The extension module pellucid._core: tensors and ops. The package pellucid gives its contents their public
+// The extension module pellucid._core: tensors and ops. The package pellucid exports its contents under their public
 // names.
 #include <nanobind/nanobind.h>
 #include <pellucid/error.h>

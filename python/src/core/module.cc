@@ -1,5 +1,5 @@
-// The extension module pellucid._core: tensors and ops. The package pellucid exports its contents under their public
-// names.
+// The extension module pellucid._core: tensors and ops. The package pellucid exports its contents under their
+// public names.
 #include <nanobind/nanobind.h>
 #include <pellucid/error.h>
 

@@ -133,7 +133,8 @@ class Browser(Waiting):
     def choose_files(self, selector, paths):
         root = self.call("DOM.getDocument")["root"]["nodeId"]
         node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
-        self.call("DOM.setFileInputFiles", nodeId=node, files=[str(path) for path in paths])
+        # Chromium does not read files whose path has ".." in it.
+        self.call("DOM.setFileInputFiles", nodeId=node, files=[str(path.resolve()) for path in paths])
 
     def click(self, selector):
         self.run(f"document.querySelector({json.dumps(selector)}).click()")

@@ -13,6 +13,7 @@
 namespace pel::doctor {
 
 struct Verdicts;
+class Shared;
 
 struct Examined {
   const Model& model;
@@ -20,6 +21,7 @@ struct Examined {
   const DeviceTime& time;
   const Verdicts* verdicts = nullptr;  // what judge() says, once it was asked
   const StopFlag* stop = nullptr;      // of the options it was read with
+  const Shared* shared = nullptr;      // of a diagnosis: what its analyses have in common
 };
 
 struct Analysis {

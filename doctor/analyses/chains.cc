@@ -1,343 +1,34 @@
-// Consecutive kernels that only pass memory to each other and could be fused; for a run without a device,
-// host ops.
+// What fusing chains of kernels would save, and what keeps a step out of a CUDA graph.
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/readable.h"
 #include "doctor/analyses/analysis.h"
+#include "doctor/analyses/capture.h"
+#include "doctor/analyses/shared.h"
 #include "doctor/analyses/sums.h"
-#include "doctor/analyses/verdict.h"
-#include "doctor/model/op_traffic.h"
 #include "doctor/model/saturating.h"
-#include "doctor/names/op_families.h"
 
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMaxOps = 15;
-
-bool is_norm(KernelFamily family) { return family == KernelFamily::Norm || family == KernelFamily::Softmax; }
-bool can_fuse(KernelFamily family) {
-  return is_norm(family) || family == KernelFamily::Reduction || family == KernelFamily::Elementwise ||
-         family == KernelFamily::Copy || family == KernelFamily::Random;
-}
-
-struct Link {
-  NameId name;
-  std::int64_t ns;
-  KernelFamily family;
-  std::uint32_t step;
-  std::optional<Traffic> traffic;
-};
-
-struct OpenChain {
-  std::vector<Link> links;
-  bool is_over_matmul = false;  // since the last link, a matmul ran that does not read its result
-};
-
-struct ChainKind {
-  std::vector<NameId> ops;
-  std::vector<Sizes> results;
-  auto operator<=>(const ChainKind&) const = default;
-};
-struct ChainSum {
-  std::int64_t count = 0, kernels = 0;
-  SaturatingSum ns, memory_ns, gaps_ns;
-  double moved_bytes = 0, saved_bytes = 0;
-  bool has_shapes = true, is_norm = false;  // a reduction whose result is used is one, too
-
-  // At the speed that these kernels reached.
-  double saved_ns() const {
-    return (moved_bytes == 0 ? 0 : static_cast<double>(memory_ns) * saved_bytes / moved_bytes) +
-           static_cast<double>(gaps_ns);
-  }
-};
-
-class Chains {
- public:
-  // `gap_ns` is what one kernel less saves in addition to its bytes.
-  Chains(const Examined& examined, std::int64_t gap_ns)
-      : examined_(examined), model_(examined.model), gap_ns_(gap_ns) {}
-
-  void find_on_device() {
-    std::map<std::pair<std::int32_t, std::int32_t>, OpenChain> open;
-    for (const Activity& activity : model_.activities()) {
-      OpenChain& chain = open[{activity.device, activity.stream}];
-      const EventId op = model_.op_of_activity(activity);
-      const KernelFamily family = examined_.kernels.family(activity.event);
-      if (model_.events().category(activity.event) != Category::Kernel || op == kNoEvent ||
-          !is_single(activity) || !can_fuse(family)) {
-        pass(chain, op);
-      } else {
-        add(chain, {model_.events().name_id(op), activity.end_ns - activity.begin_ns, family, activity.step,
-                    traffic_of(model_, op, family)});
-      }
-    }
-    for (auto& [stream, chain] : open) take(chain);
-  }
-
-  // Returns how long ops ran.
-  std::int64_t find_on_host() {
-    const EventTable& events = model_.events();
-    std::vector<SaturatingSum> inner(events.size());  // of an op, the time of ops on tensors inside it
-    std::vector<bool> is_of_numbers(events.size());   // makes a tensor, or takes none that has axes
-    SaturatingSum all_ns;
-    for_each_op([&](EventId op, EventId around) {
-      const auto inputs = inputs_of(model_, op);
-      is_of_numbers[op] = inputs && std::ranges::all_of(inputs->sizes, &Sizes::empty);
-      if (around == kNoEvent) all_ns += events.duration_ns(op);
-      if (around != kNoEvent && !is_of_numbers[op]) inner[around] += events.duration_ns(op);
-    });
-    OpenChain chain;
-    RowId row = model_.host_rows().empty() ? 0 : model_.host_rows().front();
-    std::int64_t covered_ns = std::numeric_limits<std::int64_t>::min();  // until here an op computes itself
-    for_each_op([&](EventId op, EventId) {
-      if (events.row(op) != row) {
-        take(chain);
-        row = events.row(op);
-        covered_ns = std::numeric_limits<std::int64_t>::min();
-      }
-      const std::string_view name = events.name(op);
-      if (name == "aten::_local_scalar_dense") take(chain);  // what follows may depend on it
-      const KernelFamily family =
-          name.starts_with("aten::")
-              ? names::known_family_of_op(name.substr(6)).value_or(KernelFamily::Unknown)
-              : KernelFamily::Unknown;
-      if (events.begin_ns(op) < covered_ns || is_of_numbers[op] ||
-          (family == KernelFamily::Copy && !copies(name)) || makes_view(name))
-        return;
-      if (inner[op] >= events.duration_ns(op) - inner[op]) return;  // those inside compute
-      covered_ns = events.end_ns(op);
-      if (can_fuse(family)) {
-        add(chain, {events.name_id(op), events.duration_ns(op), family, model_.step_at(events.begin_ns(op)),
-                    traffic_of(model_, op, family)});
-      } else {
-        pass(chain, op);
-      }
-    });
-    take(chain);
-    return all_ns;
-  }
-
-  const std::map<ChainKind, ChainSum>& kinds() const { return kinds_; }
-
- private:
-  template <class Visit>
-  void for_each_op(Visit visit) const {
-    for (const RowId row : model_.host_rows()) {
-      for (const EventId e : model_.of_row(row)) {
-        if (model_.events().category(e) != Category::CpuOp) continue;
-        const EventId parent = model_.parent(e);
-        visit(e, parent == kNoEvent ? kNoEvent : model_.op_of(parent));
-      }
-    }
-  }
-  // Other ops of that family make views, or call one of these.
-  static bool copies(std::string_view op) {
-    return op == "aten::copy_" || op == "aten::cat" || op == "aten::flip" || op == "aten::roll" ||
-           op == "aten::constant_pad_nd";
-  }
-  // Views that no compiled kernel is named after.
-  static bool makes_view(std::string_view op) {
-    static constexpr std::string_view kViews[] = {
-        "aten::numpy_T",   "aten::mT",      "aten::chunk",        "aten::expand_as",   "aten::flatten",
-        "aten::movedim",   "aten::narrow",  "aten::resolve_conj", "aten::resolve_neg", "aten::swapaxes",
-        "aten::unflatten", "aten::view_as", "aten::resize_",      "aten::lift_fresh",
-    };
-    return std::ranges::find(kViews, op) != std::end(kViews);
-  }
-  // Of code that is not compiled yet, and not part of a graph.
-  bool is_single(const Activity& activity) const {
-    return examined_.kernels.of(activity.event).fused->empty() &&
-           (activity.launch == kNoEvent || model_.launched_by(activity.launch).size() == 1);
-  }
-  // What cannot be fused ends a chain. A matmul does not, if it reads something else: gelu(x a) * (x b).
-  void pass(OpenChain& chain, EventId op) {
-    if (!chain.links.empty() && chain.links.back().traffic) {
-      const auto matmul = matmul_of(model_, op);
-      if (matmul && !may_read(*matmul, chain.links.back().traffic->result)) {
-        chain.is_over_matmul = true;
-        return;
-      }
-    }
-    take(chain);
-  }
-  static bool follows(const OpenChain& chain, const Link& next) {
-    const Link& last = chain.links.back();
-    if (last.step != next.step) return false;
-    if (!last.traffic || !next.traffic) return last.traffic.has_value() == next.traffic.has_value();
-    // Over a matmul: what the matmul left is one more input of those sizes.
-    return times_taken(*last.traffic, *next.traffic) >= (chain.is_over_matmul ? 2 : 1);
-  }
-  void add(OpenChain& chain, Link link) {
-    if (!chain.links.empty() && !follows(chain, link)) take(chain);
-    chain.links.push_back(std::move(link));
-    chain.is_over_matmul = false;
-  }
-  // What repeats is taken for calls of one function, which need not take each other's results: gelu, mul,
-  // gelu, mul.
-  void take(OpenChain& chain) {
-    const std::span<const Link> links = chain.links;
-    std::size_t begin = 0, at = 0;
-    while (at < links.size()) {
-      const std::size_t period = period_of(links.subspan(at));
-      if (period == 0) {
-        ++at;
-        continue;
-      }
-      count(links.subspan(begin, at - begin));
-      begin = at;
-      do {
-        count(links.subspan(at, period));
-        at += period;
-      } while (at + period <= links.size() &&
-               is_same(links.subspan(begin, period), links.subspan(at, period)));
-      begin = at;
-    }
-    count(links.subspan(begin));
-    chain = {};
-  }
-  // Of links that begin with some that come again at once, how many; else 0. One op must come twice again.
-  static std::size_t period_of(std::span<const Link> links) {
-    for (std::size_t period = 1; period <= kMaxOps && 2 * period <= links.size(); ++period) {
-      const auto repeats = [&](std::size_t times) {
-        return (times + 1) * period <= links.size() &&
-               is_same(links.first(times * period), links.subspan(period, times * period));
-      };
-      if (repeats(period == 1 ? 2 : 1)) return period;
-    }
-    return 0;
-  }
-  static bool is_same(std::span<const Link> a, std::span<const Link> b) {
-    return std::ranges::equal(a, b, [](const Link& x, const Link& y) {
-      return x.name == y.name && x.traffic.has_value() == y.traffic.has_value() &&
-             (!x.traffic || x.traffic->result == y.traffic->result);
-    });
-  }
-  // Memory takes one link no longer than another that moves as much or more; what is left is arithmetic,
-  // which stays.
-  static std::int64_t memory_ns(std::span<const Link> links, const Link& one) {
-    std::int64_t least = one.ns;
-    for (const Link& other : links) {
-      if (other.traffic && other.traffic->read_bytes >= one.traffic->read_bytes &&
-          other.traffic->written_bytes >= one.traffic->written_bytes)
-        least = std::min(least, other.ns);
-    }
-    return least;
-  }
-  void count(std::span<const Link> links) {
-    for (; links.size() > kMaxOps; links = links.subspan(kMaxOps)) count(links.first(kMaxOps));
-    if (links.size() < 2) return;
-    ChainKind kind;
-    for (const Link& link : links) {
-      kind.ops.push_back(link.name);
-      kind.results.push_back(link.traffic ? link.traffic->result : Sizes());
-    }
-    ChainSum& sum = kinds_[std::move(kind)];
-    ++sum.count;
-    sum.kernels = static_cast<std::int64_t>(links.size());
-    double moved_bytes = 0, saved_bytes = 0;
-    for (std::size_t i = 0; i < links.size(); ++i) {
-      const bool is_last = i + 1 == links.size();
-      sum.ns += links[i].ns;
-      sum.is_norm |= is_norm(links[i].family) || (links[i].family == KernelFamily::Reduction && !is_last);
-      if (i != 0) sum.gaps_ns += gap_ns_;
-      if (!links[i].traffic) {
-        sum.has_shapes = false;
-        continue;
-      }
-      sum.memory_ns += memory_ns(links, links[i]);
-      moved_bytes += links[i].traffic->read_bytes + links[i].traffic->written_bytes;
-      if (!is_last) saved_bytes += 2 * links[i].traffic->written_bytes;  // and read again
-    }
-    sum.moved_bytes += moved_bytes;
-    sum.saved_bytes += std::min(saved_bytes, moved_bytes);
-  }
-
-  const Examined& examined_;
-  const Model& model_;
-  std::int64_t gap_ns_;
-  std::map<ChainKind, ChainSum> kinds_;
-};
-
 std::string sizes_text(const Sizes& sizes) { return fmt::format("{}", fmt::join(sizes, "x")); }
-
-// Equal ops in a row are written once.
-std::string chain_text(const Model& model, const ChainKind& kind) {
-  std::string text;
-  for (std::size_t i = 0; i < kind.ops.size();) {
-    std::size_t same = 1;
-    while (i + same < kind.ops.size() && kind.ops[i + same] == kind.ops[i]) ++same;
-    const std::string_view op = without_namespace(model.events().names[kind.ops[i]]);
-    text += text.empty() ? "" : ", ";
-    text += same == 1 ? std::string(op) : fmt::format("{} {}", same, op);
-    i += same;
-  }
-  return text;
-}
-
-// Marked steps whose kernels or launch shapes are not those of the step before.
-std::int64_t steps_that_differ(const Model& model) {
-  if (!model.has_marked_steps()) return 0;
-  std::vector<std::vector<std::pair<NameId, NameId>>> steps(model.steps().size());
-  for (const Activity& activity : model.activities()) {
-    if (activity.step >= steps.size() || model.events().category(activity.event) != Category::Kernel)
-      continue;
-    const DeviceArgs* args = model.events().device_args(activity.event);
-    steps[activity.step].emplace_back(model.events().name_id(activity.event),
-                                      args == nullptr ? 0 : args->shape);
-  }
-  std::int64_t differ = 0;
-  const std::vector<std::pair<NameId, NameId>>* last = nullptr;
-  for (auto& step : steps) {
-    if (step.empty()) continue;
-    std::ranges::sort(step);  // streams run side by side
-    differ += last != nullptr && *last != step ? 1 : 0;
-    last = &step;
-  }
-  return differ;
-}
-
-// What prevents the capture of a CUDA graph.
-std::vector<std::string> blockers(const Examined& examined) {
-  const EventTable& events = examined.model.events();
-  std::int64_t waits = 0, items = 0, nonzeros = 0;
-  for (EventId e = 0; e < events.size(); ++e) {
-    if (events.is_call(e) && examined.time.is_wait(e) && examined.model.op_of(e) != kNoEvent) ++waits;
-    if (events.category(e) != Category::CpuOp) continue;
-    items += events.name(e) == "aten::_local_scalar_dense" ? 1 : 0;
-    nonzeros += events.name(e) == "aten::nonzero" ? 1 : 0;
-  }
-  std::vector<std::string> texts;
-  if (waits != 0) texts.push_back(fmt::format("waits for the device inside ops ({})", waits));
-  if (items != 0) texts.push_back(fmt::format("values read by the host ({})", items));
-  if (nonzeros != 0) texts.push_back(fmt::format("sizes that depend on values ({})", nonzeros));
-  if (const std::int64_t differ = steps_that_differ(examined.model); differ != 0)
-    texts.push_back(fmt::format("steps whose kernels or sizes differ from the step before ({})", differ));
-  return texts;
-}
 
 }  // namespace
 
 std::optional<Finding> analyse_chains(const Examined& examined) {
-  const bool is_on_host = examined.model.activities().empty();
-  const Losses losses(examined.time.all());
-  // Then the device does not wait for its queue, and gaps in it cost nothing.
-  const bool is_starved = percent_of(losses.overhead_ns, losses.total_ns) >= kLossThatCounts;
-  Chains chains(examined, is_on_host || is_starved ? 0 : examined.time.usual_gap_ns());
-  std::int64_t busy = examined.time.all().busy_ns;
-  if (is_on_host) {
-    busy = chains.find_on_host();
-  } else {
-    chains.find_on_device();
-  }
-  if (chains.kinds().empty()) return std::nullopt;
+  const std::shared_ptr<const FoundChains> found = chains_of(examined);
+  const FoundChains& chains = *found;
+  const bool is_on_host = chains.is_on_host;
+  const std::int64_t busy = chains.whole_ns;
+  if (chains.kinds.empty()) return std::nullopt;
   std::int64_t kernels = 0;
   SaturatingSum ns;
   double saved_bytes = 0, saved_ns = 0;
   bool has_shapes = true;
-  for (const auto& [kind, sum] : chains.kinds()) {
+  for (const auto& [kind, sum] : chains.kinds) {
     kernels += sum.kernels * sum.count;
     ns += sum.ns;
     saved_bytes += sum.saved_bytes;
@@ -358,7 +49,7 @@ std::optional<Finding> analyse_chains(const Examined& examined) {
     finding.sentences.emplace_back(
         "Some ops have no shapes, so links are guessed and bytes are not known: record with "
         "profile(record_shapes=True).");
-  if (const auto blocking = blockers(examined); !is_on_host && !blocking.empty())
+  if (const auto blocking = capture_blockers(examined); !is_on_host && !blocking.empty())
     finding.sentences.push_back(fmt::format("A CUDA graph of the step cannot be captured because of: {}.",
                                             fmt::join(blocking, ", ")));
   Table table{.key = "chains",
@@ -372,11 +63,12 @@ std::optional<Finding> analyse_chains(const Examined& examined) {
                           {"sizes", "sizes"},
                           {"answer", "remedy"}},
               .rows = {}};
-  const std::int64_t pace_ns =
-      is_on_host ? 0 : losses.total_ns / static_cast<std::int64_t>(examined.model.activities().size());
-  for (const auto& [kind, sum] : by_largest(chains.kinds(), [](const ChainSum& s) { return s.saved_ns(); })) {
+  const std::int64_t pace_ns = is_on_host ? 0
+                                          : examined.time.all().total() /
+                                                static_cast<std::int64_t>(examined.model.activities().size());
+  for (const auto& [kind, sum] : by_largest(chains.kinds, [](const ChainSum& s) { return s.saved_ns(); })) {
     // Where the host cannot launch kernels as fast as they run, a graph helps more than fusion does.
-    const bool is_tiny = is_starved && sum->ns / (sum->count * sum->kernels) < pace_ns;
+    const bool is_tiny = chains.is_starved && sum->ns / (sum->count * sum->kernels) < pace_ns;
     table.rows.push_back({saturating_cast(sum->saved_ns()),
                           sum->moved_bytes == 0 ? Value() : Value(saturating_cast(sum->saved_bytes)), sum->ns,
                           sum->count, sum->kernels, chain_text(examined.model, *kind),

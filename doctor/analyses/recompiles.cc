@@ -1,39 +1,19 @@
 // Functions that torch.compile compiled more than once, and the time of guard lookups.
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "doctor/analyses/analysis.h"
+#include "doctor/analyses/compiled_regions.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/model/saturating.h"
 
 namespace pel::doctor {
 namespace {
 
-constexpr std::string_view kRegion = "Torch-Compiled Region: ";
-constexpr std::string_view kLookup = "TorchDynamo Cache Lookup";
-
 struct RegionSum {
   std::int64_t calls = 0, max_compile = 0;
   SaturatingSum ns;
   std::map<std::int64_t, std::int64_t> compiles;  // by number, how often each ran
 };
-
-// "Torch-Compiled Region: 3/1" is the second compile of the fourth frame.
-std::optional<std::pair<std::int64_t, std::int64_t>> region_of(std::string_view name) {
-  if (!name.starts_with(kRegion)) return std::nullopt;
-  name.remove_prefix(kRegion.size());
-  std::int64_t frame, compile;
-  const auto [slash, error] = std::from_chars(name.data(), name.data() + name.size(), frame);
-  if (error != std::errc() || slash == name.data() + name.size() || *slash != '/') return std::nullopt;
-  if (std::from_chars(slash + 1, name.data() + name.size(), compile).ec != std::errc()) return std::nullopt;
-  return std::pair(frame, compile);
-}
-
-bool compiles(std::string_view name) {
-  return contains(name, "_compile.compile_inner") || contains(name, "compile_fx.py") ||
-         contains(name, "convert_frame.py");
-}
 
 }  // namespace
 
@@ -48,10 +28,10 @@ std::optional<Finding> analyse_recompiles(const Examined& examined) {
     for (const EventId e : model.of_row(row)) {
       if (events.is_call(e)) continue;
       const std::string_view name = events.name(e);
-      if (name == kLookup) {
+      if (name == kGuardLookup) {
         ++lookups;
         lookup_ns += events.duration_ns(e);
-      } else if (const auto region = region_of(name)) {
+      } else if (const auto region = compiled_region(name)) {
         RegionSum& frame = frames[region->first];
         ++frame.calls;
         frame.ns += events.duration_ns(e);
@@ -59,7 +39,7 @@ std::optional<Finding> analyse_recompiles(const Examined& examined) {
         ++frame.compiles[region->second];
       } else if (name == "Torch-Compiled Region") {
         ++unnumbered;
-      } else if (events.begin_ns(e) >= compiling_until && compiles(name)) {
+      } else if (events.begin_ns(e) >= compiling_until && compiles_code(name)) {
         compiling_ns += events.duration_ns(e);
         compiling_until = events.end_ns(e);
       }

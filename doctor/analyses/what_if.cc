@@ -5,6 +5,7 @@
 
 #include "base/readable.h"
 #include "doctor/analyses/analysis.h"
+#include "doctor/analyses/shared.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/model/saturating.h"
 #include "doctor/replay/other_device.h"
@@ -28,7 +29,8 @@ std::optional<Finding> answer_questions(const Examined& examined, const std::vec
         .sentences = {fmt::format("The trace has {} spans. Replaying it takes as much memory as holding it, "
                                   "so it is replayed only with --what-if.",
                                   examined.model.events().size())}};
-  const WhatIf what_if(examined);
+  const std::shared_ptr<const WhatIf> replay = replay_of(examined);
+  const WhatIf& what_if = *replay;
   const Answer measured = what_if.measured(), unchanged = what_if.unchanged();
   Finding finding{.key = "what_if", .title = "What if"};
   finding.facts = {

@@ -4,9 +4,11 @@
 #include <map>
 
 #include "doctor/analyses/analysis.h"
+#include "doctor/analyses/shared.h"
 #include "doctor/analyses/verdict.h"
 #include "doctor/diagnosis/examination.h"
 #include "doctor/model/run_in_parallel.h"
+#include "doctor/prescriptions/prescribe.h"
 #include "doctor/replay/what_if.h"
 
 namespace pel::doctor {
@@ -81,21 +83,28 @@ Diagnosis diagnose(const Examination& examination, const std::vector<std::string
   Examined examined = examination.examined();
   const Verdicts verdicts = judge(examined);
   examined.verdicts = &verdicts;
+  const Shared shared;
+  examined.shared = &shared;
   Diagnosis diagnosis;
   diagnosis.path = examination.path();
   const std::span<const Analysis> analyses = all_analyses();
   std::vector<std::optional<Finding>> findings(analyses.size());
   const std::size_t spans = examined.model.events().size();
   const std::size_t max_at_once = spans < kFewSpans || spans >= kManySpans ? 1 : 0;  // memory adds up
-  // From the last one on, because it takes longest; then the counts and the verdict.
-  run_in_parallel(analyses.size() + 2, max_at_once, [&](std::size_t i) {
+  std::optional<Finding> prescriptions;
+  // From the last one on, because it takes longest; then the counts and the verdict. The prescriptions wait
+  // for its replay.
+  run_in_parallel(analyses.size() + 3, max_at_once, [&](std::size_t i) {
     check_stop(examined.stop);
     if (i == analyses.size()) return count(examined, diagnosis);
     if (i == analyses.size() + 1) return void(diagnosis.verdict = verdict_of(examined, verdicts));
+    if (i == analyses.size() + 2) return void(prescriptions = prescriptions_finding(prescribe(examined)));
     const std::size_t number = analyses.size() - 1 - i;
     const bool is_asked = analyses[number].key == "what_if" && !what_if.empty();
     findings[number] = is_asked ? answer_questions(examined, what_if) : analyses[number].run(examined);
+    if (findings[number]) findings[number]->is_asked_for = is_asked;
   });
+  if (prescriptions) diagnosis.findings.push_back(std::move(*prescriptions));
   for (std::optional<Finding>& finding : findings) {
     if (finding) diagnosis.findings.push_back(std::move(*finding));
   }
@@ -110,7 +119,7 @@ Diagnosis diagnose(const std::string& path) {
 }
 
 std::vector<std::string_view> finding_keys() {
-  std::vector<std::string_view> keys;
+  std::vector<std::string_view> keys{"prescriptions"};
   for (const Analysis& analysis : all_analyses()) keys.push_back(analysis.key);
   return keys;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -33,11 +34,20 @@ struct Table {
   std::size_t shown = 5;                 // rows on a terminal; JSON has all
 };
 
+// The value of a row in the column of that key; unknown: there is none.
+inline Value cell(const Table& table, std::size_t row, std::string_view key) {
+  for (std::size_t i = 0; i < table.columns.size() && i < table.rows[row].size(); ++i) {
+    if (table.columns[i].key == key) return table.rows[row][i];
+  }
+  return {};
+}
+
 struct Finding {
   std::string key, title;                // "syncs", "Sync points"
   std::vector<std::string> sentences{};  // what it means, and what to do
   std::vector<Fact> facts{};
   std::vector<Table> tables{};
+  bool is_asked_for = false;  // by an option: a short report shows it, too
 };
 
 }  // namespace pel::doctor

@@ -131,7 +131,7 @@ void diagnose_whole(std::string_view bytes) {
   check_words(conditions, {&report.traces[0].diagnosis});
   report.traces[0].expectations = check(conditions, report.traces[0].diagnosis);
   require(!json_report(report).empty());
-  require(!text_report(report, pel::Terminal{}).empty());
+  require(!text_report(report, pel::Terminal{}, pel::doctor::Detail::Full).empty());
   try {
     auto again = source(bytes);
     launch_pace(again);

@@ -15,9 +15,17 @@ struct Change {
   double loading = 1;   // of what it spends in loading data
   bool without_syncs = false;
   std::array<bool, kEdgeKindCount> without{};  // edges of these kinds are left out
-  // Of the duration of an activity; none: as measured.
-  std::vector<float> activity_scale{};
+  // By index of Model::activities(); none: as measured.
+  std::vector<float> activity_scale{};   // of its duration
+  std::vector<bool> without_activity{};  // it does not run, and there is no gap before it
+  // By ReplayGraph::call; none: as measured.
+  std::vector<float> call_scale{};          // of the call, and of what its thread spent before it
+  std::vector<std::int64_t> host_cut_ns{};  // taken from what its thread spent before it
+  std::vector<bool> without_sync{};         // the call does not wait for the device
 };
+
+// Both changes at once.
+Change combined(Change a, const Change& b);
 
 struct Replayed {
   std::vector<std::int64_t> times;         // of each point

@@ -64,6 +64,7 @@ class ReplayGraph {
   PointId activity_end(std::size_t w) const { return static_cast<PointId>(2 * (calls_.size() + w) + 1); }
   bool is_of_activity(PointId p) const { return p >= 2 * calls_.size(); }
   std::size_t activity_of(PointId p) const { return p / 2 - calls_.size(); }
+  std::size_t call_of(PointId p) const { return p / 2; }
 
   std::int64_t measured_ns(PointId p) const { return measured_[p]; }
   std::int64_t first_ns() const { return first_ns_; }           // of all points

@@ -51,6 +51,7 @@ Diagnosis diagnose_one(const Examination& examination, const ReportRequest& requ
     const Examination before(request.before, read_options(request));
     check_stop(request.stop);
     std::vector<Finding> changes = compare(before.examined(), examination.examined());
+    for (Finding& change : changes) change.is_asked_for = true;
     diagnosis.before = request.before;
     diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
   }

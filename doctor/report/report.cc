@@ -26,9 +26,11 @@ void keep_only(Report& report, const std::vector<std::string>& keys,
   for (const std::string& key : keys)
     PEL_CHECK(std::ranges::find(known, key) != known.end(), ValueError,
               "there is no finding '{}'; the findings are {}", key, fmt::join(known, ", "));
-  for (Report::Trace& trace : report.traces)
+  for (Report::Trace& trace : report.traces) {
+    for (Finding& finding : trace.diagnosis.findings) finding.is_asked_for = true;
     std::erase_if(trace.diagnosis.findings,
                   [&](const Finding& finding) { return std::ranges::find(keys, finding.key) == keys.end(); });
+  }
 }
 
 void show_rows(Report& report, std::size_t rows) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "base/file_name.h"
 #include "base/wrapped.h"
+#include "doctor/report/prescription_text.h"
 #include "doctor/report/readable_value.h"
 #include "doctor/report/text_table.h"
 
@@ -15,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxSkipped = 5;  // reasons that are shown
 constexpr int kMinFactsForTwoColumns = 5;
+constexpr std::size_t kMaxShortLines = 40;
+constexpr std::string_view kPrescriptions = "prescriptions";
 
 std::string colored(Bound bound, const Terminal& terminal, std::string_view text) {
   switch (bound) {
@@ -163,8 +167,49 @@ void add_expectations(std::string& text, const std::vector<Checked>& expectation
             '\n';
 }
 
+// Lines that one prescription takes, or none of it.
+std::string prescription_lines(const ShownPrescription& p, std::size_t number, const Terminal& terminal) {
+  std::string text;
+  const std::string first = fmt::format("  {}. ", number), others = "     ";
+  add_wrapped(text, p.action, terminal.columns, first, others);
+  std::string gain;
+  add_wrapped(gain, p.gain, terminal.columns, others, others);
+  text += terminal.green(gain.substr(0, gain.size() - 1)) + '\n';
+  add_wrapped(text, p.how, terminal.columns, others, others);
+  std::string rest = p.where;
+  if (!p.needs.empty()) rest += (rest.empty() ? "" : "; ") + p.needs;
+  if (rest.empty()) return text;
+  std::string where;
+  add_wrapped(where, rest, terminal.columns, others, others);
+  return text + terminal.dim(where.substr(0, where.size() - 1)) + '\n';
+}
+
+std::size_t lines_in(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+// Adds as many as there is space for, and always the first.
+void add_prescriptions(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal,
+                       std::size_t max_lines) {
+  const std::optional<ShownPrescriptions> shown = shown_prescriptions(diagnosis);
+  if (!shown) return;
+  text += '\n' + terminal.bold("What to do, by predicted gain and how much has to change") + '\n';
+  std::string list;
+  std::size_t number = 0;
+  while (number < shown->list.size()) {
+    const std::string lines = prescription_lines(shown->list[number], number + 1, terminal);
+    if (number != 0 && lines_in(text) + lines_in(list) + lines_in(lines) > max_lines) break;
+    list += lines;
+    ++number;
+  }
+  text += list;
+  if (number < shown->list.size())
+    text += terminal.dim(fmt::format("     … and {} more with --full", shown->list.size() - number)) + '\n';
+  if (!shown->together.empty()) add_wrapped(text, shown->together, terminal.columns, "  ", "  ");
+}
+
 // The verdict and all that follows, without the expectations.
-void add_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal) {
+void add_full_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal) {
   const Verdict& verdict = diagnosis.verdict;
   text += terminal.bold(colored(verdict.bound, terminal, name(verdict.bound))) + '\n';
   add_wrapped(text, verdict.sentence, terminal.columns, "", "");
@@ -172,8 +217,38 @@ void add_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal
     add_wrapped(text, reason, terminal.columns, "  • ", "    ");
   text += '\n';
   text += terminal.dim(cut_to(totals_line(diagnosis), terminal.columns)) + '\n';
-  for (const Finding& finding : diagnosis.findings) add_finding(text, finding, terminal);
+  add_prescriptions(text, diagnosis, terminal, std::numeric_limits<std::size_t>::max());
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.key != kPrescriptions) add_finding(text, finding, terminal);
+  }
   add_skipped(text, diagnosis.summary, terminal);
+}
+
+// One screen. Findings that were asked for are shown, too.
+void add_short_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal) {
+  std::string screen;
+  const Verdict& verdict = diagnosis.verdict;
+  screen += terminal.bold(colored(verdict.bound, terminal, name(verdict.bound))) + '\n';
+  add_wrapped(screen, verdict.sentence, terminal.columns, "", "");
+  screen += terminal.dim(cut_to(totals_line(diagnosis), terminal.columns)) + '\n';
+  if (find_finding(diagnosis, kPrescriptions) == nullptr) {
+    for (const std::string& reason : verdict.reasons)
+      add_wrapped(screen, reason, terminal.columns, "  • ", "    ");
+    screen += "\nThere is nothing to prescribe that would save 2 % of the time or more.\n";
+  }
+  std::string rest;
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.is_asked_for) add_finding(rest, finding, terminal);
+  }
+  add_skipped(rest, diagnosis.summary, terminal);
+  rest += '\n' +
+          terminal.dim(
+              cut_to("--full shows every finding, --html FILE writes a page with a timeline, --json data.",
+                     terminal.columns)) +
+          '\n';
+  add_prescriptions(screen, diagnosis, terminal,
+                    kMaxShortLines - std::min(kMaxShortLines, lines_in(rest) + 2));
+  text += screen + rest;
 }
 
 // The folder that all paths have in common, and the slash after it.
@@ -232,13 +307,13 @@ Table summary_table(const Report& report, std::size_t folder) {
 
 }  // namespace
 
-std::string text_report(const Diagnosis& diagnosis, const Terminal& terminal) {
+std::string text_report(const Diagnosis& diagnosis, const Terminal& terminal, Detail detail) {
   std::string text;
-  add_diagnosis(text, diagnosis, terminal);
+  (detail == Detail::Full ? add_full_diagnosis : add_short_diagnosis)(text, diagnosis, terminal);
   return text;
 }
 
-std::string text_report(const Report& report, const Terminal& terminal) {
+std::string text_report(const Report& report, const Terminal& terminal, Detail detail) {
   std::string text;
   for (const Finding& finding : report.together) add_finding(text, finding, terminal);
   const bool has_many = report.traces.size() + report.unread.size() > 1;
@@ -255,7 +330,7 @@ std::string text_report(const Report& report, const Terminal& terminal) {
       for (int i = 0; i < rest; ++i) line += "─";
       text += '\n' + terminal.bold(line) + "\n\n";
     }
-    add_diagnosis(text, trace.diagnosis, terminal);
+    text += text_report(trace.diagnosis, terminal, detail);
     add_expectations(text, trace.expectations, terminal);
   }
   return text;

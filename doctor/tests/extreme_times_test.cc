@@ -135,7 +135,7 @@ TEST(ExtremeTimes, EveryReportCanBeWritten) {
     }
     report.together = compare_ranks(std::move(ranks));
     EXPECT_FALSE(json_report(report).empty());
-    EXPECT_FALSE(text_report(report, Terminal{}).empty());
+    EXPECT_FALSE(text_report(report, Terminal{}, Detail::Full).empty());
     test::TextSource source(everything_at_once(begin).text(), 1000);
     EXPECT_GE(launch_pace(source).kernel_ns, 0);
   }

@@ -96,7 +96,7 @@ TEST(ReadableValue, HasTheUnitOfItsColumn) {
 }
 
 TEST(TextReport, BeginsWithTheVerdictAndSaysAllOfIt) {
-  const std::string text = text_report(made_diagnosis(), Terminal{});
+  const std::string text = text_report(made_diagnosis(), Terminal{}, Detail::Full);
   EXPECT_TRUE(text.starts_with("overhead-bound\nThe device is idle for 63.0 %")) << text;
   for (const char* part :
        {"12,345 kernels · 120 memcpys · 4 memsets · 0 graph launches · 1 sync · 84,123 events, 31.0 MB",
@@ -115,7 +115,7 @@ TEST(TextReport, FitsTerminalsOfAnyWidth) {
   for (const int columns : {100, 80, 60, 40, 24}) {
     Terminal terminal;
     terminal.columns = columns;
-    for (const std::string& line : report_lines(text_report(d, terminal)))
+    for (const std::string& line : report_lines(text_report(d, terminal, Detail::Full)))
       EXPECT_LE(columns_of(line), columns) << line;
   }
 }
@@ -123,11 +123,11 @@ TEST(TextReport, FitsTerminalsOfAnyWidth) {
 TEST(TextReport, SaysTheSameInColours) {
   Terminal colored;
   colored.has_color = true;
-  std::string text = text_report(made_diagnosis(), colored);
+  std::string text = text_report(made_diagnosis(), colored, Detail::Full);
   EXPECT_TRUE(says(text, "\x1b[31moverhead-bound"));
   for (std::size_t at; (at = text.find('\x1b')) != std::string::npos;)
     text.erase(at, text.find('m', at) + 1 - at);
-  std::vector<std::string> plain = report_lines(text_report(made_diagnosis(), Terminal{})),
+  std::vector<std::string> plain = report_lines(text_report(made_diagnosis(), Terminal{}, Detail::Full)),
                            now = report_lines(text);
   for (std::string& line : now) line.erase(line.find_last_not_of(' ') + 1);
   for (std::string& line : plain) line.erase(line.find_last_not_of(' ') + 1);
@@ -157,7 +157,7 @@ TEST(TextReport, MakesTheTextOfATracePrintable) {
   simdjson::dom::parser parser;
   const auto document = parsed(parser, json_report(report));
   EXPECT_TRUE(says(std::string(std::string_view(document["traces"].at(0)["file"])), "d��e\x7f"));
-  for (const std::string& text : {text_report(report, Terminal{}), json_report(report)}) {
+  for (const std::string& text : {text_report(report, Terminal{}, Detail::Full), json_report(report)}) {
     EXPECT_TRUE(simdjson::validate_utf8(text));
     for (std::size_t at = 0; at < text.size();) {
       const CodePoint c = code_point_at(text, at);
@@ -174,7 +174,7 @@ TEST(TextReport, SaysWhatWasLeftOutOfTheTrace) {
   d.summary.skipped_count = 1200;
   d.summary.skipped_bytes = 96'000;
   for (std::uint64_t i = 0; i < 1000; ++i) d.summary.skipped.push_back({12'345 + i, 80, "no name"});
-  const std::string text = text_report(d, Terminal{});
+  const std::string text = text_report(d, Terminal{}, Detail::Full);
   EXPECT_TRUE(says(text, "Read in part\n  The file ends before its document does")) << text;
   EXPECT_TRUE(says(text, "1,200 pieces, 96.0 kB in all, could not be read:")) << text;
   EXPECT_TRUE(says(text, "at byte 12,345, 80 B: no name")) << text;
@@ -185,7 +185,7 @@ TEST(TextReport, OfSeveralTracesBeginsWithATable) {
   Report report{{{made_diagnosis()}, {made_diagnosis()}}, {{"runs/gone.json", "cannot be opened"}}};
   report.traces[1].diagnosis.path = "runs/deep/other.json";
   report.traces[1].diagnosis.verdict.bound = Bound::Compute;
-  const std::string text = text_report(report, Terminal{});
+  const std::string text = text_report(report, Terminal{}, Detail::Full);
   const std::vector<std::string> lines = report_lines(text);
   ASSERT_GT(lines.size(), 6U);
   EXPECT_TRUE(lines[0].starts_with("file ")) << text;

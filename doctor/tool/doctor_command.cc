@@ -23,7 +23,7 @@ namespace {
 struct DoctorOptions {
   std::vector<std::string> traces, only, what_if;
   std::string expect, html, before, parquet;
-  bool is_strict = false, are_ranks = false;
+  bool is_strict = false, are_ranks = false, is_full = false;
   std::size_t top = 0;
 };
 
@@ -102,7 +102,10 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
   }
   if (!asked.only.empty()) keep_only(report, asked.only, known_keys(asked));
   if (asked.top != 0) show_rows(report, asked.top);
-  context.print(context.wants_json ? json_report(report) : text_report(report, context.terminal));
+  context.print(context.wants_json
+                    ? json_report(report)
+                    : text_report(report, context.terminal,
+                                  asked.is_full ? doctor::Detail::Full : doctor::Detail::Short));
   context.exit_code = !report.all_hold() ? kDoesNotHold : !report.is_whole() ? kReadInPart : kFine;
 }
 
@@ -137,6 +140,7 @@ void add_doctor_options(CLI::App& command, Context& context) {
         return text == "0" ? std::string("give 1 row or more") : std::string();
       })
       ->type_name("N");
+  command.add_flag("--full", asked->is_full, "Show every finding; by default the verdict and what to do");
   command.add_flag("--strict", asked->is_strict,
                    "Refuse a broken trace; by default broken parts are skipped");
   command.footer(

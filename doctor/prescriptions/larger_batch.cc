@@ -1,0 +1,94 @@
+// A larger batch, where kernels are too small for the device or ops too small for their own cost.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "doctor/analyses/sums.h"
+#include "doctor/model/devices.h"
+#include "doctor/prescriptions/patient.h"
+
+namespace pel::doctor {
+namespace {
+
+constexpr int kTimesOnDevice = 2;  // the batch: twice as much, which can be done again
+constexpr int kTimesOnHost = 8;
+constexpr double kMinSmallPercent = 50;  // of kernel time in grids that leave multiprocessors without work
+constexpr std::size_t kMinHostOps = 20;  // of which their usual cost can be told
+constexpr std::size_t kCheapest = 10;    // one of so many ops of the host is as cheap as its call
+
+void add_larger_on_device(Patient& patient, std::vector<Prescription>& prescriptions) {
+  const Model& model = patient.model();
+  if (model.is_synchronous()) return;
+  SaturatingSum all_ns, small_ns;
+  Prescription p;
+  const std::span<const Activity> activities = model.activities();
+  for (std::uint32_t w = 0; w < activities.size(); ++w) {
+    const EventId e = activities[w].event;
+    if (patient.examined().kernels.is_collective(e)) continue;
+    bool is_small = false;
+    if (patient.events().category(e) == Category::Kernel) {
+      all_ns += patient.duration_ns(w);
+      const DeviceProperties* const device = model.device(activities[w].device);
+      const std::int64_t blocks = patient.events().launch_shape(*patient.events().device_args(e)).blocks();
+      is_small = device != nullptr && blocks > 0 &&
+                 saturating_mul(blocks, kTimesOnDevice) <= device->multiprocessors;
+    }
+    if (is_small) {
+      small_ns += patient.duration_ns(w);
+      ++p.count;
+    } else {
+      patient.scale(p.change, w, kTimesOnDevice);  // twice the work takes twice the time
+    }
+  }
+  if (percent_of(small_ns, all_ns) < kMinSmallPercent) return;
+  p.key = "larger_batch";
+  p.action =
+      fmt::format("Use a batch {} times as large: most kernels leave half of the device or more without work",
+                  kTimesOnDevice);
+  p.how =
+      "DataLoader(batch_size=...), with the learning rate adapted; for inference, serve requests together";
+  p.needs = "memory for it; the gain is per sample";
+  p.effort = Effort::Rewrite;
+  p.batches = kTimesOnDevice;
+  p.bound_ns = patient.total_ns() / kTimesOnDevice;
+  prescriptions.push_back(std::move(p));
+}
+
+// Each op costs its call, and the rest grows with the batch.
+void add_larger_on_host(Patient& patient, std::vector<Prescription>& prescriptions) {
+  const EventTable& events = patient.events();
+  if (patient.host_ops().size() < kMinHostOps) return;
+  std::vector<std::int64_t> durations;
+  for (const EventId op : patient.host_ops()) durations.push_back(events.duration_ns(op));
+  std::ranges::sort(durations);
+  const std::int64_t call_ns = durations[durations.size() / kCheapest];
+  SaturatingSum work_ns;
+  for (const std::int64_t ns : durations) work_ns += std::max<std::int64_t>(0, ns - call_ns);
+  const double share =
+      static_cast<double>(work_ns) / static_cast<double>(std::max<std::int64_t>(1, patient.total_ns()));
+  if (share > 0.5) return;
+  Prescription& p = prescriptions.emplace_back();
+  p.key = "larger_batch";
+  p.action =
+      fmt::format("Use a batch {} times as large: calls of ops take longer than their work", kTimesOnHost);
+  p.how =
+      "DataLoader(batch_size=...), with the learning rate adapted; for inference, serve requests together";
+  p.needs = "memory for it; the gain is per sample";
+  p.effort = Effort::Rewrite;
+  p.count = static_cast<std::int64_t>(durations.size());
+  p.batches = kTimesOnHost;
+  p.cuts.push_back({patient.host_begin_ns(), patient.host_end_ns(), (1 - share) / kTimesOnHost + share});
+  p.bound_ns = patient.total_ns();
+}
+
+}  // namespace
+
+void propose_larger_batch(Patient& patient, std::vector<Prescription>& prescriptions) {
+  if (patient.has_device()) {
+    add_larger_on_device(patient, prescriptions);
+  } else {
+    add_larger_on_host(patient, prescriptions);
+  }
+}
+
+}  // namespace pel::doctor

@@ -1,0 +1,15 @@
+// Limits of what is prescribed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pel::doctor {
+
+inline constexpr std::size_t kMaxSpansToReplay = 8'000'000;  // a replay takes as much memory as the trace
+inline constexpr double kMinGainPercent = 2;     // below, it is within the error of the prediction
+inline constexpr std::size_t kMaxReplayed = 10;  // those with the largest bounds
+inline constexpr std::int64_t kLongestDispatchNs = 1'000'000;  // an op of PyTorch is launched in far less
+inline constexpr std::size_t kTogether = 3;                    // so many are also replayed at once
+
+}  // namespace pel::doctor

@@ -1,0 +1,155 @@
+#include "doctor/prescriptions/prescribe.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/readable.h"
+#include "base/sort_stably.h"
+#include "doctor/analyses/sums.h"
+#include "doctor/prescriptions/limits.h"
+#include "doctor/prescriptions/patient.h"
+
+namespace pel::doctor {
+namespace {
+
+// Time that cuts save of a thread, where some may lie in others: each moment counts once, by the product of
+// what is kept.
+std::int64_t saved_by(std::vector<HostCut> cuts) {
+  struct Edge {
+    std::int64_t at;
+    double kept;
+    bool is_begin;
+  };
+  std::vector<Edge> edges;
+  for (const HostCut& cut : cuts) {
+    edges.push_back({cut.begin_ns, cut.kept, true});
+    edges.push_back({cut.end_ns, cut.kept, false});
+  }
+  sort_stably(edges, [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  double saved = 0, kept = 1;
+  std::int64_t zeros = 0, last = edges.empty() ? 0 : edges.front().at;
+  for (const Edge& edge : edges) {
+    saved += static_cast<double>(edge.at - last) * (1 - (zeros > 0 ? 0 : kept));
+    last = edge.at;
+    if (edge.kept == 0) {
+      zeros += edge.is_begin ? 1 : -1;
+    } else {
+      kept = edge.is_begin ? kept * edge.kept : kept / edge.kept;
+    }
+  }
+  return saturating_cast(saved);
+}
+
+// Of two that gain about the same, the easier one is first.
+double rank_of(const Prescription& prescription) {
+  const double weight = prescription.effort == Effort::Setting ? 1.1
+                        : prescription.effort == Effort::Line  ? 1
+                                                               : 0.75;
+  return static_cast<double>(prescription.saved_ns) * weight;
+}
+
+void predict(const Patient& patient, std::int64_t unchanged_ns, Prescription& prescription) {
+  if (!patient.has_device()) {
+    prescription.basis = Basis::HostTime;
+    prescription.saved_ns = saved_by(prescription.cuts);
+  } else if (patient.replay() == nullptr) {
+    prescription.basis = Basis::Idle;
+    prescription.saved_ns = prescription.bound_ns;
+  } else {
+    prescription.saved_ns = saturating_sub(
+        unchanged_ns, patient.replay()->ask(prescription.change).span_ns / prescription.batches);
+  }
+}
+
+}  // namespace
+
+std::string_view text_of(Basis basis) {
+  switch (basis) {
+    case Basis::Replay:
+      return "by replay";
+    case Basis::Idle:
+      return "by idle time";
+    case Basis::HostTime:
+      return "by host time";
+  }
+  return {};
+}
+
+Prescriptions prescribe(const Examined& examined) {
+  Patient patient(examined);
+  Prescriptions result{.list = {}, .total_ns = patient.total_ns(), .steps = patient.steps()};
+  if (patient.total_ns() <= 0) return result;
+  std::vector<Prescription>& list = result.list;
+  for (const Remedy& remedy : all_remedies()) {
+    check_stop(examined.stop);
+    remedy.propose(patient, list);
+  }
+  const auto gains_too_little = [&](std::int64_t ns) {
+    return percent_of(ns, patient.total_ns()) < kMinGainPercent;
+  };
+  std::erase_if(list, [&](const Prescription& p) { return gains_too_little(p.bound_ns); });
+  sort_stably(list, [](const Prescription& a, const Prescription& b) { return a.bound_ns > b.bound_ns; });
+  if (list.size() > kMaxReplayed) list.resize(kMaxReplayed);
+  if (list.empty()) return result;
+  const std::int64_t unchanged_ns = patient.replay() == nullptr ? 0 : patient.replay()->unchanged().span_ns;
+  if (patient.replay() != nullptr) result.total_ns = unchanged_ns;
+  for (Prescription& prescription : list) {
+    check_stop(examined.stop);
+    predict(patient, unchanged_ns, prescription);
+  }
+  std::erase_if(list, [&](const Prescription& p) { return gains_too_little(p.saved_ns); });
+  sort_stably(list, [](const Prescription& a, const Prescription& b) { return rank_of(a) > rank_of(b); });
+  // What is there once each; batches are more work, not less time.
+  Prescription together;
+  for (const Prescription& prescription : list) {
+    if (prescription.batches != 1 || result.together == kTogether) continue;
+    together.change = combined(std::move(together.change), prescription.change);
+    together.cuts.insert(together.cuts.end(), prescription.cuts.begin(), prescription.cuts.end());
+    together.bound_ns = std::max(together.bound_ns, prescription.saved_ns);
+    ++result.together;
+  }
+  if (result.together < 2) {
+    result.together = 0;
+    return result;
+  }
+  predict(patient, unchanged_ns, together);
+  result.together_ns = std::max(together.saved_ns, together.bound_ns);
+  return result;
+}
+
+std::optional<Finding> prescriptions_finding(const Prescriptions& prescriptions) {
+  if (prescriptions.list.empty()) return std::nullopt;
+  Finding finding{.key = "prescriptions", .title = "What to do"};
+  finding.facts = {
+      {"time_ns", "time", prescriptions.total_ns, Unit::Nanoseconds},
+      {"steps", "steps", prescriptions.steps, Unit::Count},
+      {"together", "together", static_cast<std::int64_t>(prescriptions.together), Unit::Count},
+      {"together_saved_ns", "saved together", prescriptions.together_ns, Unit::Nanoseconds},
+      {"together_saved", "of the time", percent_of(prescriptions.together_ns, prescriptions.total_ns),
+       Unit::Percent},
+  };
+  Table table{.key = "actions",
+              .title = "by predicted gain",
+              .columns = {{"saved", "saves", Unit::Percent},
+                          {"saved_ns", "of the run", Unit::Nanoseconds},
+                          {"saved_step_ns", "of a step", Unit::Nanoseconds},
+                          {"count", "times", Unit::Count},
+                          {"key", "remedy"},
+                          {"action", "action", Unit::None, true},
+                          {"how", ""},
+                          {"where", "where"},
+                          {"needs", ""},
+                          {"basis", ""}},
+              .rows = {}};
+  for (const Prescription& p : prescriptions.list)
+    table.rows.push_back({percent_of(p.saved_ns, prescriptions.total_ns), p.saved_ns,
+                          p.saved_ns / prescriptions.steps, p.count, p.key, p.action, p.how,
+                          p.where.empty() ? Value() : Value(p.where),
+                          p.needs.empty() ? Value() : Value(p.needs), std::string(text_of(p.basis))});
+  table.shown = table.rows.size();
+  finding.tables.push_back(std::move(table));
+  return finding;
+}
+
+}  // namespace pel::doctor

@@ -1,0 +1,28 @@
+// Prescriptions as the first screen of a report shows them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doctor/diagnosis/diagnosis.h"
+
+namespace pel::doctor {
+
+struct ShownPrescription {
+  std::string gain;    // "saves 66.1 %: 145 of 220 ms a step"
+  std::string action;  // "Launch the step as one CUDA graph: …"
+  std::string how;
+  std::string where;  // "at train.py(42): step, 3,774 times"; empty: not known
+  std::string needs;  // "if sizes do not change from step to step"
+};
+struct ShownPrescriptions {
+  std::vector<ShownPrescription> list;
+  std::string together;  // what the first of them save at once; empty: there are fewer than two
+};
+// Nothing where there is nothing to prescribe.
+std::optional<ShownPrescriptions> shown_prescriptions(const Diagnosis& diagnosis);
+
+const Finding* find_finding(const Diagnosis& diagnosis, std::string_view key);  // null: it has none
+
+}  // namespace pel::doctor

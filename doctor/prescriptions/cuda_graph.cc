@@ -43,7 +43,7 @@ void propose_cuda_graph(Patient& patient, std::vector<Prescription>& prescriptio
   p.needs = "sizes do not change from step to step";
   if (const std::vector<std::string> blockers = capture_blockers(patient.examined()); !blockers.empty()) {
     p.effort = Effort::Rewrite;
-    p.needs = fmt::format("no {}", fmt::join(blockers, ", no "));
+    p.needs = fmt::format("what stops its capture goes: {}", fmt::join(blockers, ", "));
   }
   patient.launch_at_once(p.change);
 }

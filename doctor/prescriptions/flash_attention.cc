@@ -57,7 +57,7 @@ void propose_flash_attention(Patient& patient, std::vector<Prescription>& prescr
   p.how =
       "torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=...), or "
       "attn_implementation=\"sdpa\"";
-  p.needs = "a head size and a mask that the fused kernels support";
+  p.needs = "the fused kernels support the head size and the mask";
   prescriptions.push_back(std::move(p));
 }
 

@@ -41,7 +41,7 @@ void propose_no_pauses(Patient& patient, std::vector<Prescription>& prescription
         "run a few steps before the profile, or schedule(wait=1, warmup=3, active=...): libraries and code "
         "are "
         "loaded at first use";
-    first_calls.needs = "later steps do not pause so; the gain is of this trace, not of a long run";
+    first_calls.needs = "later steps do not pause so: the gain is of this trace, not of a long run";
     first_calls.effort = Effort::Setting;
     prescriptions.push_back(std::move(first_calls));
   }

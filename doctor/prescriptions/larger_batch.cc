@@ -14,7 +14,8 @@ constexpr int kTimesOnDevice = 2;  // the batch: twice as much, which can be don
 constexpr int kTimesOnHost = 8;
 constexpr double kMinSmallPercent = 50;  // of kernel time in grids that leave multiprocessors without work
 constexpr std::size_t kMinHostOps = 20;  // of which their usual cost can be told
-constexpr std::size_t kCheapest = 10;    // one of so many ops of the host is as cheap as its call
+constexpr std::int64_t kMaxCallNs = 20'000, kMaxPythonNs = 100'000;
+constexpr std::size_t kCheapest = 20;  // one of so many ops of the host is as cheap as its call
 
 void add_larger_on_device(Patient& patient, std::vector<Prescription>& prescriptions) {
   const Model& model = patient.model();
@@ -47,7 +48,7 @@ void add_larger_on_device(Patient& patient, std::vector<Prescription>& prescript
                   kTimesOnDevice);
   p.how =
       "DataLoader(batch_size=...), with the learning rate adapted; for inference, serve requests together";
-  p.needs = "memory for it; the gain is per sample";
+  p.needs = "there is memory for it; the gain is per sample";
   p.effort = Effort::Rewrite;
   p.batches = kTimesOnDevice;
   p.bound_ns = patient.total_ns() / kTimesOnDevice;
@@ -61,11 +62,16 @@ void add_larger_on_host(Patient& patient, std::vector<Prescription>& prescriptio
   std::vector<std::int64_t> durations;
   for (const EventId op : patient.host_ops()) durations.push_back(events.duration_ns(op));
   std::ranges::sort(durations);
-  const std::int64_t call_ns = durations[durations.size() / kCheapest];
-  SaturatingSum work_ns;
-  for (const std::int64_t ns : durations) work_ns += std::max<std::int64_t>(0, ns - call_ns);
-  const double share =
-      static_cast<double>(work_ns) / static_cast<double>(std::max<std::int64_t>(1, patient.total_ns()));
+  const std::int64_t call_ns = std::min(kMaxCallNs, durations[durations.size() / kCheapest]);
+  SaturatingSum overhead_ns;  // of calls, and of Python between them
+  for (const std::int64_t ns : durations) overhead_ns += std::min(ns, call_ns);
+  for (std::size_t i = 1; i < patient.host_ops().size(); ++i) {
+    const std::int64_t pause =
+        events.begin_ns(patient.host_ops()[i]) - events.end_ns(patient.host_ops()[i - 1]);
+    if (pause <= kMaxPythonNs) overhead_ns += std::max<std::int64_t>(0, pause);
+  }
+  const double share = 1 - static_cast<double>(overhead_ns) /
+                               static_cast<double>(std::max<std::int64_t>(1, patient.total_ns()));
   if (share > 0.5) return;
   Prescription& p = prescriptions.emplace_back();
   p.key = "larger_batch";
@@ -73,7 +79,7 @@ void add_larger_on_host(Patient& patient, std::vector<Prescription>& prescriptio
       fmt::format("Use a batch {} times as large: calls of ops take longer than their work", kTimesOnHost);
   p.how =
       "DataLoader(batch_size=...), with the learning rate adapted; for inference, serve requests together";
-  p.needs = "memory for it; the gain is per sample";
+  p.needs = "there is memory for it; the gain is per sample";
   p.effort = Effort::Rewrite;
   p.count = static_cast<std::int64_t>(durations.size());
   p.batches = kTimesOnHost;

@@ -29,7 +29,7 @@ void propose_lighter_profile(Patient& patient, std::vector<Prescription>& prescr
   p.action = "Record less: the profiler itself delayed the run that this trace shows";
   p.how =
       "profile(with_stack=False, record_shapes=False, profile_memory=False), fewer steps, schedule(warmup=3)";
-  p.needs = "the run without a profiler is already faster by this: nothing in the program changes";
+  p.needs = "the recorded run matters: without a profiler it is already faster by this";
   p.effort = Effort::Setting;
   prescriptions.push_back(std::move(p));
 }

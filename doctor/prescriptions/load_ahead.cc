@@ -52,7 +52,7 @@ void propose_loading_ahead(Patient& patient, std::vector<Prescription>& prescrip
                       has_workers ? "more than now, at least " : "", std::clamp(workers, 1.0, 64.0));
   p.where = patient.line_of(longest);
   if (p.where.empty()) p.where = patient.events().name(longest);
-  p.needs = "free cores for the workers";
+  p.needs = "there are free cores for the workers";
   p.effort = Effort::Setting;
   prescriptions.push_back(std::move(p));
 }

@@ -59,7 +59,7 @@ void propose_pinned_memory(Patient& patient, std::vector<Prescription>& prescrip
                          readable_bytes(saturating_cast(pageable.bytes)));
   p.how = "DataLoader(..., pin_memory=True) and batch.to(device, non_blocking=True)";
   p.where = patient.place_of_activity(copies.front());
-  p.needs = "memory for the pinned batches";
+  p.needs = "there is memory for the pinned batches";
   p.count = static_cast<std::int64_t>(copies.size());
   prescriptions.push_back(std::move(p));
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "doctor/analyses/sums.h"
+#include "doctor/model/op_traffic.h"
 #include "doctor/prescriptions/patient.h"
 
 namespace pel::doctor {
@@ -35,6 +36,24 @@ const Tuned* tuned_for(const std::vector<std::string_view>& ops, bool is_norm) {
   if (ops.size() == 2 && ops[1] == "mul" && ops[0] == "silu") return &kSwiGlu;
   if (ops.size() == 2 && ops[1] == "mul" && ops[0] == "gelu") return &kGeGlu;
   return nullptr;
+}
+
+// Of the traffic of a chain, what one kernel needs: a norm reads what the first op reads and writes what the
+// last one writes, though ops between read its input again; of others, what is left without the results
+// between them.
+double kept_of(const Patient& patient, const ChainSum& sum) {
+  double kept = 1 - (sum.saved_ns() - static_cast<double>(sum.gaps_ns)) / static_cast<double>(sum.ns);
+  if (!sum.is_norm || sum.moved_bytes <= 0) return kept;
+  const auto traffic = [&](std::uint32_t w) {
+    const Activity& activity = patient.model().activities()[w];
+    return traffic_of(patient.model(), patient.model().op_of_activity(activity),
+                      patient.examined().kernels.family(activity.event));
+  };
+  const auto first = traffic(sum.links.front()),
+             last = traffic(sum.links[static_cast<std::size_t>(sum.kernels) - 1]);
+  if (!first || !last) return kept;
+  const double needed = (first->read_bytes + last->written_bytes) * static_cast<double>(sum.count);
+  return std::min(kept, needed / sum.moved_bytes);
 }
 
 // log_softmax reads and writes the logits, its gradient reads two of them and writes one, and the loss clears
@@ -78,7 +97,7 @@ void propose_tuned_kernels(Patient& patient, std::vector<Prescription>& prescrip
     const auto length = static_cast<std::size_t>(sum.kernels);
     if (tuned == nullptr || sum.ns <= 0) continue;
     Prescription& p = found[tuned];
-    const double kept = 1 - (sum.saved_ns() - static_cast<double>(sum.gaps_ns)) / static_cast<double>(sum.ns);
+    const double kept = kept_of(patient, sum);
     for (std::size_t at = 0; at + length <= sum.links.size(); at += length) {
       const std::span<const std::uint32_t> links(&sum.links[at], length);
       if (std::ranges::any_of(links, [&](std::uint32_t w) { return patient.is_claimed(w); })) continue;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "doctor/model/op_cost.h"
+#include "doctor/names/op_families.h"
 #include "doctor/prescriptions/patient.h"
 
 namespace pel::doctor {
@@ -13,6 +14,11 @@ namespace {
 constexpr std::size_t kMaxPeriod = 8;  // ops of one turn
 constexpr std::size_t kMinTurns = 16;
 constexpr std::int64_t kSmallNs = 50'000;  // an op that takes longer has work of its own
+
+bool is_layer(std::string_view op) {
+  const auto family = names::known_family_of_op(without_namespace(op));
+  return op == "aten::linear" || op == "aten::matmul" || (family && uses_tensor_cores(*family));
+}
 
 }  // namespace
 
@@ -36,8 +42,10 @@ void propose_vectorised_loop(Patient& patient, std::vector<Prescription>& prescr
         turns = (end - at) / length;
       }
     }
-    // Reading values one by one is another remedy.
-    if (period == 0 || events.name(ops[at]) == "aten::item") {
+    // Reading values one by one is another remedy; matmuls are layers, each with its own weight.
+    const auto turn_ops = std::span(ops).subspan(at, period);
+    if (period == 0 || events.name(ops[at]) == "aten::item" ||
+        std::ranges::any_of(turn_ops, [&](EventId op) { return is_layer(events.name(op)); })) {
       at += period == 0 ? 1 : period * turns;
       continue;
     }

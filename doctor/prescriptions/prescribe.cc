@@ -120,33 +120,41 @@ Prescriptions prescribe(const Examined& examined) {
 
 std::optional<Finding> prescriptions_finding(const Prescriptions& prescriptions) {
   if (prescriptions.list.empty()) return std::nullopt;
+  const std::int64_t total = prescriptions.total_ns, steps = std::max<std::int64_t>(1, prescriptions.steps);
+  const auto gain = [&](std::int64_t saved_ns) {
+    return fmt::format("{:.1f} %: {} of {}{}", percent_of(saved_ns, total), readable_ns(saved_ns / steps),
+                       readable_ns(total / steps), steps == 1 ? "" : " a step");
+  };
   Finding finding{.key = "prescriptions", .title = "What to do"};
+  if (prescriptions.together != 0)
+    finding.sentences.push_back(fmt::format("The first {} together save {}.", prescriptions.together,
+                                            gain(prescriptions.together_ns)));
   finding.facts = {
-      {"time_ns", "time", prescriptions.total_ns, Unit::Nanoseconds},
-      {"steps", "steps", prescriptions.steps, Unit::Count},
-      {"together", "together", static_cast<std::int64_t>(prescriptions.together), Unit::Count},
-      {"together_saved_ns", "saved together", prescriptions.together_ns, Unit::Nanoseconds},
-      {"together_saved", "of the time", percent_of(prescriptions.together_ns, prescriptions.total_ns),
-       Unit::Percent},
+      {"time_ns", "time", total, Unit::Nanoseconds},
+      {"steps", "steps", steps, Unit::Count},
+      {"together", "first ones together", static_cast<std::int64_t>(prescriptions.together), Unit::Count},
+      {"together_saved_ns", "save", prescriptions.together_ns, Unit::Nanoseconds},
+      {"together_saved", "of the time", percent_of(prescriptions.together_ns, total), Unit::Percent},
   };
   Table table{.key = "actions",
-              .title = "by predicted gain",
+              .title = "by predicted gain and how much has to change",
               .columns = {{"saved", "saves", Unit::Percent},
                           {"saved_ns", "of the run", Unit::Nanoseconds},
                           {"saved_step_ns", "of a step", Unit::Nanoseconds},
                           {"count", "times", Unit::Count},
                           {"key", "remedy"},
                           {"action", "action", Unit::None, true},
+                          {"gain", ""},
                           {"how", ""},
-                          {"where", "where"},
+                          {"where", ""},
                           {"needs", ""},
                           {"basis", ""}},
               .rows = {}};
+  const auto known = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
   for (const Prescription& p : prescriptions.list)
-    table.rows.push_back({percent_of(p.saved_ns, prescriptions.total_ns), p.saved_ns,
-                          p.saved_ns / prescriptions.steps, p.count, p.key, p.action, p.how,
-                          p.where.empty() ? Value() : Value(p.where),
-                          p.needs.empty() ? Value() : Value(p.needs), std::string(text_of(p.basis))});
+    table.rows.push_back({percent_of(p.saved_ns, total), p.saved_ns, p.saved_ns / steps, p.count, p.key,
+                          p.action, "saves " + gain(p.saved_ns), p.how, known(p.where), known(p.needs),
+                          std::string(text_of(p.basis))});
   table.shown = table.rows.size();
   finding.tables.push_back(std::move(table));
   return finding;

@@ -11,6 +11,7 @@
 #include "doctor/report/prescription_text.h"
 #include "doctor/report/readable_value.h"
 #include "doctor/report/text_table.h"
+#include "doctor/report/totals_line.h"
 
 namespace pel::doctor {
 namespace {
@@ -49,22 +50,6 @@ void add_wrapped(std::string& text, std::string_view what, int columns, std::str
     text += '\n';
     before = others;
   }
-}
-
-std::string count_of(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", grouped(static_cast<std::int64_t>(count)), count == 1 ? one : many);
-}
-
-std::string totals_line(const Diagnosis& diagnosis) {
-  const Totals& totals = diagnosis.totals;
-  std::string line = count_of(totals.kernels, "kernel", "kernels");
-  line += " · " + count_of(totals.memcpy, "memcpy", "memcpys");
-  line += " · " + count_of(totals.memset, "memset", "memsets");
-  line += " · " + count_of(totals.graph_launches, "graph launch", "graph launches");
-  line += " · " + count_of(totals.syncs, "sync", "syncs");
-  line += fmt::format(" · {}, {}", count_of(diagnosis.summary.events, "event", "events"),
-                      readable_bytes(diagnosis.summary.bytes));
-  return line;
 }
 
 // Pairs under one another, in two columns where there are many and both fit; else long values are wrapped.

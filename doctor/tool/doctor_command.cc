@@ -15,15 +15,17 @@
 #include "doctor/report/html.h"
 #include "doctor/report/json.h"
 #include "doctor/report/make_report.h"
+#include "doctor/report/markdown.h"
 #include "doctor/report/text.h"
+#include "doctor/tool/watch.h"
 
 namespace pel::tool {
 namespace {
 
 struct DoctorOptions {
   std::vector<std::string> traces, only, what_if;
-  std::string expect, html, before, parquet;
-  bool is_strict = false, are_ranks = false, is_full = false;
+  std::string expect, html, before, parquet, watch;
+  bool is_strict = false, are_ranks = false, is_full = false, is_markdown = false;
   std::size_t top = 0;
 };
 
@@ -71,24 +73,38 @@ std::vector<std::string_view> known_keys(const DoctorOptions& asked) {
   return keys;
 }
 
-void run_doctor(const DoctorOptions& asked, const std::string& program, Context& context) {
-  // What is wrong with what was asked is said before anything is read.
+void check_options(const DoctorOptions& asked, const Context& context) {
+  if (asked.is_markdown) context.refuse_json("Markdown");
+  if (asked.traces.empty() == asked.watch.empty())
+    throw CLI::ValidationError(asked.watch.empty()
+                                   ? "TRACE is required: give a trace, or a folder to --watch"
+                                   : "--watch diagnoses traces as they are written: give no other");
+  if (!asked.watch.empty() && (!asked.html.empty() || asked.are_ranks || !asked.parquet.empty()))
+    throw CLI::ValidationError(
+        "--watch prints one report after the other: give it without --html, --ranks and --parquet");
   if (!asked.html.empty() && asked.traces.size() != 1)
     throw CLI::ValidationError("--html writes the page of one trace: give exactly one");
-  if (!asked.before.empty() && asked.traces.size() != 1)
+  if (!asked.before.empty() && asked.watch.empty() && asked.traces.size() != 1)
     throw CLI::ValidationError("--before compares two traces: give exactly one other");
   if (asked.are_ranks && (asked.traces.size() < 2 || !asked.expect.empty() || !asked.only.empty()))
     throw CLI::ValidationError(
         "--ranks compares several traces and shows nothing else: give two or more, without --expect and "
         "--only");
+  if (!asked.parquet.empty() && !fleet::can_write_parquet())
+    throw CLI::ValidationError(
+        "--parquet: this program was built without Arrow: use `pellucid doctor` of a build after ./dev "
+        "setup");
+}
+
+std::string text_of(const doctor::Report& report, const DoctorOptions& asked, const Context& context) {
+  if (asked.is_markdown) return markdown_report(report);
+  if (context.wants_json) return json_report(report);
+  return text_report(report, context.terminal, asked.is_full ? doctor::Detail::Full : doctor::Detail::Short);
+}
+
+void run_doctor(const DoctorOptions& asked, const std::string& program, Context& context) {
   std::optional<fleet::FleetFolder> folder;
-  if (!asked.parquet.empty()) {
-    if (!fleet::can_write_parquet())
-      throw CLI::ValidationError(
-          "--parquet: this program was built without Arrow: use `pellucid doctor` of a build after ./dev "
-          "setup");
-    folder.emplace(asked.parquet);
-  }
+  if (!asked.parquet.empty()) folder.emplace(asked.parquet);
   doctor::MadeReport made = make_with_progress(request_of(asked, program, folder ? &*folder : nullptr));
   doctor::Report& report = made.report;
   if (!asked.html.empty())
@@ -102,11 +118,24 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
   }
   if (!asked.only.empty()) keep_only(report, asked.only, known_keys(asked));
   if (asked.top != 0) show_rows(report, asked.top);
-  context.print(context.wants_json
-                    ? json_report(report)
-                    : text_report(report, context.terminal,
-                                  asked.is_full ? doctor::Detail::Full : doctor::Detail::Short));
+  context.print(text_of(report, asked, context));
   context.exit_code = !report.all_hold() ? kDoesNotHold : !report.is_whole() ? kReadInPart : kFine;
+}
+
+[[noreturn]] void watch_folder(const DoctorOptions& asked, const std::string& program, Context& context) {
+  WatchedFolder folder(asked.watch);
+  fmt::print(stderr, "{}: waiting for traces in {}; Ctrl-C ends it\n", program, printable(asked.watch));
+  watch(folder, [&](const std::string& trace) {
+    DoctorOptions one = asked;
+    one.traces = {trace};
+    context.print(fmt::format("\n{}\n", context.terminal.bold(printable(trace))));
+    try {
+      run_doctor(one, program, context);
+    } catch (const Error& error) {  // the next one may be better
+      complain(program, error.what());
+    }
+    std::fflush(stdout);
+  });
 }
 
 }  // namespace
@@ -114,7 +143,6 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
 void add_doctor_options(CLI::App& command, Context& context) {
   auto asked = std::make_shared<DoctorOptions>();
   command.add_option("TRACE", asked->traces, "Traces of PyTorch's profiler or Pellucid's: JSON, .gz or .zst")
-      ->required()
       ->type_name("");
   command.add_option("--expect", asked->expect, "Fail unless this holds: \"kernels == 5; syncs == 0\"")
       ->type_name("CONDITIONS");
@@ -141,6 +169,11 @@ void add_doctor_options(CLI::App& command, Context& context) {
       })
       ->type_name("N");
   command.add_flag("--full", asked->is_full, "Show every finding; by default the verdict and what to do");
+  command.add_flag("--markdown", asked->is_markdown,
+                   "Print Markdown, for a comment on a pull request: the verdict, what to do, what changed");
+  command
+      .add_option("--watch", asked->watch, "Diagnose each trace that is written to this folder, until Ctrl-C")
+      ->type_name("FOLDER");
   command.add_flag("--strict", asked->is_strict,
                    "Refuse a broken trace; by default broken parts are skipped");
   command.footer(
@@ -148,6 +181,8 @@ void add_doctor_options(CLI::App& command, Context& context) {
       "5 read in part: the file is truncated, or broken parts were skipped.");
   CLI::App* const parent = command.get_parent();
   command.callback([&context, asked, program = (parent != nullptr ? parent : &command)->get_name()] {
+    check_options(*asked, context);  // before anything is read
+    if (!asked->watch.empty()) watch_folder(*asked, program, context);
     run_doctor(*asked, program, context);
   });
 }

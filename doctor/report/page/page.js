@@ -97,8 +97,9 @@ function showFindings(diagnoses, root) {
       sections.append(
           el('section', {class: 'finding', id, tabindex: -1}, el('h2', {}, finding.title),
              finding.sentences.map((sentence) => el('p', {}, glued(sentence))),
-             finding.facts.length > 0 ? figures(finding.facts) : null,
-             finding.tables.filter((table) => table.rows.length > 0)
+             finding.key === 'prescriptions' ? prescriptionsList(finding) : null,
+             finding.key !== 'prescriptions' && finding.facts.length > 0 ? figures(finding.facts) : null,
+             finding.key === 'prescriptions' ? [] : finding.tables.filter((table) => table.rows.length > 0)
                  .map((table) => new DataTable(table).element)));
     }
   });

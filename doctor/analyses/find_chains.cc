@@ -8,6 +8,7 @@
 
 #include "doctor/analyses/sums.h"
 #include "doctor/analyses/verdict.h"
+#include "doctor/model/median.h"
 #include "doctor/model/op_traffic.h"
 #include "doctor/names/op_families.h"
 
@@ -103,7 +104,10 @@ class Chains {
     return all_ns;
   }
 
-  std::map<ChainKind, ChainSum> take_kinds() { return std::move(kinds_); }
+  std::map<ChainKind, ChainSum> take_kinds() {
+    for (auto& [kind, sum] : kinds_) find_memory_time(sum);
+    return std::move(kinds_);
+  }
 
  private:
   template <class Visit>
@@ -198,16 +202,35 @@ class Chains {
              (!x.traffic || x.traffic->result == y.traffic->result);
     });
   }
+  std::int64_t duration_ns(std::uint32_t link) const {
+    if (model_.activities().empty()) return model_.events().duration_ns(link);
+    return model_.activities()[link].end_ns - model_.activities()[link].begin_ns;
+  }
   // Memory takes one link no longer than another that moves as much or more; what is left is arithmetic,
-  // which stays.
-  static std::int64_t memory_ns(std::span<const Link> links, const Link& one) {
-    std::int64_t least = one.ns;
-    for (const Link& other : links) {
-      if (other.traffic && other.traffic->read_bytes >= one.traffic->read_bytes &&
-          other.traffic->written_bytes >= one.traffic->written_bytes)
-        least = std::min(least, other.ns);
+  // which stays. By medians of all chains of the kind: of one chain, the shortest is the one that was not
+  // interrupted.
+  void find_memory_time(ChainSum& sum) const {
+    const auto length = static_cast<std::size_t>(sum.kernels);
+    if (sum.moved.size() != length) return;  // not all have shapes
+    std::vector<std::int64_t> usual(length);
+    double all = 0, memory = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      std::vector<std::int64_t> durations;
+      for (std::size_t at = i; at < sum.links.size(); at += length)
+        durations.push_back(duration_ns(sum.links[at]));
+      usual[i] = median_of(std::move(durations));
+      all += static_cast<double>(usual[i]);
     }
-    return least;
+    for (std::size_t i = 0; i < length; ++i) {
+      std::int64_t least = usual[i];
+      for (std::size_t other = 0; other < length; ++other) {
+        if (sum.moved[other].read_bytes >= sum.moved[i].read_bytes &&
+            sum.moved[other].written_bytes >= sum.moved[i].written_bytes)
+          least = std::min(least, usual[other]);
+      }
+      memory += static_cast<double>(least);
+    }
+    if (all > 0) sum.memory_ns = static_cast<double>(sum.ns) * memory / all;
   }
   void count(std::span<const Link> links) {
     for (; links.size() > kMaxOps; links = links.subspan(kMaxOps)) count(links.first(kMaxOps));
@@ -231,7 +254,8 @@ class Chains {
         sum.has_shapes = false;
         continue;
       }
-      sum.memory_ns += memory_ns(links, links[i]);
+      if (sum.count == 1)
+        sum.moved.push_back({links[i].traffic->read_bytes, links[i].traffic->written_bytes});
       moved_bytes += links[i].traffic->read_bytes + links[i].traffic->written_bytes;
       if (!is_last) saved_bytes += 2 * links[i].traffic->written_bytes;  // and read again
     }

@@ -17,17 +17,21 @@ struct ChainKind {
   auto operator<=>(const ChainKind&) const = default;
 };
 struct ChainSum {
+  struct Moved {
+    double read_bytes, written_bytes;
+  };
   std::int64_t count = 0, kernels = 0;
-  SaturatingSum ns, memory_ns, gaps_ns;
+  SaturatingSum ns, gaps_ns;
+  double memory_ns = 0;  // of that: to move bytes
   double moved_bytes = 0, saved_bytes = 0;
   bool has_shapes = true, is_norm = false;  // a reduction whose result is used is one, too
+  std::vector<Moved> moved{};               // by each kernel of a chain, where all have shapes
   std::vector<std::uint32_t>
       links{};  // of all its chains, one after the other: indices of activities(), or ops
 
   // At the speed that these kernels reached.
   double saved_ns() const {
-    return (moved_bytes == 0 ? 0 : static_cast<double>(memory_ns) * saved_bytes / moved_bytes) +
-           static_cast<double>(gaps_ns);
+    return (moved_bytes == 0 ? 0 : memory_ns * saved_bytes / moved_bytes) + static_cast<double>(gaps_ns);
   }
 };
 

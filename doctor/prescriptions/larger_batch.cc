@@ -5,6 +5,7 @@
 
 #include "doctor/analyses/sums.h"
 #include "doctor/model/devices.h"
+#include "doctor/prescriptions/limits.h"
 #include "doctor/prescriptions/patient.h"
 
 namespace pel::doctor {
@@ -14,7 +15,7 @@ constexpr int kTimesOnDevice = 2;  // the batch: twice as much, which can be don
 constexpr int kTimesOnHost = 8;
 constexpr double kMinSmallPercent = 50;  // of kernel time in grids that leave multiprocessors without work
 constexpr std::size_t kMinHostOps = 20;  // of which their usual cost can be told
-constexpr std::int64_t kMaxCallNs = 20'000, kMaxPythonNs = 100'000;
+constexpr std::int64_t kMaxCallNs = 20'000;
 constexpr std::size_t kCheapest = 20;  // one of so many ops of the host is as cheap as its call
 
 void add_larger_on_device(Patient& patient, std::vector<Prescription>& prescriptions) {
@@ -59,16 +60,19 @@ void add_larger_on_device(Patient& patient, std::vector<Prescription>& prescript
 void add_larger_on_host(Patient& patient, std::vector<Prescription>& prescriptions) {
   const EventTable& events = patient.events();
   if (patient.host_ops().size() < kMinHostOps) return;
-  std::vector<std::int64_t> durations;
-  for (const EventId op : patient.host_ops()) durations.push_back(events.duration_ns(op));
-  std::ranges::sort(durations);
-  const std::int64_t call_ns = std::min(kMaxCallNs, durations[durations.size() / kCheapest]);
+  const std::vector<EventId>& ops = patient.host_ops();
+  std::vector<std::int64_t> calls;  // what one op costs, by those that it calls
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    calls.push_back(events.duration_ns(ops[i]) / static_cast<std::int64_t>(patient.ops_in(i)));
+  std::ranges::sort(calls);
+  const std::int64_t call_ns = std::min(kMaxCallNs, calls[calls.size() / kCheapest]);
   SaturatingSum overhead_ns;  // of calls, and of Python between them
-  for (const std::int64_t ns : durations) overhead_ns += std::min(ns, call_ns);
-  for (std::size_t i = 1; i < patient.host_ops().size(); ++i) {
-    const std::int64_t pause =
-        events.begin_ns(patient.host_ops()[i]) - events.end_ns(patient.host_ops()[i - 1]);
-    if (pause <= kMaxPythonNs) overhead_ns += std::max<std::int64_t>(0, pause);
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    overhead_ns += std::min(events.duration_ns(ops[i]),
+                            saturating_mul(call_ns, static_cast<std::int64_t>(patient.ops_in(i))));
+  for (std::size_t i = 1; i < ops.size(); ++i) {
+    const std::int64_t pause = events.begin_ns(ops[i]) - events.end_ns(ops[i - 1]);
+    if (pause <= kLongestDispatchNs) overhead_ns += std::max<std::int64_t>(0, pause);
   }
   const double share = 1 - static_cast<double>(overhead_ns) /
                                static_cast<double>(std::max<std::int64_t>(1, patient.total_ns()));
@@ -81,7 +85,7 @@ void add_larger_on_host(Patient& patient, std::vector<Prescription>& prescriptio
       "DataLoader(batch_size=...), with the learning rate adapted; for inference, serve requests together";
   p.needs = "there is memory for it; the gain is per sample";
   p.effort = Effort::Rewrite;
-  p.count = static_cast<std::int64_t>(durations.size());
+  p.count = static_cast<std::int64_t>(ops.size());
   p.batches = kTimesOnHost;
   p.cuts.push_back({patient.host_begin_ns(), patient.host_end_ns(), (1 - share) / kTimesOnHost + share});
   p.bound_ns = patient.total_ns();

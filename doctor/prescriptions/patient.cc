@@ -102,17 +102,24 @@ void Patient::find_host() {
   for (const RowId row : model.host_rows()) {
     SaturatingSum in_ops;
     std::vector<EventId> ops;
+    std::vector<std::size_t> inside;
     std::int64_t until = std::numeric_limits<std::int64_t>::min();
     for (const EventId e : model.of_row(row)) {
-      if (events.category(e) != Category::CpuOp || events.begin_ns(e) < until) continue;
+      if (events.category(e) != Category::CpuOp) continue;
+      if (events.begin_ns(e) < until) {
+        ++inside.back();
+        continue;
+      }
       until = events.end_ns(e);
       in_ops += events.duration_ns(e);
       ops.push_back(e);
+      inside.push_back(1);
     }
     if (ops.empty() || in_ops <= most) continue;
     most = in_ops;
     host_row_ = row;
     host_ops_ = std::move(ops);
+    ops_in_ = std::move(inside);
   }
   if (host_ops_.empty()) return;
   host_begin_ns_ = events.begin_ns(host_ops_.front());
@@ -128,6 +135,14 @@ void Patient::find_host() {
     steps_ = std::max<std::int64_t>(1, inside);
   }
   total_ns_ = saturating_sub(host_end_ns_, host_begin_ns_);
+  for (const EventId e : model.of_row(host_row_)) span_begins_.push_back(events.begin_ns(e));
+}
+
+double Patient::unprofiled_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
+  const auto first = std::ranges::lower_bound(span_begins_, begin_ns);
+  const auto last = std::lower_bound(first, span_begins_.end(), end_ns);
+  const auto ns = static_cast<double>(end_ns - begin_ns);
+  return std::max(0.1 * ns, ns - kProfilerNsOfSpan * static_cast<double>(last - first));
 }
 
 std::string Patient::line_of(EventId e) const {

@@ -30,6 +30,9 @@ class Patient {
   const std::vector<EventId>& host_ops() const { return host_ops_; }
   std::int64_t host_begin_ns() const { return host_begin_ns_; }
   std::int64_t host_end_ns() const { return host_end_ns_; }
+  std::size_t ops_in(std::size_t host_op) const { return ops_in_[host_op]; }  // itself among them; by index of host_ops()
+  // How long a piece of that thread would have taken without a profiler.
+  double unprofiled_ns(std::int64_t begin_ns, std::int64_t end_ns) const;
 
   // "train.py(42): step > llama/modeling_llama.py(70): forward": of the frames around an event, the innermost
   // that is not of a library; of an op of the backward pass, around the op whose gradient it computes. Empty:
@@ -90,6 +93,8 @@ class Patient {
   std::int64_t total_ns_ = 0, steps_ = 1;
   RowId host_row_ = 0;
   std::vector<EventId> host_ops_;
+  std::vector<std::size_t> ops_in_;
+  std::vector<std::int64_t> span_begins_;  // of all that was recorded of that thread
   std::int64_t host_begin_ns_ = 0, host_end_ns_ = 0;
 };
 

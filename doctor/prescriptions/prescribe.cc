@@ -15,7 +15,8 @@ namespace {
 
 // Time that cuts save of a thread, where some may lie in others: each moment counts once, by the product of
 // what is kept.
-std::int64_t saved_by(std::vector<HostCut> cuts) {
+// Returns the share of the whole.
+double saved_share(const Patient& patient, std::span<const HostCut> cuts) {
   struct Edge {
     std::int64_t at;
     double kept;
@@ -30,7 +31,8 @@ std::int64_t saved_by(std::vector<HostCut> cuts) {
   double saved = 0, kept = 1;
   std::int64_t zeros = 0, last = edges.empty() ? 0 : edges.front().at;
   for (const Edge& edge : edges) {
-    saved += static_cast<double>(edge.at - last) * (1 - (zeros > 0 ? 0 : kept));
+    if (edge.at > last && (zeros > 0 || kept < 1))
+      saved += patient.unprofiled_ns(last, edge.at) * (1 - (zeros > 0 ? 0 : kept));
     last = edge.at;
     if (edge.kept == 0) {
       zeros += edge.is_begin ? 1 : -1;
@@ -38,7 +40,7 @@ std::int64_t saved_by(std::vector<HostCut> cuts) {
       kept = edge.is_begin ? kept * edge.kept : kept / edge.kept;
     }
   }
-  return saturating_cast(saved);
+  return saved / patient.unprofiled_ns(patient.host_begin_ns(), patient.host_end_ns());
 }
 
 // Of two that gain about the same, the easier one is first.
@@ -52,7 +54,8 @@ double rank_of(const Prescription& prescription) {
 void predict(const Patient& patient, std::int64_t unchanged_ns, Prescription& prescription) {
   if (!patient.has_device()) {
     prescription.basis = Basis::HostTime;
-    prescription.saved_ns = saved_by(prescription.cuts);
+    prescription.saved_ns =
+        saturating_cast(saved_share(patient, prescription.cuts) * static_cast<double>(patient.total_ns()));
   } else if (patient.replay() == nullptr) {
     prescription.basis = Basis::Idle;
     prescription.saved_ns = prescription.bound_ns;

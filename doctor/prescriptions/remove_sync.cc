@@ -87,20 +87,31 @@ void add_syncs_on_device(Patient& patient, std::vector<Prescription>& prescripti
   }
 }
 
+bool is_view(std::string_view op) {
+  return op == "aten::select" || op == "aten::unbind" || op == "aten::slice" || op == "aten::squeeze" ||
+         op == "aten::view";
+}
+
 // On a CPU .item() waits for nothing and costs its call: what counts is how many there are.
 void add_syncs_on_host(Patient& patient, std::vector<Prescription>& prescriptions) {
   const EventTable& events = patient.events();
   const std::vector<EventId>& ops = patient.host_ops();
   std::map<std::string, Prescription> places;
+  std::int64_t ops_end_ns = std::numeric_limits<std::int64_t>::min();  // of what the last one took with it
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (events.name(ops[i]) != "aten::item") continue;
     Prescription& p = places[patient.line_of(ops[i])];
-    const bool is_followed = i + 1 < ops.size() && patient.model().step_at(events.begin_ns(ops[i + 1])) ==
-                                                       patient.model().step_at(events.begin_ns(ops[i]));
-    // With what Python does until the next op, if that reads a value, too.
-    const bool is_in_loop = is_followed && events.name(ops[i + 1]) == "aten::item";
-    p.cuts.push_back(
-        {events.begin_ns(ops[i]), is_in_loop ? events.begin_ns(ops[i + 1]) : events.end_ns(ops[i]), 0});
+    // With the views that were made to be read, and what Python does until the next one is read.
+    std::size_t first = i, next = i + 1;
+    while (first > 0 && ops_end_ns <= events.begin_ns(ops[first - 1]) && is_view(events.name(ops[first - 1])))
+      --first;
+    while (next < ops.size() && is_view(events.name(ops[next]))) ++next;
+    const bool is_in_loop = next < ops.size() && events.name(ops[next]) == "aten::item" &&
+                            patient.model().step_at(events.begin_ns(ops[next])) ==
+                                patient.model().step_at(events.begin_ns(ops[i]));
+    const std::int64_t end_ns = is_in_loop ? events.begin_ns(ops[next]) : events.end_ns(ops[i]);
+    p.cuts.push_back({events.begin_ns(ops[first]), end_ns, 0});
+    ops_end_ns = end_ns;
     p.bound_ns = saturating_add(p.bound_ns, p.cuts.back().end_ns - p.cuts.back().begin_ns);
     ++p.count;
   }

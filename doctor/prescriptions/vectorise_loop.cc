@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "doctor/model/median.h"
 #include "doctor/model/op_cost.h"
 #include "doctor/names/op_families.h"
 #include "doctor/prescriptions/patient.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxPeriod = 8;  // ops of one turn
 constexpr std::size_t kMinTurns = 16;
-constexpr std::int64_t kSmallNs = 50'000;  // an op that takes longer has work of its own
+constexpr std::int64_t kSmallNs = 50'000;  // ops that take longer have work of their own
 
 bool is_layer(std::string_view op) {
   const auto family = names::known_family_of_op(without_namespace(op));
@@ -27,7 +28,7 @@ void propose_vectorised_loop(Patient& patient, std::vector<Prescription>& prescr
   const std::vector<EventId>& ops = patient.host_ops();
   const EventTable& events = patient.events();
   const auto is_same = [&](std::size_t a, std::size_t b) {
-    return events.name_id(ops[a]) == events.name_id(ops[b]) && events.duration_ns(ops[b]) <= kSmallNs &&
+    return events.name_id(ops[a]) == events.name_id(ops[b]) &&
            patient.model().step_at(events.begin_ns(ops[a])) ==
                patient.model().step_at(events.begin_ns(ops[b]));
   };
@@ -47,6 +48,13 @@ void propose_vectorised_loop(Patient& patient, std::vector<Prescription>& prescr
     if (period == 0 || events.name(ops[at]) == "aten::item" ||
         std::ranges::any_of(turn_ops, [&](EventId op) { return is_layer(events.name(op)); })) {
       at += period == 0 ? 1 : period * turns;
+      continue;
+    }
+    // One that takes long now and then was interrupted.
+    std::vector<std::int64_t> durations;
+    for (std::size_t i = at; i < at + period * turns; ++i) durations.push_back(events.duration_ns(ops[i]));
+    if (median_of(std::move(durations)) > kSmallNs) {
+      at += period * turns;
       continue;
     }
     std::string turn;

@@ -26,6 +26,7 @@
 #include "doctor/replay/what_if.h"
 #include "doctor/report/html.h"
 #include "doctor/report/json.h"
+#include "doctor/report/markdown.h"
 #include "doctor/report/text.h"
 #include "doctor/tests/sources.h"
 
@@ -132,6 +133,8 @@ void diagnose_whole(std::string_view bytes) {
   report.traces[0].expectations = check(conditions, report.traces[0].diagnosis);
   require(!json_report(report).empty());
   require(!text_report(report, pel::Terminal{}, pel::doctor::Detail::Full).empty());
+  require(!text_report(report, pel::Terminal{}, pel::doctor::Detail::Short).empty());
+  require(!markdown_report(report).empty());
   try {
     auto again = source(bytes);
     launch_pace(again);

@@ -1,5 +1,6 @@
 // A larger batch, where kernels are too small for the device or ops too small for their own cost.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -66,17 +67,21 @@ void add_larger_on_host(Patient& patient, std::vector<Prescription>& prescriptio
     calls.push_back(events.duration_ns(ops[i]) / static_cast<std::int64_t>(patient.ops_in(i)));
   std::ranges::sort(calls);
   const std::int64_t call_ns = std::min(kMaxCallNs, calls[calls.size() / kCheapest]);
-  SaturatingSum overhead_ns;  // of calls, and of Python between them
-  for (std::size_t i = 0; i < ops.size(); ++i)
-    overhead_ns += std::min(events.duration_ns(ops[i]),
-                            saturating_mul(call_ns, static_cast<std::int64_t>(patient.ops_in(i))));
-  for (std::size_t i = 1; i < ops.size(); ++i) {
-    const std::int64_t pause = events.begin_ns(ops[i]) - events.end_ns(ops[i - 1]);
-    if (pause <= kLongestDispatchNs) overhead_ns += std::max<std::int64_t>(0, pause);
+  // By step: what calls take, and Python between them.
+  std::map<std::uint32_t, SaturatingSum> overheads;
+  SaturatingSum all_overhead_ns;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    std::int64_t ns = std::min(events.duration_ns(ops[i]),
+                               saturating_mul(call_ns, static_cast<std::int64_t>(patient.ops_in(i))));
+    const std::uint32_t step = patient.model().step_at(events.begin_ns(ops[i]));
+    if (i != 0 && patient.model().step_at(events.begin_ns(ops[i - 1])) == step) {
+      const std::int64_t pause = events.begin_ns(ops[i]) - events.end_ns(ops[i - 1]);
+      if (pause <= kLongestDispatchNs) ns += std::max<std::int64_t>(0, pause);
+    }
+    overheads[step] += ns;
+    all_overhead_ns += ns;
   }
-  const double share = 1 - static_cast<double>(overhead_ns) /
-                               static_cast<double>(std::max<std::int64_t>(1, patient.total_ns()));
-  if (share > 0.5) return;
+  if (2 * all_overhead_ns < patient.total_ns()) return;
   Prescription& p = prescriptions.emplace_back();
   p.key = "larger_batch";
   p.action =
@@ -87,7 +92,20 @@ void add_larger_on_host(Patient& patient, std::vector<Prescription>& prescriptio
   p.effort = Effort::Rewrite;
   p.count = static_cast<std::int64_t>(ops.size());
   p.batches = kTimesOnHost;
-  p.cuts.push_back({patient.host_begin_ns(), patient.host_end_ns(), (1 - share) / kTimesOnHost + share});
+  const auto cut = [&](std::int64_t begin_ns, std::int64_t end_ns, std::int64_t overhead_ns) {
+    if (end_ns <= begin_ns) return;
+    const double overhead =
+        std::min(1.0, static_cast<double>(overhead_ns) / static_cast<double>(end_ns - begin_ns));
+    p.cuts.push_back({begin_ns, end_ns, overhead / kTimesOnHost + 1 - overhead});
+  };
+  if (patient.model().has_marked_steps()) {
+    for (const auto& [step, overhead_ns] : overheads) {
+      if (step < patient.model().steps().size())
+        cut(patient.model().steps()[step].begin_ns, patient.model().steps()[step].end_ns, overhead_ns);
+    }
+  } else {
+    cut(patient.host_begin_ns(), patient.host_end_ns(), all_overhead_ns);
+  }
   p.bound_ns = patient.total_ns();
 }
 

@@ -13,6 +13,7 @@ inline constexpr std::int64_t kLongestDispatchNs = 1'000'000;  // an op of PyTor
 // What PyTorch's profiler adds to the host for each span that it records, measured with PyTorch 2.15:
 // x.item(), two ops and two frames, takes 0.35 µs without it and 3.2 µs with it.
 inline constexpr double kProfilerNsOfSpan = 700;
+inline constexpr std::size_t kStepsForMedian = 3;
 inline constexpr std::size_t kTogether = 3;  // so many are also replayed at once
 
 }  // namespace pel::doctor

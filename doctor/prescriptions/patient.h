@@ -30,7 +30,9 @@ class Patient {
   const std::vector<EventId>& host_ops() const { return host_ops_; }
   std::int64_t host_begin_ns() const { return host_begin_ns_; }
   std::int64_t host_end_ns() const { return host_end_ns_; }
-  std::size_t ops_in(std::size_t host_op) const { return ops_in_[host_op]; }  // itself among them; by index of host_ops()
+  std::size_t ops_in(std::size_t host_op) const {
+    return ops_in_[host_op];
+  }  // itself among them; by index of host_ops()
   // How long a piece of that thread would have taken without a profiler.
   double unprofiled_ns(std::int64_t begin_ns, std::int64_t end_ns) const;
 

@@ -1,6 +1,7 @@
 #include "doctor/prescriptions/prescribe.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -13,34 +14,59 @@
 namespace pel::doctor {
 namespace {
 
-// Time that cuts save of a thread, where some may lie in others: each moment counts once, by the product of
-// what is kept.
-// Returns the share of the whole.
+// The share of a thread's time that cuts save, where some may lie in others: each moment counts once, by the
+// product of what is kept. Of marked steps, the median: some were interrupted.
 double saved_share(const Patient& patient, std::span<const HostCut> cuts) {
   struct Edge {
     std::int64_t at;
     double kept;
-    bool is_begin;
+    int change;  // 1 begins, -1 ends, 0 is the border of a step
   };
-  std::vector<Edge> edges;
+  std::vector<Edge> edges{{patient.host_begin_ns(), 1, 0}, {patient.host_end_ns(), 1, 0}};
   for (const HostCut& cut : cuts) {
-    edges.push_back({cut.begin_ns, cut.kept, true});
-    edges.push_back({cut.end_ns, cut.kept, false});
+    edges.push_back({cut.begin_ns, cut.kept, 1});
+    edges.push_back({cut.end_ns, cut.kept, -1});
+  }
+  const std::span<const Step> steps =
+      patient.model().has_marked_steps() ? patient.model().steps() : std::span<const Step>();
+  for (const Step& step : steps) {
+    edges.push_back({step.begin_ns, 1, 0});
+    edges.push_back({step.end_ns, 1, 0});
   }
   sort_stably(edges, [](const Edge& a, const Edge& b) { return a.at < b.at; });
-  double saved = 0, kept = 1;
-  std::int64_t zeros = 0, last = edges.empty() ? 0 : edges.front().at;
+  struct Part {
+    double all = 0, saved = 0;
+  };
+  std::map<std::uint32_t, Part> parts;  // by step
+  double kept = 1;
+  std::int64_t zeros = 0, last = edges.front().at;
   for (const Edge& edge : edges) {
-    if (edge.at > last && (zeros > 0 || kept < 1))
-      saved += patient.unprofiled_ns(last, edge.at) * (1 - (zeros > 0 ? 0 : kept));
+    if (edge.at > last) {
+      const double ns = patient.unprofiled_ns(last, edge.at);
+      Part& part = parts[steps.empty() ? 0 : patient.model().step_at(last)];
+      part.all += ns;
+      part.saved += ns * (1 - (zeros > 0 ? 0 : kept));
+    }
     last = edge.at;
+    if (edge.change == 0) continue;
     if (edge.kept == 0) {
-      zeros += edge.is_begin ? 1 : -1;
+      zeros += edge.change;
     } else {
-      kept = edge.is_begin ? kept * edge.kept : kept / edge.kept;
+      kept = edge.change > 0 ? kept * edge.kept : kept / edge.kept;
     }
   }
-  return saved / patient.unprofiled_ns(patient.host_begin_ns(), patient.host_end_ns());
+  std::vector<double> shares;
+  Part whole;
+  for (const auto& [step, part] : parts) {
+    whole.all += part.all;
+    whole.saved += part.saved;
+    if (!steps.empty() && step != kNoStep && part.all > 0) shares.push_back(part.saved / part.all);
+  }
+  if (shares.size() >= kStepsForMedian) {
+    std::ranges::nth_element(shares, shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2));
+    return shares[shares.size() / 2];
+  }
+  return whole.all > 0 ? whole.saved / whole.all : 0;
 }
 
 // Of two that gain about the same, the easier one is first.

@@ -8,6 +8,7 @@ Without MAX_BYTES any size will do: a sanitizer's runtime is most of a program t
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 TRACE = Path(__file__).resolve().parents[2] / "tests/inspect/launches.json"
@@ -17,6 +18,34 @@ FOREIGN = ("LLVM", "dnnl", "gomp", "libpellucid", "arrow", "parquet")
 def run(program, *words):
     ran = subprocess.run([program, *words], capture_output=True, text=True)
     return ran.returncode, ran.stdout, ran.stderr
+
+
+def watch_problems(doctor):
+    """Traces that are written to a folder are diagnosed, one after the other; what was there before is not."""
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "old.json").write_bytes(TRACE.read_bytes())
+        watching = subprocess.Popen([doctor, "--watch", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            said = watching.stderr.readline()
+            if "waiting for traces" not in said:
+                problems.append(f"--watch: it says {said!r}")
+            for name in ("first.json", "broken.json", "second.json"):
+                text = TRACE.read_bytes()
+                (Path(folder) / name).write_bytes(b"[" if name == "broken.json" else text)
+            seen = ""
+            end = time.monotonic() + 30
+            while time.monotonic() < end and not ("first.json" in seen and "second.json" in seen and seen.count("--full shows") == 2):
+                seen += watching.stdout.readline()
+            if "first.json" not in seen or "second.json" not in seen or "old.json" in seen:
+                problems.append(f"--watch: it shows {seen!r}")
+        finally:
+            watching.kill()
+            watching.communicate()
+    code, out, err = run(doctor, "--watch", "nowhere")
+    if code != 3 or out or "nowhere is not a folder" not in err:
+        problems.append(f"--watch nowhere: {code} {out!r} {err!r}")
+    return problems
 
 
 def main():
@@ -31,7 +60,7 @@ def main():
     libraries = run("ldd", doctor)[1]
     problems += [f"it links {name}:\n{libraries}" for name in FOREIGN if name in libraries]
     for words in ([TRACE], [TRACE, "--json"], [TRACE, TRACE], [TRACE, "--expect", "kernels == 12"],
-                  [TRACE, "--expect", "kernels == 5", "--json"]):
+                  [TRACE, "--expect", "kernels == 5", "--json"], [TRACE, "--full"], [TRACE, "--markdown"]):
         own, same = run(doctor, *words), run(pellucid, "doctor", *words)
         if own != same:
             problems.append(f"{words}: it says {own}, and pellucid doctor {same}")
@@ -47,6 +76,7 @@ def main():
     expected = [f"pellucid-doctor: E12 file: nowhere/{i}.json cannot be opened: No such file or directory" for i in (1, 2)]
     if code != 3 or out or err.splitlines() != expected:
         problems.append(f"two traces that are not there: {code} {out!r} {err!r}")
+    problems += watch_problems(doctor)
     for problem in problems:
         print(problem)
     print(f"doctor_program: {size} bytes, {len(problems)} problems")

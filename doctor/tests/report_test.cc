@@ -10,6 +10,7 @@
 
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/report/json.h"
+#include "doctor/report/markdown.h"
 #include "doctor/report/readable_value.h"
 #include "doctor/report/text.h"
 #include "doctor/report/text_table.h"
@@ -312,6 +313,63 @@ TEST(Report, IsWholeWhereNothingWasLeftOut) {
   EXPECT_FALSE(report.is_whole());
   Report unread{{{made_diagnosis()}}, {{"x", "gone"}}};
   EXPECT_FALSE(unread.is_whole());
+}
+
+// A diagnosis with two prescriptions.
+Diagnosis treated_diagnosis() {
+  Diagnosis d = made_diagnosis();
+  Finding finding{.key = "prescriptions",
+                  .title = "What to do",
+                  .sentences = {"The first 2 together save 50.0 %: 1 ms of 2 ms."}};
+  Table table{.key = "actions",
+              .title = "",
+              .columns = {{"saved", "saves", Unit::Percent},
+                          {"count", "times", Unit::Count},
+                          {"action", "action"},
+                          {"gain", ""},
+                          {"how", ""},
+                          {"where", ""},
+                          {"needs", ""}},
+              .rows = {}};
+  table.rows.push_back({40.0, std::int64_t{1234}, "Do this", "saves 40.0 %: 0.8 ms of 2 ms", "torch.this()",
+                        "<train>.py(3): a|b", "it is so"});
+  table.rows.push_back(
+      {10.0, std::int64_t{1}, "Do that", "saves 10.0 %: 0.2 ms of 2 ms", "torch.that()", Value(), Value()});
+  finding.tables.push_back(std::move(table));
+  d.findings.insert(d.findings.begin(), std::move(finding));
+  return d;
+}
+
+TEST(Report, AShortTextHasTheVerdictAndWhatToDo) {
+  const std::string text = text_report(treated_diagnosis(), Terminal{}, Detail::Short);
+  EXPECT_NE(text.find("  1. Do this\n     saves 40.0 %: 0.8 ms of 2 ms\n     torch.this()\n     at "
+                      "<train>.py(3): a|b, 1,234 times; if it is so\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  2. Do that\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("The first 2 together save 50.0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("--full shows every finding"), std::string::npos) << text;
+  EXPECT_LE(std::ranges::count(text, '\n'), 40);
+  EXPECT_LT(text.size(), text_report(treated_diagnosis(), Terminal{}, Detail::Full).size());
+}
+
+TEST(Report, WhatWasAskedForIsPartOfAShortText) {
+  Diagnosis d = treated_diagnosis();
+  const std::string title = d.findings.back().title;
+  EXPECT_EQ(text_report(d, Terminal{}, Detail::Short).find(title), std::string::npos);
+  d.findings.back().is_asked_for = true;
+  EXPECT_NE(text_report(d, Terminal{}, Detail::Short).find(title), std::string::npos);
+}
+
+TEST(Report, TextOfATraceIsNoMarkup) {
+  Report report;
+  report.traces.push_back({treated_diagnosis(), {{"kernels == 5", "<b>7|", false}}});
+  const std::string text = markdown_report(report);
+  EXPECT_NE(text.find("| saves 40.0 %: 0.8 ms of 2 ms | Do this<br>at &lt;train&gt;.py(3): a\\|b, 1,234 "
+                      "times<br>*if it is so* | `torch.this()` |"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("| ✗ | `kernels == 5` | &lt;b&gt;7\\| |"), std::string::npos) << text;
 }
 
 }  // namespace

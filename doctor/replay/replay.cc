@@ -1,6 +1,7 @@
 #include "doctor/replay/replay.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -9,8 +10,32 @@ namespace {
 
 constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
 
+// Rounds half away from zero, as std::round does. That is a call of a library on most targets, and so is a
+// conversion to 64 bits on WebAssembly; adding 1.5 * 2^52 rounds to the nearest, and to even in the middle.
 std::int64_t scaled(std::int64_t ns, double factor) {
-  return factor == 1 ? ns : saturating_cast(std::round(static_cast<double>(ns) * factor));
+  if (factor == 1) return ns;
+  const double product = static_cast<double>(ns) * factor;
+  constexpr double kHasFraction = 1LL << 51;
+  if (!(std::abs(product) < kHasFraction)) [[unlikely]]
+    return saturating_cast(std::round(product));
+  constexpr double kShift = 3LL << 51;
+  const double shifted = product + kShift, rest = product - (shifted - kShift);
+  const std::int64_t nearest = std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(kShift);
+  return nearest + (rest == 0.5 && product > 0) - (rest == -0.5 && product < 0);
+}
+
+// What a change means for the edges of each kind.
+struct KindChange {
+  double factor = 1;
+  bool is_left_out = false;
+};
+std::array<KindChange, kEdgeKindCount> by_kind(const Change& change) {
+  std::array<KindChange, kEdgeKindCount> kinds;
+  for (std::size_t kind = 0; kind < kEdgeKindCount; ++kind) kinds[kind].is_left_out = change.without[kind];
+  for (const EdgeKind kind : {EdgeKind::Thread, EdgeKind::HandOver, EdgeKind::Call})
+    kinds[static_cast<std::size_t>(kind)].factor = change.dispatch;
+  kinds[static_cast<std::size_t>(EdgeKind::Sync)].is_left_out |= change.without_syncs;
+  return kinds;
 }
 
 void sum_up(const ReplayGraph& graph, Replayed& run) {
@@ -35,34 +60,24 @@ void sum_up(const ReplayGraph& graph, Replayed& run) {
 Replayed replay(const ReplayGraph& graph, const Change& change) {
   Replayed run;
   run.times.assign(graph.size(), kNotYet);
-  for (const PointId p : graph.order()) {
+  const std::array<KindChange, kEdgeKindCount> kinds = by_kind(change);
+  const std::span<const PointId> order = graph.order();
+  // What depends on nothing happens as it did; what depends only on edges that are left out, at once.
+  for (const PointId p : order.first(graph.roots())) run.times[p] = graph.measured_ns(p);
+  const Edge* edge = graph.edges().data();
+  for (const PointId p : order.subspan(graph.roots())) {
     std::int64_t time = kNotYet;
-    for (const Edge& edge : graph.into(p)) {
-      if (change.without[static_cast<std::size_t>(edge.kind)]) continue;
-      std::int64_t delay = edge.delay_ns;
-      switch (edge.kind) {
-        case EdgeKind::Thread:
-        case EdgeKind::HandOver:
-          delay = saturating_add(scaled(edge.delay_ns - edge.loading_ns, change.dispatch),
-                                 scaled(edge.loading_ns, change.loading));
-          break;
-        case EdgeKind::Call:
-          delay = scaled(delay, change.dispatch);
-          break;
-        case EdgeKind::Activity:
-          if (!change.activity_scale.empty())
-            delay = scaled(delay, change.activity_scale[graph.activity_of(p)]);
-          break;
-        case EdgeKind::Sync:
-          if (change.without_syncs) continue;
-          break;
-        default:
-          break;
-      }
-      time = std::max(time, saturating_add(run.times[edge.from], delay));
-    }
-    // What depends on nothing happens as it did; what depends only on edges that are left out, at once.
-    run.times[p] = time != kNotYet ? time : graph.into(p).empty() ? graph.measured_ns(p) : graph.first_ns();
+    do {
+      const KindChange& kind = kinds[static_cast<std::size_t>(edge->kind)];
+      if (kind.is_left_out) continue;
+      double factor = kind.factor;
+      if (edge->kind == EdgeKind::Activity && !change.activity_scale.empty())
+        factor = change.activity_scale[graph.activity_of(p)];
+      std::int64_t delay = scaled(edge->delay_ns - edge->loading_ns, factor);
+      if (edge->loading_ns != 0) delay = saturating_add(delay, scaled(edge->loading_ns, change.loading));
+      time = std::max(time, saturating_add(run.times[edge->from], delay));
+    } while (!edge++->is_last);
+    run.times[p] = time != kNotYet ? time : graph.first_ns();
   }
   run.stuck = graph.size() - graph.order().size();
   sum_up(graph, run);

@@ -51,7 +51,7 @@ TARGETS = {
                             "run under qemu-user"),
     "macos-x86_64": Target("macosx_11_0_x86_64", "zig", "never run"),
     "macos-arm64": Target("macosx_11_0_arm64", "zig", "never run"),
-    "windows-x86_64": Target("win_amd64", "zig", "not run yet"),
+    "windows-x86_64": Target("win_amd64", "zig", "run under Wine"),
 }
 
 # The packages that a compiler needs, for the error if it is missing.

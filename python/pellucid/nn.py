@@ -11,14 +11,22 @@
 from __future__ import annotations
 
 import math
+import threading
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pellucid as pel
-from pellucid import errors
+from pellucid import _core, errors
 from pellucid._core import DType, Tensor
 
 _Ints = typing.Union[int, Sequence[int]]
+
+
+class _Calls(threading.local):
+    paths: dict[int, str] = {}  # of the modules inside the outermost one that a profile has seen called
+
+
+_calls = _Calls()
 
 
 def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:
@@ -39,7 +47,18 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: typing.Any, **keywords: typing.Any) -> typing.Any:
-        return self.forward(*args, **keywords)
+        if not _core.is_profiling():
+            return self.forward(*args, **keywords)
+        outer = _calls.paths
+        if id(self) not in outer:  # the outermost module of a call names those inside
+            _calls.paths = {id(module): path or "model" for path, module in self.named_modules()}
+        span = _core.OpenRange(_calls.paths[id(self)], is_module=True)
+        span.enter()
+        try:
+            return self.forward(*args, **keywords)
+        finally:
+            span.exit()
+            _calls.paths = outer
 
     def __setattr__(self, name: str, value: typing.Any) -> None:
         if "_parameters" not in self.__dict__:

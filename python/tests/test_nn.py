@@ -138,6 +138,18 @@ def test_layers_agree_with_pytorch(number):
         np.testing.assert_allclose(mine.numpy(), other.numpy(), atol=1e-5, err_msg=name)
 
 
+def test_a_profile_has_rows_by_module():
+    net, other = Net(), nn.Linear(2, 2)
+    x = pel.tensor([[1, 2, 10]])
+    with pel.Profile() as profile:
+        net(x)
+        other(pel.ones(1, 2))
+        net(x)
+    rows = {row.name: row for row in profile.rows("module")}
+    assert {name: row.calls for name, row in rows.items()} == {"model": 3, "embedding": 2, "norm": 2, "up": 2, "down": 2}
+    assert rows["up"].kernels >= 2
+
+
 def test_losses():
     logits, target = pel.randn(4, 3), pel.tensor([0, 2, 1, 1])
     assert (nn.CrossEntropyLoss()(logits, target) == pel.cross_entropy(logits, target)).all()

@@ -41,10 +41,13 @@ class NumberBlocks {
   std::int64_t operator[](std::size_t i) const {
     const std::int32_t value = low_[i];
     if (value == kNone) return kMinNumber;
-    return value != kApart ? value : apart_.at(i);
+    return value != kApart ? value : apart(i);
   }
 
  private:
+  // A function of its own: with the look-up inside, compilers do not inline the operator.
+  [[gnu::noinline]] std::int64_t apart(std::size_t i) const { return apart_.at(i); }
+
   static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min(),
                                 kApart = std::numeric_limits<std::int32_t>::max();
   static constexpr std::int64_t kMinNumber = std::numeric_limits<std::int64_t>::min();

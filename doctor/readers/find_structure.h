@@ -1,6 +1,7 @@
-// The first stage of simdjson without SIMD. simdjson's own version for such processors is another algorithm,
-// which answers otherwise on broken text: it names other errors, and breaks off elsewhere. This one returns
-// the answers of the versions with SIMD, byte for byte, so that a report does not depend on the processor.
+// The first stage of simdjson for targets for which simdjson has no SIMD code, among them WebAssembly.
+// simdjson's own version for these is another algorithm, which answers otherwise on broken text: it names
+// other errors, and breaks off elsewhere. This one returns the answers of the versions with SIMD, byte for
+// byte, so that a report does not depend on the processor.
 #pragma once
 
 #include <string_view>

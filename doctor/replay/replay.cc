@@ -1,17 +1,43 @@
 #include "doctor/replay/replay.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 namespace pel::doctor {
 namespace {
 
 constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
 
+// Rounds half away from zero, as std::round does. That is a call of a library on most targets, and so is a
+// conversion to 64 bits on WebAssembly; adding 1.5 * 2^52 rounds to the nearest, and to even in the middle.
 std::int64_t scaled(std::int64_t ns, double factor) {
-  return factor == 1 ? ns : saturating_cast(std::round(static_cast<double>(ns) * factor));
+  if (factor == 1) return ns;
+  const double product = static_cast<double>(ns) * factor;
+  constexpr double kHasFraction = 1LL << 51;
+  if (!(std::abs(product) < kHasFraction)) [[unlikely]]
+    return saturating_cast(std::round(product));
+  constexpr double kShift = 3LL << 51;
+  const double shifted = product + kShift, rest = product - (shifted - kShift);
+  const std::int64_t nearest = std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(kShift);
+  return nearest + (rest == 0.5 && product > 0) - (rest == -0.5 && product < 0);
+}
+
+// What a change means for the edges of each kind.
+struct KindChange {
+  double factor = 1;
+  bool is_left_out = false;
+};
+std::array<KindChange, kEdgeKindCount> by_kind(const Change& change) {
+  std::array<KindChange, kEdgeKindCount> kinds;
+  for (std::size_t kind = 0; kind < kEdgeKindCount; ++kind) kinds[kind].is_left_out = change.without[kind];
+  for (const EdgeKind kind : {EdgeKind::Thread, EdgeKind::HandOver, EdgeKind::Call})
+    kinds[static_cast<std::size_t>(kind)].factor = change.dispatch;
+  kinds[static_cast<std::size_t>(EdgeKind::Sync)].is_left_out |= change.without_syncs;
+  return kinds;
 }
 
 void sum_up(const ReplayGraph& graph, Replayed& run) {
@@ -41,6 +67,73 @@ void combine_into(std::vector<T>& a, const std::vector<T>& b, Combine combine) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = combine(a[i], b[i]);
 }
 
+// Changes of single calls and activities, which most replays do not have.
+bool has_details(const Change& change) {
+  return !change.without_activity.empty() || !change.call_scale.empty() || !change.host_cut_ns.empty() ||
+         !change.without_sync.empty();
+}
+// Of the delay of an edge, without loading; nothing: the edge is left out.
+std::optional<std::int64_t> detailed_delay(const ReplayGraph& graph, const Change& change, PointId to,
+                                           const Edge& edge, double factor) {
+  std::int64_t delay = edge.delay_ns - edge.loading_ns;
+  const std::size_t call = graph.call_of(to);
+  const bool is_left_out = graph.is_of_activity(to) && !change.without_activity.empty() &&
+                           change.without_activity[graph.activity_of(to)];
+  switch (edge.kind) {
+    case EdgeKind::Thread:
+    case EdgeKind::HandOver:
+      if (!change.host_cut_ns.empty())
+        delay = std::max<std::int64_t>(0, saturating_sub(delay, change.host_cut_ns[call]));
+      [[fallthrough]];
+    case EdgeKind::Call:
+      if (!change.call_scale.empty()) factor *= double{change.call_scale[call]};
+      break;
+    case EdgeKind::Activity:
+    case EdgeKind::Stream:
+      if (is_left_out) return 0;
+      break;
+    case EdgeKind::Launch:
+      if (is_left_out) return std::nullopt;
+      break;
+    case EdgeKind::Sync:
+      if (!change.without_sync.empty() && change.without_sync[call]) return std::nullopt;
+      break;
+    default:
+      break;
+  }
+  return scaled(delay, factor);
+}
+
+template <bool kHasDetails>
+void run_edges(const ReplayGraph& graph, const Change& change, Replayed& run) {
+  const std::array<KindChange, kEdgeKindCount> kinds = by_kind(change);
+  const std::span<const PointId> order = graph.order();
+  // What depends on nothing happens as it did; what depends only on edges that are left out, at once.
+  for (const PointId p : order.first(graph.roots())) run.times[p] = graph.measured_ns(p);
+  const Edge* edge = graph.edges().data();
+  for (const PointId p : order.subspan(graph.roots())) {
+    std::int64_t time = kNotYet;
+    do {
+      const KindChange& kind = kinds[static_cast<std::size_t>(edge->kind)];
+      if (kind.is_left_out) continue;
+      double factor = kind.factor;
+      if (edge->kind == EdgeKind::Activity && !change.activity_scale.empty())
+        factor = double{change.activity_scale[graph.activity_of(p)]};
+      std::int64_t delay;
+      if constexpr (kHasDetails) {
+        const std::optional<std::int64_t> changed = detailed_delay(graph, change, p, *edge, factor);
+        if (!changed) continue;
+        delay = *changed;
+      } else {
+        delay = scaled(edge->delay_ns - edge->loading_ns, factor);
+      }
+      if (edge->loading_ns != 0) delay = saturating_add(delay, scaled(edge->loading_ns, change.loading));
+      time = std::max(time, saturating_add(run.times[edge->from], delay));
+    } while (!edge++->is_last);
+    run.times[p] = time != kNotYet ? time : graph.first_ns();
+  }
+}
+
 }  // namespace
 
 Change combined(Change a, const Change& b) {
@@ -60,54 +153,7 @@ Change combined(Change a, const Change& b) {
 Replayed replay(const ReplayGraph& graph, const Change& change) {
   Replayed run;
   run.times.assign(graph.size(), kNotYet);
-  const auto call_scale = [&](PointId p) {
-    return change.call_scale.empty() ? 1.0 : double{change.call_scale[graph.call_of(p)]};
-  };
-  const auto is_left_out = [&](PointId p) {
-    return !change.without_activity.empty() && change.without_activity[graph.activity_of(p)];
-  };
-  for (const PointId p : graph.order()) {
-    std::int64_t time = kNotYet;
-    for (const Edge& edge : graph.into(p)) {
-      if (change.without[static_cast<std::size_t>(edge.kind)]) continue;
-      std::int64_t delay = edge.delay_ns;
-      switch (edge.kind) {
-        case EdgeKind::Thread:
-        case EdgeKind::HandOver: {
-          std::int64_t host_ns = edge.delay_ns - edge.loading_ns;
-          if (!change.host_cut_ns.empty())
-            host_ns =
-                std::max<std::int64_t>(0, saturating_sub(host_ns, change.host_cut_ns[graph.call_of(p)]));
-          delay = saturating_add(scaled(host_ns, change.dispatch * call_scale(p)),
-                                 scaled(edge.loading_ns, change.loading));
-          break;
-        }
-        case EdgeKind::Call:
-          delay = scaled(delay, change.dispatch * call_scale(p));
-          break;
-        case EdgeKind::Activity:
-          if (!change.activity_scale.empty())
-            delay = scaled(delay, change.activity_scale[graph.activity_of(p)]);
-          if (is_left_out(p)) delay = 0;
-          break;
-        case EdgeKind::Stream:
-          if (is_left_out(p)) delay = 0;
-          break;
-        case EdgeKind::Launch:
-          if (is_left_out(p)) continue;
-          break;
-        case EdgeKind::Sync:
-          if (change.without_syncs) continue;
-          if (!change.without_sync.empty() && change.without_sync[graph.call_of(p)]) continue;
-          break;
-        default:
-          break;
-      }
-      time = std::max(time, saturating_add(run.times[edge.from], delay));
-    }
-    // What depends on nothing happens as it did; what depends only on edges that are left out, at once.
-    run.times[p] = time != kNotYet ? time : graph.into(p).empty() ? graph.measured_ns(p) : graph.first_ns();
-  }
+  (has_details(change) ? run_edges<true> : run_edges<false>)(graph, change, run);
   run.stuck = graph.size() - graph.order().size();
   sum_up(graph, run);
   return run;

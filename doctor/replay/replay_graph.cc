@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/sort_stably.h"
 #include "doctor/model/median.h"
@@ -74,7 +75,7 @@ struct ReplayGraph::Building {
 
   bool is_graph(EventId launch) const { return launch != kNoEvent && events.is_graph_launch(launch); }
   void add(PointId from, PointId to, EdgeKind kind, std::int64_t delay, std::int64_t loading = 0) {
-    placed.push_back({to, {from, kind, delay, loading}});
+    placed.push_back({to, {from, kind, false, delay, loading}});
   }
   std::int64_t at(PointId p) const { return graph.measured_[p]; }
 
@@ -489,17 +490,31 @@ struct ReplayGraph::Building {
   }
 
   void finish() {
-    const std::size_t points = graph.measured_.size();
-    graph.first_edge_.assign(points + 1, 0);
-    for (const Placed& p : placed) ++graph.first_edge_[p.to + 1];
-    std::partial_sum(graph.first_edge_.begin(), graph.first_edge_.end(), graph.first_edge_.begin());
-    graph.edges_.resize(placed.size());
-    std::vector<std::uint32_t> next(graph.first_edge_.begin(), graph.first_edge_.end() - 1);
+    const std::vector<PointId> stuck = order_points();
+    graph.incoming_.resize(graph.measured_.size());
     for (const Placed& p : placed) {
-      graph.edges_[next[p.to]++] = p.edge;
+      ++graph.incoming_[p.to].count;
       ++graph.counts_[static_cast<std::size_t>(p.edge.kind)];
     }
-    // Points that nothing is left to be done before, again and again.
+    std::vector<std::uint32_t> next(graph.measured_.size());
+    std::uint32_t used = 0;
+    for (const auto* points : {&std::as_const(graph.order_), &stuck}) {
+      for (const PointId p : *points) {
+        graph.incoming_[p].first = next[p] = used;
+        used += graph.incoming_[p].count;
+      }
+    }
+    graph.edges_.resize(placed.size());
+    for (const Placed& p : placed) graph.edges_[next[p.to]++] = p.edge;
+    for (const Incoming& edges : graph.incoming_) {
+      if (edges.count != 0) graph.edges_[edges.first + edges.count - 1].is_last = true;
+    }
+  }
+
+  // Takes points that nothing is left to be done before, again and again. Returns those that wait for each
+  // other.
+  std::vector<PointId> order_points() {
+    const std::size_t points = graph.measured_.size();
     std::vector<std::uint32_t> outgoing(points + 1, 0), left(points);
     for (const Placed& p : placed) ++outgoing[p.edge.from + 1];
     std::partial_sum(outgoing.begin(), outgoing.end(), outgoing.begin());
@@ -513,12 +528,18 @@ struct ReplayGraph::Building {
     for (PointId p = 0; p < points; ++p) {
       if (left[p] == 0) graph.order_.push_back(p);
     }
+    graph.roots_ = graph.order_.size();
     for (std::size_t i = 0; i < graph.order_.size(); ++i) {
       const PointId p = graph.order_[i];
       for (std::uint32_t t = outgoing[p]; t < outgoing[p + 1]; ++t) {
         if (--left[targets[t]] == 0) graph.order_.push_back(targets[t]);
       }
     }
+    std::vector<PointId> stuck;
+    for (PointId p = 0; p < points; ++p) {
+      if (left[p] != 0) stuck.push_back(p);
+    }
+    return stuck;
   }
 };
 

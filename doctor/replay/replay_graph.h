@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "doctor/model/device_time.h"
@@ -36,6 +37,7 @@ using PointId = std::uint32_t;
 struct Edge {
   PointId from;
   EdgeKind kind;
+  bool is_last;  // of those that lead to the same point
   std::int64_t delay_ns;
   std::int64_t loading_ns = 0;  // of the delay: the host was loading data
 };
@@ -67,10 +69,14 @@ class ReplayGraph {
   std::size_t call_of(PointId p) const { return p / 2; }
 
   std::int64_t measured_ns(PointId p) const { return measured_[p]; }
-  std::int64_t first_ns() const { return first_ns_; }           // of all points
-  const std::vector<PointId>& order() const { return order_; }  // each after all that it depends on
+  std::int64_t first_ns() const { return first_ns_; }  // of all points
+  // Each point after all that it depends on; first those that depend on nothing.
+  const std::vector<PointId>& order() const { return order_; }
+  std::size_t roots() const { return roots_; }  // how many depend on nothing
+  // All edges in the order of the points that they lead to; those of points that wait for each other follow.
+  std::span<const Edge> edges() const { return edges_; }
   std::span<const Edge> into(PointId p) const {
-    return std::span(edges_).subspan(first_edge_[p], first_edge_[p + 1] - first_edge_[p]);
+    return std::span(edges_).subspan(incoming_[p].first, incoming_[p].count);
   }
   const Floors& floors() const { return floors_; }
   std::size_t edges_of(EdgeKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
@@ -82,13 +88,17 @@ class ReplayGraph {
  private:
   struct Building;
   friend struct Building;
+  struct Incoming {
+    std::uint32_t first = 0, count = 0;  // in edges_
+  };
 
   const Model& model_;
   std::vector<EventId> calls_;
   std::vector<std::int64_t> measured_;
-  std::vector<Edge> edges_;  // by the point that they lead to
-  std::vector<std::uint32_t> first_edge_;
+  std::vector<Edge> edges_;
+  std::vector<Incoming> incoming_;  // of each point
   std::vector<PointId> order_;
+  std::size_t roots_ = 0;
   std::array<std::size_t, kEdgeKindCount> counts_{};
   Floors floors_;
   std::int64_t first_ns_ = 0;

@@ -63,22 +63,50 @@ class BothStages {
   std::unique_ptr<Structure> structure_;
 };
 
+// The marks of each class, of operators as one, and whether all bytes are ASCII.
+template <class Classes>
+std::vector<std::uint64_t> marks_by(const std::array<char, kStride>& bytes) {
+  const Classes classes(bytes.data());
+  return {classes.template marks<detail::kQuote>(),
+          classes.template marks<detail::kBackslash>(),
+          classes.template marks<detail::kLineBreak>(),
+          classes.template marks<detail::kOpening>(),
+          classes.template marks<detail::kClosing>(),
+          classes.template marks<detail::kSeparator>(),
+          classes.template marks<detail::kBlank>(),
+          classes.template marks<detail::kControl>(),
+          classes.template marks<detail::kSeparator | detail::kOpening | detail::kClosing>(),
+          classes.is_ascii() ? 1u : 0u};
+}
+
 TEST(FindStructure, MarksWhatEachByteIs) {
   std::array<char, kStride> bytes;
   for (unsigned first = 0; first < 256; first += kStride) {
     for (unsigned i = 0; i < kStride; ++i) bytes[i] = static_cast<char>(first + i);
-    const ByteClasses classes(bytes.data());
+    const ScalarClasses classes(bytes.data());
     const ByteMarks marks = marks_of(bytes.data());
     EXPECT_EQ(classes.marks<detail::kQuote>(), marks.quotes);
     EXPECT_EQ(classes.marks<detail::kBackslash>(), marks.backslashes);
     EXPECT_EQ(classes.marks<detail::kLineBreak>(), marks.line_breaks);
     EXPECT_EQ(classes.marks<detail::kOpening>(), marks.opening);
     EXPECT_EQ(classes.marks<detail::kClosing>(), marks.closing);
+    EXPECT_EQ(classes.is_ascii(), first < 128);
     for (unsigned i = 0; i < kStride; ++i) {
       const unsigned byte = first + i;
       EXPECT_EQ(classes.marks<detail::kControl>() >> i & 1, byte < 0x20 ? 1u : 0u);
       const bool is_blank = byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
       EXPECT_EQ(classes.marks<detail::kBlank>() >> i & 1, is_blank ? 1u : 0u);
+    }
+  }
+}
+
+TEST(FindStructure, VectorsMarkWhatTheTableMarks) {
+  std::array<char, kStride> bytes;
+  for (unsigned at = 0; at < kStride; ++at) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      bytes.fill('a');
+      bytes[at] = static_cast<char>(byte);
+      ASSERT_EQ(marks_by<ByteClasses>(bytes), marks_by<ScalarClasses>(bytes)) << byte << " at " << at;
     }
   }
 }

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Builds pellucid-doctor for other machines: one file that needs nothing installed.
 
-    packaging/doctor/build.py [--wheel] [--output FOLDER] TARGET...
+    packaging/doctor/build.py [--wheel] [--twice] [--output FOLDER] TARGET...
     packaging/doctor/build.py --list
 
 Fetches the pinned sources (fetch_sources.py), builds each target in build/doctor/TARGET, checks its size and writes an archive
-of the program with its licences to build/doctor/dist; --wheel also writes a wheel. Targets for macOS and Windows need the package ziglang: it is installed in build/doctor/zig if `python3 -m ziglang`
-does not work.
+of the program with its licences to build/doctor/dist; --wheel also writes a wheel. --twice builds everything again in another
+folder and expects the same bytes. Targets for macOS and Windows need the package ziglang, which is installed in
+build/doctor/zig. For Windows, zig first compiles its own compiler of resources: 70 s of CPU time, once for a machine.
 """
 import argparse
 import gzip
 import hashlib
-import importlib.util
 import io
 import os
 import pathlib
@@ -21,6 +21,7 @@ import stat
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import zipfile
 from typing import NamedTuple
@@ -50,7 +51,7 @@ TARGETS = {
                             "run under qemu-user"),
     "macos-x86_64": Target("macosx_11_0_x86_64", "zig", "never run"),
     "macos-arm64": Target("macosx_11_0_arm64", "zig", "never run"),
-    "windows-x86_64": Target("win_amd64", "zig", "not run yet"),
+    "windows-x86_64": Target("win_amd64", "zig", "run under Wine"),
 }
 
 # The packages that a compiler needs, for the error if it is missing.
@@ -65,14 +66,13 @@ def version():
     return re.search(r"^project\(Pellucid VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
 
 
-def build_program(name, target, build, jobs):
-    """Returns the path of the program."""
+def build_program(name, target, folder, zig, jobs):
+    """Returns the path of the program. `zig`: the path of the compiler, if the target needs it."""
     environment = dict(os.environ, LC_ALL="C")
-    if target.compiler == "zig":
-        environment["PELLUCID_ZIG"] = str(find_zig(build))
+    if zig is not None:
+        environment["PELLUCID_ZIG"] = str(zig)
     elif shutil.which(target.compiler) is None:
         fail(f"{name} needs {target.compiler}: install the packages {COMPILERS[target.compiler]}")
-    folder = build / name
     subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DPELLUCID_DOCTOR_ONLY=ON",
                     f"-DCMAKE_TOOLCHAIN_FILE={HERE / 'toolchains' / (name + '.cmake')}"],
                    check=True, env=environment, stdout=subprocess.DEVNULL)
@@ -121,10 +121,24 @@ def package(name, target, program, output, sources, wants_wheel, zig):
     return paths
 
 
+def expect_same_again(name, target, paths, zig, sources, asked):
+    """Builds the target in a folder of another name, without ccache, and compares what is written with `paths`."""
+    with tempfile.TemporaryDirectory() as temporary:
+        again = pathlib.Path(temporary)
+        os.environ["CCACHE_DISABLE"] = "1"
+        program = build_program(name, target, again / "build", zig, asked.jobs)
+        del os.environ["CCACHE_DISABLE"]
+        for first, second in zip(paths, package(name, target, program, again, sources, asked.wheel, zig)):
+            if sha256(first) != sha256(second):
+                fail(f"{first.name}: expected the same bytes from a second build, found the sha256 {sha256(second)}")
+    print("  a second build in another folder has the same bytes", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS) + ", or all")
     parser.add_argument("--wheel", action="store_true", help="also write a wheel of each target")
+    parser.add_argument("--twice", action="store_true", help="build again and expect the same bytes")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "doctor", help="folder to build in")
     parser.add_argument("--output", type=pathlib.Path, help="folder for archives and wheels; dist in the one above")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -147,15 +161,18 @@ def main():
     for name in names:
         target = TARGETS[name]
         start = time.monotonic()
-        program = build_program(name, target, build, asked.jobs)
+        zig = find_zig(build) if target.compiler == "zig" else None
+        program = build_program(name, target, build / name, zig, asked.jobs)
         seconds = time.monotonic() - start
         size = program.stat().st_size
         if size > MAX_PROGRAM_BYTES:
             fail(f"{program}: {size} bytes, more than {MAX_PROGRAM_BYTES}")
         print(f"{name}: {size / 1e6:.2f} MB in {seconds:.0f} s, {target.ran}: {program}", flush=True)
-        zig = find_zig(build) if target.compiler == "zig" else None
-        for path in package(name, target, program, output, sources, asked.wheel, zig):
+        paths = package(name, target, program, output, sources, asked.wheel, zig)
+        for path in paths:
             print(f"  {path.stat().st_size / 1e6:.2f} MB  sha256 {sha256(path)}  {path}", flush=True)
+        if asked.twice:
+            expect_same_again(name, target, paths, zig, sources, asked)
 
 
 main()

@@ -18,11 +18,12 @@ GNU = {
     "GNU General Public License, version 3": "/usr/share/common-licenses/GPL-3",
 }
 ZIG = {"zig": "../LICENSE", "libc++, libc++abi and libunwind": "libcxx/LICENSE.TXT"}
-ZIG_WINDOWS = {"MinGW-w64": "libc/mingw/COPYING"}
+ZIG_SYSTEMS = {
+    "windows": {"MinGW-w64": "libc/mingw/COPYING"},
+    "web": {"wasi-libc": "libc/wasi/LICENSE", "wasi-libc, MIT License": "libc/wasi/LICENSE-MIT", "musl": "libc/musl/COPYRIGHT"},
+}
 
-INTRODUCTION = """\
-pellucid-doctor contains parts of the software below, under the licences that follow. Its own licence is in the file LICENSE.
-"""
+CONTENTS = "pellucid-doctor contains parts of the software below, under the licences that follow."
 RELINKING = """
 The GNU C Library is linked statically. The sources of pellucid-doctor, the versions of all it contains and the script that
 builds it are public: with them the program can be linked with another version of the library.
@@ -38,12 +39,18 @@ def read(path):
     return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
 
 
-def notices(target, sources, zig):
-    """Returns the text for a target. `zig`: the path of the compiler, if that built it."""
-    parts = [section(name, read(sources / package / file)) for package, (name, file) in LIBRARIES.items()]
+def licences(target, sources, zig):
+    """Returns the licences of what a target of build.py contains, or of the page: "web". `zig`: the compiler, if that built it."""
+    files = {name: sources / package / file for package, (name, file) in LIBRARIES.items()}
     if zig is None:
-        parts += [section(name, read(path)) for name, path in GNU.items()]
-        return INTRODUCTION + RELINKING + "".join(parts)
-    folder = zig.parent / "lib"
-    files = {**ZIG, **(ZIG_WINDOWS if target.startswith("windows") else {})}
-    return INTRODUCTION + "".join(parts + [section(name, read(folder / file)) for name, file in files.items()])
+        files |= GNU
+    else:
+        of_zig = {**ZIG, **ZIG_SYSTEMS.get(target.partition("-")[0], {})}
+        files |= {name: zig.parent / "lib" / file for name, file in of_zig.items()}
+    return "".join(section(name, read(path)) for name, path in files.items())
+
+
+def notices(target, sources, zig):
+    """Returns the text that goes with a program of build.py."""
+    introduction = f"{CONTENTS} Its own licence is in the file LICENSE.\n" + (RELINKING if zig is None else "")
+    return introduction + licences(target, sources, zig)

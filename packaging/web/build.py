@@ -10,6 +10,7 @@ sources give the same bytes.
 import argparse
 import base64
 import gzip
+import html
 import json
 import os
 import pathlib
@@ -19,7 +20,8 @@ import time
 
 WEB = pathlib.Path(__file__).resolve().parent
 ROOT = WEB.parents[1]
-sys.path.append(str(WEB.parent))
+sys.path += [str(WEB.parent), str(WEB.parent / "doctor")]
+import notices  # noqa: E402
 from zig import ZIG_VERSION, find_zig  # noqa: E402
 
 MAX_PAGE_BYTES = 1_200_000
@@ -33,7 +35,7 @@ def build_program(build, jobs):
     folder = build / "program"
     subprocess.run(["cmake", "-S", WEB, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                     f"-DCMAKE_TOOLCHAIN_FILE={WEB / 'toolchain.cmake'}"], check=True, env=environment, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", folder, "--target", "pellucid-doctor", "-j", str(jobs)], check=True, env=environment)
+    subprocess.run(["cmake", "--build", folder, "--target", "pellucid-doctor", "runtime_test", "-j", str(jobs)], check=True, env=environment)
     return folder / "pellucid/bin/pellucid-doctor.wasm"
 
 
@@ -41,11 +43,19 @@ def read(name):
     return (WEB / name).read_text(encoding="utf-8")
 
 
-def make_page(program):
+def licences(build):
+    """Returns the licence of the doctor and those of what it contains: the page has no other files to put them into."""
+    own = notices.section("pellucid-doctor", (ROOT / "LICENSE").read_text(encoding="utf-8"))
+    return html.escape(f"{notices.CONTENTS} Its own licence is the first.\n{own}" +
+                       notices.licences("web", ROOT / ".sources", find_zig(build)))
+
+
+def make_page(program, build):
     """Returns the page. The program is packed by gzip, which browsers unpack, and written in base64."""
     packed = base64.b64encode(gzip.compress(program, 9, mtime=0)).decode()
     worker = json.dumps(read("wasi.js") + read("worker.js"), ensure_ascii=False).replace("</", "<\\/")
-    parts = {"css": read("page.css"), "script": read("page.js"), "program": packed, "worker": worker}
+    parts = {"css": read("page.css"), "script": read("page.js"), "program": packed, "worker": worker,
+             "licences": licences(build)}
     page = read("page.html")
     for name, text in parts.items():
         before, after = page.split("{{" + name + "}}")  # exactly one
@@ -64,7 +74,7 @@ def main():
     subprocess.run([sys.executable, ROOT / "packaging/doctor/fetch_sources.py", ROOT / ".sources"], check=True,
                    stdout=subprocess.DEVNULL)
     program = build_program(build, asked.jobs)
-    page = make_page(program.read_bytes())
+    page = make_page(program.read_bytes(), build)
     path = build / "pellucid-doctor.html"
     path.write_text(page, encoding="utf-8")
     size = path.stat().st_size

@@ -33,6 +33,7 @@ MEASURE_SECONDS = 600
 # In the browsers; packaging/doctor/same_output.py compares all of them, with node.
 REAL = ("h100_bertsmall_eager.json.gz", "v100_big_216k_events_memory_rank1of2.json.gz", "neg_cpu_only_rank34.json.gz")
 SMALL_MEMORY_PAGES = 288
+CONTENTS = ("fmt", "simdjson", "CLI11", "ISA-L", "zstd", "zig", "libc++", "wasi-libc", "musl")  # whose licences it shows
 
 # Every way in which a script could send a byte; each must be refused before it reaches the server.
 REQUESTS = """
@@ -255,6 +256,26 @@ def check_narrow(page):
     say("  fits a window of 360 pixels")
 
 
+def check_licences(page):
+    shown = page.run("document.querySelector('#licences pre').textContent")
+    headings = set(shown.split("\n" + "=" * 100 + "\n")[1::2])
+    missing = [name for name in CONTENTS if not any(heading.startswith(name) for heading in headings)]
+    check(not missing, f"the page shows no licence of {', '.join(missing)}")
+    check("pellucid-doctor" in headings and "Apache License" in shown, "the page does not show its own licence")
+    say(f"  {len(headings)} licences, {len(shown)} characters")
+
+
+def check_runtime(page_path):
+    """The tests of packaging/web/runtime, which build.py compiles for WebAssembly next to the program."""
+    program = page_path.parent / "program/runtime/runtime_test.wasm"
+    if not program.is_file():
+        say(f"{program} does not exist: the tests of the runtime are not run")
+        return
+    done = subprocess.run(["node", ROOT / "packaging/web/run_in_node.mjs", program], capture_output=True, text=True, timeout=WAIT_SECONDS)
+    check(done.returncode == 0, f"{program.name} has failed:\n{done.stdout}{done.stderr}")
+    say(done.stdout.strip())
+
+
 def check_browser(name, module, page_path, native, files):
     path = module.find_browser()
     check(path is not None, f"{name} is not installed: apt-get install {name}")
@@ -265,6 +286,7 @@ def check_browser(name, module, page_path, native, files):
         page.open(address)
         check(state(page) == "waiting", f"a new page is {state(page)}")
         check_narrow(page)
+        check_licences(page)
         for trace in files["reports"]:
             check_report(page, native, trace)
         check_ranks(page, native, files["ranks"])
@@ -294,6 +316,7 @@ def cpu_seconds(root):
 
 
 def measure(name, module, page_path, native, trace):
+    native.report.cache_clear()  # both browsers are measured against a run of their own
     begin, before = time.monotonic(), os.times()
     native.report(trace)
     native_seconds, after = time.monotonic() - begin, os.times()
@@ -378,6 +401,8 @@ def main():
         say(f"{page.name}: {size} bytes")
         with tempfile.TemporaryDirectory() as folder:
             files = None if asked.measure else write_files(pathlib.Path(folder))
+            if files:
+                check_runtime(page)
             for name in asked.browser or modules:
                 for trace in asked.measure:
                     measure(name, modules[name], page, native, trace.resolve())

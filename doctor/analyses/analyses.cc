@@ -13,6 +13,9 @@ std::span<const Analysis> all_analyses() {
       {"matmuls", analyse_matmuls},
       {"occupancy", analyse_occupancy},
       {"recompiles", analyse_recompiles},
+      {"utilisation", analyse_utilisation},
+      {"phases", analyse_phases},
+      {"modules", analyse_modules},
       {"chains", analyse_chains},
       {"what_if", analyse_what_if},
   };

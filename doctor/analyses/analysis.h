@@ -37,6 +37,9 @@ std::optional<Finding> analyse_occupancy(const Examined& examined);
 std::optional<Finding> analyse_matmuls(const Examined& examined);
 std::optional<Finding> analyse_copies(const Examined& examined);
 std::optional<Finding> analyse_recompiles(const Examined& examined);
+std::optional<Finding> analyse_utilisation(const Examined& examined);
+std::optional<Finding> analyse_phases(const Examined& examined);
+std::optional<Finding> analyse_modules(const Examined& examined);
 std::optional<Finding> analyse_chains(const Examined& examined);
 std::optional<Finding> analyse_what_if(const Examined& examined);
 

@@ -43,6 +43,7 @@ class NumberBlocks {
     if (value == kNone) return kMinNumber;
     return value != kApart ? value : apart_.at(i);
   }
+  std::size_t size() const { return low_.size(); }
 
  private:
   static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min(),

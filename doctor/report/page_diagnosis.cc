@@ -18,6 +18,10 @@ std::string_view page_unit(Unit unit) {
       return "bytes";
     case Unit::BytesPerSecond:
       return "bytes_per_second";
+    case Unit::Flops:
+      return "flops";
+    case Unit::FlopsPerSecond:
+      return "flops_per_second";
     case Unit::Percent:
       return "percent";
     case Unit::Count:

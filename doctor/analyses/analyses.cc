@@ -16,6 +16,8 @@ std::span<const Analysis> all_analyses() {
       {"utilisation", analyse_utilisation},
       {"phases", analyse_phases},
       {"modules", analyse_modules},
+      {"memory", analyse_memory},
+      {"pipeline", analyse_pipeline},
       {"chains", analyse_chains},
       {"what_if", analyse_what_if},
   };

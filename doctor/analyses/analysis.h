@@ -40,6 +40,8 @@ std::optional<Finding> analyse_recompiles(const Examined& examined);
 std::optional<Finding> analyse_utilisation(const Examined& examined);
 std::optional<Finding> analyse_phases(const Examined& examined);
 std::optional<Finding> analyse_modules(const Examined& examined);
+std::optional<Finding> analyse_memory(const Examined& examined);
+std::optional<Finding> analyse_pipeline(const Examined& examined);
 std::optional<Finding> analyse_chains(const Examined& examined);
 std::optional<Finding> analyse_what_if(const Examined& examined);
 

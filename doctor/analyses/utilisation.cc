@@ -20,21 +20,6 @@
 namespace pel::doctor {
 namespace {
 
-// Of others, sizes do not say the traffic: an embedding reads some rows of its table.
-bool moves_each_operand_once(KernelFamily family) {
-  switch (family) {
-    case KernelFamily::Elementwise:
-    case KernelFamily::Reduction:
-    case KernelFamily::Norm:
-    case KernelFamily::Softmax:
-    case KernelFamily::Copy:
-    case KernelFamily::Fill:
-      return true;
-    default:
-      return false;
-  }
-}
-
 struct UsedOp {
   EventId op;
   std::uint32_t step;
@@ -182,34 +167,31 @@ class Utilisation {
     } else if (computes) {
       unsized_ns_ += ns;
     }
-    if (used != nullptr && used->op == inner) return;  // its bytes count with it
-    if (inner != kNoEvent && has_moved_[inner]) return;
+    if (used != nullptr || (inner != kNoEvent && has_moved_[inner])) return;  // bytes count with the op
     const std::int64_t bytes = inner == kNoEvent ? -1 : traffic_bytes(inner, family);
     if (bytes >= 0) {
       has_moved_[inner] = true;
       add_bytes(activity.step, bytes);
-    } else if (used == nullptr) {
+    } else {
       unmoved_ns_ += ns;
     }
   }
 
   struct CachedTraffic {
-    NameId name = 0, sizes = 0, types = 0;
+    NameId name = 0, sizes = 0, types = 0, strides = 0;
     KernelFamily family{};
     std::int64_t bytes = -1;
   };
   // -1: not known.
   std::int64_t traffic_bytes(EventId op, KernelFamily family) {
-    if (!moves_each_operand_once(family)) return -1;
     const OpShapes* shapes = events_.shapes(op);
     if (shapes == nullptr) return -1;
-    const CachedTraffic key{events_.name_id(op), shapes->sizes, shapes->types, family};
+    const CachedTraffic key{events_.name_id(op), shapes->sizes, shapes->types, shapes->strides, family};
     CachedTraffic& cached = traffic_[(key.name * 31 + key.sizes * 7 + key.types) % traffic_.size()];
     if (cached.name != key.name || cached.sizes != key.sizes || cached.types != key.types ||
-        cached.family != key.family) {
+        cached.strides != key.strides || cached.family != key.family) {
       cached = key;
-      if (const auto traffic = traffic_of(examined_.model, op, family))
-        cached.bytes = saturating_cast(traffic->read_bytes + traffic->written_bytes);
+      cached.bytes = bytes_moved(examined_.model, op, family).value_or(-1);
     }
     return cached.bytes;
   }

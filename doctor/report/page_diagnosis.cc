@@ -50,7 +50,10 @@ void write_page_value(PageJson& json, const Value& value) {
 }
 
 void write_page_table(PageJson& json, const Table& table, std::size_t max_rows) {
-  const std::size_t rows = std::min(max_rows, table.rows.size());
+  // A table without labels is drawn as a picture, which has all of its few points.
+  const bool is_shown =
+      std::ranges::any_of(table.columns, [](const Column& column) { return !column.label.empty(); });
+  const std::size_t rows = is_shown ? std::min(max_rows, table.rows.size()) : table.rows.size();
   json.begin_object().key("key").text(table.key).key("title").text(table.title);
   json.key("count").number(static_cast<std::int64_t>(table.rows.size())).key("columns").begin_array();
   for (const Column& column : table.columns) {

@@ -99,7 +99,7 @@ function showFindings(diagnoses, root) {
              finding.sentences.map((sentence) => el('p', {}, glued(sentence))),
              finding.facts.length > 0 ? figures(finding.facts) : null,
              finding.tables.filter((table) => table.rows.length > 0)
-                 .map((table) => new DataTable(table).element)));
+                 .map((table) => isCurve(table) ? memoryCurve(table) : new DataTable(table).element)));
     }
   });
   root.append(el('div', {class: 'findings'}, contents, sections));

@@ -40,7 +40,11 @@ struct ModuleSum {
 class ModuleTimes {
  public:
   explicit ModuleTimes(const Examined& examined)
-      : examined_(examined), model_(examined.model), events_(model_.events()), marks_(model_) {
+      : examined_(examined),
+        model_(examined.model),
+        events_(model_.events()),
+        marks_(model_),
+        frame_names_(events_.names.size(), kNotAsked) {
     if (!has_any()) return;
     for (const RowId row : model_.host_rows()) walk(row);
     for (const RowId row : model_.host_rows()) add_backward(row);
@@ -64,8 +68,12 @@ class ModuleTimes {
   // Annotations that say something else than a part of the model are those of phases and steps.
   bool is_module(EventId e) {
     const Category category = events_.category(e);
-    if (category == Category::PythonFunction) return events_.name(e).starts_with(kModulePrefix);
-    return category == Category::UserAnnotation && !model_.is_step_mark(e) && !marks_.mark_of(e);
+    if (category == Category::PythonFunction) {
+      std::uint8_t& is_frame = frame_names_[events_.name_id(e)];
+      if (is_frame == kNotAsked) is_frame = events_.name(e).starts_with(kModulePrefix) ? 1 : 0;
+      return is_frame == 1;
+    }
+    return category == Category::UserAnnotation && !marks_.is_step(e) && !marks_.mark_of(e);
   }
   bool has_any() {
     for (EventId e = 0; e < events_.size(); ++e) {
@@ -117,9 +125,10 @@ class ModuleTimes {
     std::uint32_t last_frame = kNoFrame;
     for (const EventId e : model_.of_row(row)) {
       if (is_module(e)) inside_until = std::max(inside_until, events_.end_ns(e));
-      if (!events_.is_call(e) || events_.begin_ns(e) < inside_until || model_.launched_by(e).empty())
-        continue;
-      const EventId op = model_.op_of(e);
+      if (!events_.is_call(e) || events_.begin_ns(e) < inside_until) continue;
+      EventId op = model_.parent(e);
+      for (int level = 0; op != kNoEvent && level < kMaxModuleLevels && !marks_.has_forward(op); ++level)
+        op = model_.parent(op);
       const EventId forward = op == kNoEvent ? kNoEvent : model_.forward_of(op);
       if (forward == kNoEvent) continue;
       if (forward != last_forward) {
@@ -140,6 +149,8 @@ class ModuleTimes {
   const Model& model_;
   const EventTable& events_;
   RunPhases marks_;
+  static constexpr std::uint8_t kNotAsked = 0xFF;
+  std::vector<std::uint8_t> frame_names_;  // by NameId: whether it is a module's
   std::vector<Frame> frames_;
   std::unordered_map<EventId, std::uint32_t> places_;  // of frames
   std::unordered_map<NameId, int> active_;             // how many calls of a module are open on the row
@@ -189,10 +200,9 @@ std::optional<Finding> analyse_modules(const Examined& examined) {
       {"share", "of all activity time", percent_of(both_ns(times.inside()), all_ns), Unit::Percent},
       {"host_ns", "host time in them", times.inside().host_ns, Unit::Nanoseconds},
   };
-  // With a device, by its time; else by the host's.
-  const bool has_device = both_ns(times.inside()) > 0;
-  const auto measure = [&](const ModuleTime& time) {
-    return has_device ? both_ns(time) : std::int64_t{time.host_ns};
+  // What is around comes before what is inside.
+  const auto measure = [](const ModuleTime& time) {
+    return std::pair<std::int64_t, std::int64_t>(both_ns(time), time.host_ns);
   };
   Table table{.key = "modules",
               .title = "by total time; self is without the modules inside",

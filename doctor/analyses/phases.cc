@@ -55,7 +55,7 @@ class StepPhases {
       const auto mark = marks_.mark_of(e);
       const bool is_call = events.is_call(e);
       if (!mark &&
-          (!around.empty() || (!is_call && events.category(e) != Category::CpuOp) || model.is_step_mark(e))) {
+          (!around.empty() || (!is_call && events.category(e) != Category::CpuOp) || marks_.is_step(e))) {
         if (is_call) of_calls_[e] = around.back().phase;
         continue;
       }

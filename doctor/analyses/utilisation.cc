@@ -5,7 +5,6 @@
 // profiler counted FLOPs itself count with these.
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -21,11 +20,13 @@ namespace pel::doctor {
 namespace {
 
 struct UsedOp {
-  EventId op;
+  EventId op;  // or a kernel, which has no row here
+  RowId row = 0;
+  std::int64_t begin_ns = 0, end_ns = 0;
   std::uint32_t step;
   std::int32_t device;
-  OpWork work;
-  SaturatingSum kernel_ns;  // of all kernels that were launched for it
+  OpWork work{};
+  SaturatingSum kernel_ns{};  // of all kernels that were launched for it
   bool has_kernel_dtype = false;
 };
 
@@ -114,7 +115,6 @@ class Utilisation {
     return cached.work;
   }
   std::optional<OpWork> own_work(EventId op) {
-    if (events_.category(op) != Category::CpuOp) return std::nullopt;
     const CountedWork* counted = events_.counted_work(op);
     std::optional<OpWork> work;
     if (kind_of(op) != WorkKind::None) work = cached_work(op);
@@ -200,33 +200,42 @@ class Utilisation {
   UsedOp* used_by(EventId inner, const Activity& activity) {
     EventId op = inner;
     for (int level = 0; op != kNoEvent && level < kMaxLevelsUp; ++level, op = examined_.model.parent(op)) {
+      if (events_.category(op) != Category::CpuOp ||
+          (kind_of(op) == WorkKind::None && events_.counted_work(op) == nullptr))
+        continue;
       if (!ops_.empty() && ops_.back().op == op) return &ops_.back();
       if (const auto at = places_.find(op); at != places_.end()) return &ops_[at->second];
       const std::optional<OpWork> work = own_work(op);
       if (!work) continue;
       places_.emplace(op, ops_.size());
-      return &ops_.emplace_back(
-          UsedOp{.op = op, .step = activity.step, .device = activity.device, .work = *work, .kernel_ns = 0});
+      return &ops_.emplace_back(UsedOp{.op = op,
+                                       .row = events_.row(op),
+                                       .begin_ns = events_.begin_ns(op),
+                                       .end_ns = events_.end_ns(op),
+                                       .step = activity.step,
+                                       .device = activity.device,
+                                       .work = *work});
     }
     return nullptr;
   }
 
   void keep_innermost() {
-    std::sort(ops_.begin(), ops_.end(), [&](const UsedOp& a, const UsedOp& b) {
-      const auto key = [&](const UsedOp& used) {
-        return std::tuple(events_.row(used.op), events_.begin_ns(used.op), -events_.duration_ns(used.op),
-                          used.op);
-      };
-      return key(a) < key(b);
-    });
+    const auto before = [](const UsedOp& a, const UsedOp& b) {
+      if (a.row != b.row) return a.row < b.row;
+      if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
+      return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.op < b.op;
+    };
+    if (!std::is_sorted(ops_.begin(), ops_.end(), before)) std::sort(ops_.begin(), ops_.end(), before);
+    const auto has_inner = [&](std::size_t i) {
+      return i + 1 < ops_.size() && ops_[i + 1].row == ops_[i].row && ops_[i + 1].begin_ns < ops_[i].end_ns;
+    };
     std::vector<UsedOp> kept;
+    kept.reserve(ops_.size() + ops_of_kernels_.size());
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const bool has_inner = i + 1 < ops_.size() && events_.row(ops_[i + 1].op) == events_.row(ops_[i].op) &&
-                             events_.begin_ns(ops_[i + 1].op) < events_.end_ns(ops_[i].op);
-      if (!has_inner) kept.push_back(ops_[i]);
+      if (!has_inner(i)) kept.push_back(ops_[i]);
     }
+    kept.insert(kept.end(), ops_of_kernels_.begin(), ops_of_kernels_.end());
     ops_ = std::move(kept);
-    ops_.insert(ops_.end(), ops_of_kernels_.begin(), ops_of_kernels_.end());
   }
 
   void count(const UsedOp& used) {

@@ -8,10 +8,6 @@
 namespace pel::doctor {
 namespace {
 
-bool same_row_name(const RowName& a, const RowName& b) {
-  return a.number == b.number && a.text.empty() && b.text.empty();
-}
-
 std::string row_key(const RowName& process, const RowName& thread) {
   return fmt::format("{} {} {} {} {}", process.number, thread.number, process.text.size(), process.text,
                      thread.text);
@@ -139,8 +135,17 @@ LaunchShape EventTable::launch_shape(const DeviceArgs& args) const {
 }
 
 RowId EventTable::row_of(const RowName& process, const RowName& thread) {
-  if (last_row_ < rows.size() && same_row_name(process, last_process_) && same_row_name(thread, last_thread_))
-    return last_row_;
+  if (!process.text.empty() || !thread.text.empty()) return find_row(process, thread);
+  // Events of a few rows take turns.
+  const auto slot =
+      static_cast<std::uint64_t>(thread.number) + 3 * static_cast<std::uint64_t>(process.number);
+  KnownRow& known = known_rows_[slot % known_rows_.size()];
+  if (known.row == kNoRow || known.process != process.number || known.thread != thread.number)
+    known = {process.number, thread.number, find_row(process, thread)};
+  return known.row;
+}
+
+RowId EventTable::find_row(const RowName& process, const RowName& thread) {
   const auto [at, is_new] = row_ids_.try_emplace(row_key(process, thread), static_cast<RowId>(rows.size()));
   if (is_new) {
     rows.push_back({.process = process.number,
@@ -149,11 +154,6 @@ RowId EventTable::row_of(const RowName& process, const RowName& thread) {
                     .thread_text = std::string(thread.text),
                     .process_name = {},
                     .thread_name = {}});
-  }
-  if (process.text.empty() && thread.text.empty()) {  // texts live during the visit only
-    last_process_ = process;
-    last_thread_ = thread;
-    last_row_ = at->second;
   }
   return at->second;
 }

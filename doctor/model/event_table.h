@@ -1,6 +1,7 @@
 // The spans of a trace in columns, 29 bytes each; fields of few events are in sparse columns.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -156,6 +157,7 @@ class EventTable {
   void keep_memory(const TraceEvent& event);
   void label_row(const TraceEvent& event);
   RowId row_of(const RowName& process, const RowName& thread);
+  RowId find_row(const RowName& process, const RowName& thread);
 
   Blocks<std::int64_t> begins_;
   NumberBlocks durations_, correlations_, external_ids_;
@@ -173,8 +175,12 @@ class EventTable {
   Names launch_shapes_;       // their bytes
   std::vector<Words> words_;  // by NameId, up to the last one of a span
   std::unordered_map<std::string, RowId> row_ids_;
-  RowName last_process_, last_thread_;
-  RowId last_row_ = std::numeric_limits<RowId>::max();
+  static constexpr RowId kNoRow = std::numeric_limits<RowId>::max();
+  struct KnownRow {
+    std::int64_t process = 0, thread = 0;
+    RowId row = kNoRow;
+  };
+  std::array<KnownRow, 16> known_rows_{};  // found last
 };
 
 }  // namespace pel::doctor

@@ -4,10 +4,11 @@ namespace pel::doctor {
 namespace {
 
 constexpr int kMaxPhaseLevels = 1000;
-constexpr std::uint8_t kNoMark = 0xFE, kNotAsked = 0xFF;
+constexpr std::uint8_t kStepMark = 0xFD, kNoMark = 0xFE, kNotAsked = 0xFF;
 
 std::uint8_t phase_of_name(std::string_view name) {
   const auto is = [](RunPhase phase) { return static_cast<std::uint8_t>(phase); };
+  if (name.starts_with("ProfilerStep")) return kStepMark;
   if (name.starts_with("autograd::engine::evaluate_function")) return is(RunPhase::Backward);
   if (name.starts_with("Optimizer.")) return is(RunPhase::Optimizer);
   if (contains(name, "DataLoader")) return is(RunPhase::Data);
@@ -35,13 +36,24 @@ RunPhases::RunPhases(const Model& model)
   }
 }
 
+std::uint8_t RunPhases::mark_of_name(EventId e) {
+  std::uint8_t& phase = by_name_[model_.events().name_id(e)];
+  if (phase == kNotAsked) phase = phase_of_name(model_.events().name(e));
+  return phase;
+}
+
+bool RunPhases::is_step(EventId e) {
+  const Category category = model_.events().category(e);
+  return (category == Category::CpuOp || category == Category::UserAnnotation) &&
+         mark_of_name(e) == kStepMark;
+}
+
 std::optional<RunPhase> RunPhases::mark_of(EventId e) {
   const EventTable& events = model_.events();
   const Category category = events.category(e);
   if (category != Category::CpuOp && category != Category::UserAnnotation) return std::nullopt;
-  std::uint8_t& phase = by_name_[events.name_id(e)];
-  if (phase == kNotAsked) phase = phase_of_name(events.name(e));
-  if (phase != kNoMark) return static_cast<RunPhase>(phase);
+  const std::uint8_t phase = mark_of_name(e);
+  if (phase < kStepMark) return static_cast<RunPhase>(phase);
   return is_backward_[e] ? std::optional(RunPhase::Backward) : std::nullopt;
 }
 
@@ -49,7 +61,7 @@ RunPhase RunPhases::of(EventId e) {
   bool is_in_op = false;
   for (int level = 0; e != kNoEvent && level < kMaxPhaseLevels; ++level, e = model_.parent(e)) {
     if (const auto mark = mark_of(e)) return *mark;
-    is_in_op |= model_.events().category(e) == Category::CpuOp && !model_.is_step_mark(e);
+    is_in_op |= model_.events().category(e) == Category::CpuOp && !is_step(e);
   }
   return is_in_op ? RunPhase::Forward : RunPhase::Other;
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kCurvePoints = 200;
 constexpr int kMaxAllocatorLevels = 16;
-constexpr std::int32_t kCpuType = 0;
+constexpr std::int32_t kCpuType = 0, kHipType = 6;
 
 using MemoryDevice = std::pair<std::int32_t, std::int32_t>;  // type and number, as c10 has them
 
@@ -95,11 +95,11 @@ struct MemoryCourse {
 std::string device_text(MemoryDevice device) {
   const auto& [type, number] = device;
   if (type == kCpuType) return "cpu";
-  const char* kind = type == 1    ? "cuda"
-                     : type == 6  ? "hip"
-                     : type == 12 ? "xpu"
-                     : type == 13 ? "mps"
-                                  : "device";
+  const char* kind = type == 1          ? "cuda"
+                     : type == kHipType ? "hip"
+                     : type == 12       ? "xpu"
+                     : type == 13       ? "mps"
+                                        : "device";
   return fmt::format("{} {}", kind, number);
 }
 
@@ -264,9 +264,9 @@ std::optional<Finding> analyse_memory(const Examined& examined) {
         "The trace has no addresses, so it does not say which allocations are live at the peak.");
   if (unused > 0 && unused > peak.peak / 4)
     finding.sentences.push_back(fmt::format(
-        "The allocator holds {} that no tensor used at the peak: fragments, or blocks for a later peak. "
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True reduces fragments.",
-        readable_bytes(unused)));
+        "The allocator holds {} that no tensor used at the peak: fragments, or blocks for a later "
+        "peak. PYTORCH_{}_ALLOC_CONF=expandable_segments:True reduces fragments.",
+        readable_bytes(unused), device.first == kHipType ? "HIP" : "CUDA"));
   if (peak.has_addresses) add_live_tables(examined, course, peak, finding);
   if (devices.size() > 1) {
     Table table{.key = "devices",

@@ -119,7 +119,7 @@ std::optional<Finding> analyse_phases(const Examined& examined) {
       {"device_ns", "time of all activities", device_ns, Unit::Nanoseconds},
       {"collective_ns", "collectives ran", shares.collective_ns, Unit::Nanoseconds},
       {"exposed_ns", "of it with nothing else", shares.communication_ns, Unit::Nanoseconds},
-      {"hidden_ns", "of it behind other activity", hidden, Unit::Nanoseconds},
+      {"hidden_ns", "of it with other activity", hidden, Unit::Nanoseconds},
       {"hidden", "hidden", percent_of(hidden, shares.collective_ns), Unit::Percent},
   };
   if (shares.collective_ns == 0) finding.facts.resize(1);

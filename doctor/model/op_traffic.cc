@@ -130,12 +130,12 @@ std::optional<std::int64_t> bytes_moved(const Model& model, EventId op, KernelFa
     return elements;
   };
   SaturatingSum read;
-  std::int64_t item = 0, most_elements = 0;
+  std::int64_t item = 0, max_elements = 0;
   bool is_elementwise = true;
   for (const Moved& operand : operands) {
     read += saturating_mul(operand.elements, operand.item_bytes);
     item = std::max(item, operand.item_bytes);
-    most_elements = std::max(most_elements, all_elements(*operand.sizes));
+    max_elements = std::max(max_elements, all_elements(*operand.sizes));
     for (std::size_t axis = 0; axis < operand.sizes->size(); ++axis) {
       const std::int64_t size = (*operand.sizes)[axis];
       is_elementwise &= size == 1 || size == result[result.size() - operand.sizes->size() + axis];
@@ -146,7 +146,7 @@ std::optional<std::int64_t> bytes_moved(const Model& model, EventId op, KernelFa
                           saturating_mul(operands[1].elements, operands[1].item_bytes));
   if (family == KernelFamily::Reduction) return read;
   if (leaves_truths(name)) item = 1;
-  return read + saturating_mul(item, is_elementwise ? all_elements(result) : most_elements);
+  return read + saturating_mul(item, is_elementwise ? all_elements(result) : max_elements);
 }
 
 std::ptrdiff_t times_taken(const Traffic& last, const Traffic& next) {

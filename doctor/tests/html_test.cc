@@ -92,6 +92,8 @@ TraceText run_of_two_steps(const std::string& matmul = "ampere_sgemm_128x64_tn",
       }
       device += i % 3 == 0 ? matmul_us + 1 : 13;
     }
+    trace.memory(1, time + 115, 4096, 1 << 20, (step + 3) << 20, 8 << 20);
+    trace.memory(1, time + 300, 4096, -(1 << 20), (step + 2) << 20, 8 << 20);
     trace.call(1, "cudaDeviceSynchronize", time + 520, device - time - 515, 1000 + step);
     time += 1000;
   }
@@ -167,6 +169,29 @@ TEST(HtmlReport, SaysTheVerdictAndEveryFinding) {
     for (std::size_t t = 0; t < finding.tables.size(); ++t)
       EXPECT_EQ(simdjson::dom::array(shown["tables"].at(t)["rows"]).size(), finding.tables[t].rows.size());
   }
+}
+
+// A curve is a picture: all of its points, however short the tables must be.
+TEST(HtmlReport, TheCurveOfMemoryIsNotCut) {
+  TraceText trace;
+  for (int i = 0; i < 2000; ++i) {
+    trace.op(1, fmt::format("aten::op_{}", i), 10 * i, 5);
+    trace.memory(1, 10 * i + 1, i, 100, 100 * (i + 1), 1 << 20);
+  }
+  const Paged paged = page_of(trace.text(), {.max_bytes = 200'000});
+  simdjson::dom::parser parser;
+  const simdjson::dom::element data = parser.parse(data_of(paged.html));
+  for (const simdjson::dom::element finding : data["diagnoses"].at(0)["findings"]) {
+    if (std::string_view(finding["key"]) != "memory") continue;
+    const simdjson::dom::array tables = finding["tables"];
+    const simdjson::dom::element curve = tables.at(tables.size() - 1);
+    EXPECT_EQ(std::string_view(curve["key"]), "curve");
+    const simdjson::dom::array rows = curve["rows"];
+    EXPECT_EQ(rows.size(), 200u);
+    EXPECT_EQ(std::int64_t(rows.at(199).at(1)), 200'000);
+    return;
+  }
+  FAIL() << "the page has no memory";
 }
 
 TEST(HtmlReport, NamesWithMarkupStayText) {

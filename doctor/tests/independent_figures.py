@@ -292,7 +292,7 @@ def traffic_of(e, family):
 
 
 def utilisation(trace, families):
-    works = {}  # number of the op: op, step, work, names of its computing kernels
+    used_ops = {}  # number of the op: op, step, work, names of its computing kernels
     flops, moved = collections.Counter(), collections.Counter()
     seen = set()
     unsized = unmoved = compute = activity_ns = 0
@@ -319,7 +319,7 @@ def utilisation(trace, families):
             if "flops" in op.args and op.cat == "cpu_op":
                 work = (op.args["flops"], *(work[1:] if work else (0, "")))
             if work:
-                used = works.setdefault(op.number, [op, a.step, work, []])
+                used = used_ops.setdefault(op.number, [op, a.step, work, []])
                 break
         if used and computes:
             used[3].append(a.name)
@@ -334,9 +334,9 @@ def utilisation(trace, families):
         else:
             unmoved += a.dur
     # Only ops that enclose no other one that counts. Whether one encloses another is asked of its ancestors.
-    enclosing = {around.number for op, *_ in works.values() for around in op.ancestors() if around is not op}
+    enclosing = {around.number for op, *_ in used_ops.values() for around in op.ancestors() if around is not op}
     by_type = collections.Counter()
-    for number, (op, step, (count, size, kind), kernels) in works.items():
+    for number, (op, step, (count, size, kind), kernels) in used_ops.items():
         if number not in enclosing:
             flops[step] += count
             moved[step] += size

@@ -24,7 +24,7 @@ TEST(Pipeline, BubblesAreTimesWithoutComputeWhileASendOrReceiveRuns) {
       .call(1, "cudaLaunchKernelExC", 25, 2, 2)
       .kernel(9, kSendRecv, 30, 50, 2);
   trace.call(1, "cudaLaunchKernel", 40, 2, 3).kernel(7, "k", 90, 40, 3);
-  // A gap without a transfer is not a bubble, and a transfer behind compute makes none.
+  // A gap without a transfer is not a bubble, and a transfer during compute makes none.
   trace.call(1, "cudaLaunchKernel", 150, 2, 4).kernel(7, "k", 200, 100, 4);
   trace.annotation(1, "nccl:send 1->2", 210, 15)
       .call(1, "cudaLaunchKernelExC", 215, 2, 5)

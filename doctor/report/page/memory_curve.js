@@ -23,7 +23,7 @@ function memoryCurve(table) {
     const more = reserved === null ? '' : `, ${readable(reserved, 'bytes')} reserved`;
     return el('span', {
       class: kind,
-      style: `left:${bar.left}%;width:${bar.width}%;height:${bar[kind]}%`,
+      style: `left:${bar.left}%;width:calc(${bar.width}% + 1px);height:${bar[kind]}%`,
       title: `${readableNs(at)}: ${readable(allocated, 'bytes')} allocated${more}`,
     });
   };

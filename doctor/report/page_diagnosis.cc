@@ -153,4 +153,18 @@ std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined,
   return json.str();
 }
 
+// A diagnosis without a verdict, as page_diagnosis writes it.
+std::string page_ranks(const std::vector<Finding>& together, std::string_view sentence,
+                       std::size_t max_rows) {
+  PageJson json;
+  json.begin_object().key("path").text(sentence).key("before").text("").key("bound").text("");
+  json.key("sentence").text(sentence);
+  for (const std::string_view none : {"reasons", "notes", "totals", "devices", "shares"})
+    json.key(none).begin_array().end_array();
+  json.key("findings").begin_array();
+  for (const Finding& finding : together) write_page_finding(json, finding, max_rows);
+  json.end_array().end_object();
+  return json.str();
+}
+
 }  // namespace pel::doctor

@@ -194,6 +194,25 @@ TEST(HtmlReport, TheCurveOfMemoryIsNotCut) {
   FAIL() << "the page has no memory";
 }
 
+TEST(HtmlReport, OfRanksHasWhatIsFoundOfThemTogether) {
+  Finding finding{.key = "stragglers", .title = "Ranks <that> others wait for"};
+  finding.sentences = {"Rank 7 is late."};
+  finding.facts = {{"ranks", "ranks", std::int64_t{8}, Unit::Count}};
+  Table table{.key = "ranks", .title = "ranks", .columns = {{"rank", "rank", Unit::Count}}, .rows = {}};
+  for (std::int64_t rank = 0; rank < 8; ++rank) table.rows.push_back({rank});
+  finding.tables = {table};
+  const std::string html = html_of_ranks({finding}, 8);
+  simdjson::dom::parser parser;
+  const simdjson::dom::element data = parser.parse(data_of(html));
+  EXPECT_TRUE(data["timeline"].is_null());
+  EXPECT_TRUE(data["what_if"].is_null());
+  const simdjson::dom::element diagnosis = data["diagnoses"].at(0);
+  EXPECT_EQ(std::string_view(diagnosis["sentence"]), "8 ranks of one run");
+  EXPECT_EQ(std::string_view(diagnosis["findings"].at(0)["title"]), "Ranks <that> others wait for");
+  EXPECT_EQ(simdjson::dom::array(diagnosis["findings"].at(0)["tables"].at(0)["rows"]).size(), 8u);
+  EXPECT_NE(html.find("<title>8 ranks of one run"), std::string::npos);
+}
+
 TEST(HtmlReport, NamesWithMarkupStayText) {
   const std::string bad = "</script><script>alert(1)</script><!--<b onclick='x'>&amp;\\u2028\\\"";
   const std::string trace = TraceText()

@@ -117,8 +117,15 @@ function start() {
   showFindings(data.diagnoses, byId('view-findings'));
 
   const changes = diagnosis.findings.filter(isDiff);
-  const views = kViews.filter((view) => view !== 'diff' || changes.length > 0);
-  byId('tab-diff').hidden = changes.length === 0;
+  // The page of many ranks has neither a timeline nor a replay.
+  const isThere = {
+    findings: true,
+    timeline: data.timeline !== null,
+    what_if: data.timeline !== null,
+    diff: changes.length > 0
+  };
+  const views = kViews.filter((view) => isThere[view]);
+  for (const view of kViews) byId(`tab-${view}`).hidden = !isThere[view];
   const page = {data, timeline: null, whatIf: null, diff: null};
   const show = (view) => {
     if (!views.includes(view)) view = 'findings';

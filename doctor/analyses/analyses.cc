@@ -13,6 +13,11 @@ std::span<const Analysis> all_analyses() {
       {"matmuls", analyse_matmuls},
       {"occupancy", analyse_occupancy},
       {"recompiles", analyse_recompiles},
+      {"utilisation", analyse_utilisation},
+      {"phases", analyse_phases},
+      {"modules", analyse_modules},
+      {"memory", analyse_memory},
+      {"pipeline", analyse_pipeline},
       {"chains", analyse_chains},
       {"what_if", analyse_what_if},
   };

@@ -39,6 +39,11 @@ std::optional<Finding> analyse_occupancy(const Examined& examined);
 std::optional<Finding> analyse_matmuls(const Examined& examined);
 std::optional<Finding> analyse_copies(const Examined& examined);
 std::optional<Finding> analyse_recompiles(const Examined& examined);
+std::optional<Finding> analyse_utilisation(const Examined& examined);
+std::optional<Finding> analyse_phases(const Examined& examined);
+std::optional<Finding> analyse_modules(const Examined& examined);
+std::optional<Finding> analyse_memory(const Examined& examined);
+std::optional<Finding> analyse_pipeline(const Examined& examined);
 std::optional<Finding> analyse_chains(const Examined& examined);
 std::optional<Finding> analyse_what_if(const Examined& examined);
 

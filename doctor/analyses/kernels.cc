@@ -122,12 +122,14 @@ Table by_origin(const Examined& examined, std::int64_t total_ns) {
                           {"count", "runs", Unit::Count},
                           {"title", "kernel"},
                           {"chain", "launched by", Unit::None, true},
-                          {"name", "", Unit::None}},
+                          {"name", "", Unit::None},
+                          {"family", "", Unit::None}},
               .rows = {}};
   for (const auto& [key, runs] : by_largest(origins, [](const Runs& r) { return r.ns; }))
     table.rows.push_back({runs->ns, percent_of(runs->ns, total_ns), runs->count,
                           examined.kernels.of(examples.at(*key)).title, key->second,
-                          std::string(model.events().names[key->first])});
+                          std::string(model.events().names[key->first]),
+                          word_of(examined.kernels.family(examples.at(*key)))});
   return table;
 }
 

@@ -10,7 +10,16 @@
 
 namespace pel::doctor {
 
-enum class Unit : std::uint8_t { None, Nanoseconds, Bytes, BytesPerSecond, Percent, Count };
+enum class Unit : std::uint8_t {
+  None,
+  Nanoseconds,
+  Bytes,
+  BytesPerSecond,
+  Flops,
+  FlopsPerSecond,
+  Percent,
+  Count
+};
 
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;  // monostate: unknown
 

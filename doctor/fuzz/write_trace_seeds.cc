@@ -65,6 +65,34 @@ std::string training_trace() {
   return trace.text();
 }
 
+// A forward and a backward pass with modules, memory, a convolution, attention, and a receive.
+std::string stage_trace() {
+  constexpr const char* kConvolution =
+      R"("Input Dims": [[2, 8, 32, 32], [16, 8, 3, 3], []], "Input type": ["float", "float", ""], "Concrete Inputs": ["", "", "", "[2, 1]", "[1]", "[1, 1]", "False", "[0, 0]", "1"])";
+  constexpr const char* kAttention =
+      R"("Input Dims": [[2, 4, 128, 64], [2, 4, 96, 64], [2, 4, 96, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"])";
+  return TraceText()
+      .metadata(kH100)
+      .annotation(1, "nccl:recv 1<-0", 5, 4)
+      .call(1, "cudaLaunchKernelExC", 6, 2, 1)
+      .kernel(
+          9, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 10, 60, 1,
+          R"("Collective name": "recv", "In msg nelems": 64, "dtype": "Half", "Src Rank": 0, "Dst Rank": 1)")
+      .python(1, "nn.Module: Net_0", 10, 100)
+      .op(1, "aten::convolution", 12, 20, kConvolution)
+      .memory(1, 13, 4096, 512, 1024, 2048)
+      .call(1, "cudaLaunchKernel", 14, 2, 2)
+      .kernel(7, "k", 5, 3, 2)
+      .op(1, "aten::scaled_dot_product_attention", 40, 20, kAttention)
+      .call(1, "cudaLaunchKernel", 44, 2, 3)
+      .kernel(7, "k", 80, 5, 3)
+      .op(2, "autograd::engine::evaluate_function: X", 150, 20, R"("Sequence number": 1, "Fwd thread id": 1)")
+      .memory(2, 155, 4096, -512, 512, 2048)
+      .annotation(1, "Optimizer.step#SGD.step", 200, 20)
+      .op(1, "aten::mul", 202, 10, R"("flops": 7)")
+      .text();
+}
+
 // Two streams, collectives with their arguments, and a wait of one stream for the other.
 std::string communication_trace() {
   TraceText trace;
@@ -138,7 +166,7 @@ int main(int count, char** words) {
     for (const std::string& trace : reader_seeds()) write(first, trace);
   }
   for (const std::string& trace :
-       {training_trace(), communication_trace(), compiled_trace(), extreme_trace()}) {
+       {training_trace(), stage_trace(), communication_trace(), compiled_trace(), extreme_trace()}) {
     for (const char first : {'\x02', '\x03', '\x80'}) write(first, trace);
   }
 }

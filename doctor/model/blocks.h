@@ -43,6 +43,7 @@ class NumberBlocks {
     if (value == kNone) return kMinNumber;
     return value != kApart ? value : apart(i);
   }
+  std::size_t size() const { return low_.size(); }
 
  private:
   // A function of its own: with the look-up inside, compilers do not inline the operator.

@@ -8,10 +8,6 @@
 namespace pel::doctor {
 namespace {
 
-bool same_row_name(const RowName& a, const RowName& b) {
-  return a.number == b.number && a.text.empty() && b.text.empty();
-}
-
 std::string row_key(const RowName& process, const RowName& thread) {
   return fmt::format("{} {} {} {} {}", process.number, thread.number, process.text.size(), process.text,
                      thread.text);
@@ -22,6 +18,17 @@ template <class T>
 T clamped(std::int64_t number) {
   return static_cast<T>(
       std::clamp<std::int64_t>(number, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+
+// From 36 years before 1970 to the year 2043; a span takes at most 18 years: so differences of times fit, see
+// saturating.h.
+constexpr std::int64_t kEarliestNs = -(std::int64_t{1} << 60), kLatestNs = std::int64_t{1} << 61;
+
+// -1: the profiler counted none.
+std::int64_t counted_bytes(const TraceEvent& event) {
+  if (!event.has(Arg::BytesRead) && !event.has(Arg::BytesWritten)) return -1;
+  return saturating_add(std::max<std::int64_t>(0, event.get(Arg::BytesRead)),
+                        std::max<std::int64_t>(0, event.get(Arg::BytesWritten)));
 }
 
 bool is_kept(Category category) {
@@ -46,22 +53,21 @@ void EventTable::take(const TraceEvent& event) {
     label_row(event);
   } else if (event.phase == Phase::Span && is_kept(event.category) && size() < kNoEvent) {
     keep(event);
+  } else if (event.phase == Phase::Instant && event.name == "[memory]" && event.has(Arg::Bytes)) {
+    keep_memory(event);
   }
 }
 
 void EventTable::keep(const TraceEvent& event) {
   const auto e = static_cast<EventId>(size());
-  // From 36 years before 1970 to the year 2043, and for 18 years: so differences of times fit, see
-  // saturating.h.
-  constexpr std::int64_t kEarliest = -(std::int64_t{1} << 60), kLatest = std::int64_t{1} << 61;
   constexpr std::int64_t kLongest = std::int64_t{1} << 59;
-  begins_.push_back(std::clamp(event.begin_ns, kEarliest, kLatest));
+  begins_.push_back(std::clamp(event.begin_ns, kEarliestNs, kLatestNs));
   durations_.push_back(std::clamp<std::int64_t>(event.duration_ns, 0, kLongest));
   const NameId name = names.add(event.name);
   names_of_.push_back(name);
   for (auto id = static_cast<NameId>(words_.size()); id <= name; ++id)
     words_.push_back({contains(names[id], "GraphLaunch"), contains(names[id], "Synchronize"),
-                      contains(names[id], "DataLoader")});
+                      contains(names[id], "DataLoader"), contains(names[id], "convolution")});
   rows_of_.push_back(row_of(event.process, event.thread));
   categories_.push_back(event.category);
   correlations_.push_back(event.get(Arg::Correlation, kNoNumber));
@@ -88,6 +94,12 @@ void EventTable::keep(const TraceEvent& event) {
     shapes_.push_back({e, names.add(event.get(ArgText::InputShapes)),
                        names.add(event.get(ArgText::InputTypes)),
                        names.add(event.get(ArgText::InputStrides))});
+  if (event.has(ArgText::ConcreteInputs) && words_[name].has_convolution)
+    concrete_inputs_.push_back({e, names.add(event.get(ArgText::ConcreteInputs))});
+  if (event.has(Arg::Flops))
+    counted_work_.push_back({.event = e,
+                             .flops = std::max<std::int64_t>(0, event.get(Arg::Flops)),
+                             .bytes = counted_bytes(event)});
   if (event.has(Arg::Sequence))
     sequences_.push_back({e, clamped<std::uint32_t>(event.get(Arg::Sequence)),
                           clamped<std::uint32_t>(event.get(Arg::ForwardThread, 0))});
@@ -100,7 +112,20 @@ void EventTable::keep(const TraceEvent& event) {
                             .dtype = names.add(event.get(ArgText::ElementType)),
                             .elements = event.get(Arg::InputElements, kNoNumber),
                             .sequence = event.get(Arg::CollectiveSequence, kNoNumber),
-                            .ranks = event.get(Arg::GroupSize, kNoNumber)});
+                            .ranks = event.get(Arg::GroupSize, kNoNumber),
+                            .source = event.get(Arg::SourceRank, kNoNumber),
+                            .destination = event.get(Arg::DestinationRank, kNoNumber)});
+}
+
+void EventTable::keep_memory(const TraceEvent& event) {
+  memory_.push_back({.time_ns = std::clamp(event.begin_ns, kEarliestNs, kLatestNs),
+                     .address = event.get(Arg::Address, kNoNumber),
+                     .bytes = saturating_add(event.get(Arg::Bytes), 0),
+                     .allocated = event.get(Arg::TotalAllocated, kNoNumber),
+                     .reserved = event.get(Arg::TotalReserved, kNoNumber),
+                     .row = row_of(event.process, event.thread),
+                     .device_type = clamped<std::int32_t>(event.get(Arg::DeviceType, 0)),
+                     .device = clamped<std::int32_t>(event.get(Arg::DeviceId, -1))});
 }
 
 LaunchShape EventTable::launch_shape(const DeviceArgs& args) const {
@@ -110,8 +135,17 @@ LaunchShape EventTable::launch_shape(const DeviceArgs& args) const {
 }
 
 RowId EventTable::row_of(const RowName& process, const RowName& thread) {
-  if (last_row_ < rows.size() && same_row_name(process, last_process_) && same_row_name(thread, last_thread_))
-    return last_row_;
+  if (!process.text.empty() || !thread.text.empty()) return find_row(process, thread);
+  // Events of a few rows take turns.
+  const auto slot =
+      static_cast<std::uint64_t>(thread.number) + 3 * static_cast<std::uint64_t>(process.number);
+  KnownRow& known = known_rows_[slot % known_rows_.size()];
+  if (known.row == kNoRow || known.process != process.number || known.thread != thread.number)
+    known = {process.number, thread.number, find_row(process, thread)};
+  return known.row;
+}
+
+RowId EventTable::find_row(const RowName& process, const RowName& thread) {
   const auto [at, is_new] = row_ids_.try_emplace(row_key(process, thread), static_cast<RowId>(rows.size()));
   if (is_new) {
     rows.push_back({.process = process.number,
@@ -120,11 +154,6 @@ RowId EventTable::row_of(const RowName& process, const RowName& thread) {
                     .thread_text = std::string(thread.text),
                     .process_name = {},
                     .thread_name = {}});
-  }
-  if (process.text.empty() && thread.text.empty()) {  // texts live during the visit only
-    last_process_ = process;
-    last_thread_ = thread;
-    last_row_ = at->second;
   }
   return at->second;
 }

@@ -1,6 +1,7 @@
 // The spans of a trace in columns, 29 bytes each; fields of few events are in sparse columns.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "doctor/model/blocks.h"
 #include "doctor/model/event_index.h"
+#include "doctor/model/memory_events.h"
 #include "doctor/model/names.h"
 #include "doctor/model/saturating.h"
 #include "doctor/readers/trace_event.h"
@@ -47,6 +49,16 @@ struct OpShapes {
   EventId event;
   NameId sizes, types, strides;  // as JSON
 };
+// Of a convolution: stride, padding and the like as JSON, a text for each input.
+struct ConcreteInputs {
+  EventId event;
+  NameId text;
+};
+// What the profiler counted for an op (with_flops=True), or for a kernel.
+struct CountedWork {
+  EventId event;
+  std::int64_t flops, bytes;  // bytes: -1 if it counted none
+};
 struct OpSequence {
   EventId event;
   std::uint32_t sequence, forward_thread;
@@ -59,6 +71,7 @@ struct CollectiveArgs {
   EventId event;
   NameId name, group, dtype;
   std::int64_t elements, sequence, ranks;  // kNoNumber: not known
+  std::int64_t source, destination;        // of a send or a receive: ranks; kNoNumber: not known
 };
 
 // What some of the events have, ordered by event.
@@ -85,7 +98,7 @@ class SparseColumn {
 
 class EventTable {
  public:
-  void take(const TraceEvent& event);  // keeps spans, and names of rows
+  void take(const TraceEvent& event);  // keeps spans, allocations, and names of rows
 
   std::size_t size() const { return begins_.size(); }
   Category category(EventId e) const { return categories_[e]; }
@@ -120,6 +133,11 @@ class EventTable {
   const OpSequence* sequence(EventId e) const { return sequences_.find(e); }
   const CallStack* call_stack(EventId e) const { return call_stacks_.find(e); }
   const CollectiveArgs* collective(EventId e) const { return collectives_.find(e); }
+  const ConcreteInputs* concrete_inputs(EventId e) const { return concrete_inputs_.find(e); }
+  const CountedWork* counted_work(EventId e) const { return counted_work_.find(e); }
+  std::size_t collective_count() const { return collectives_.size(); }
+  const CollectiveArgs& collective_at(std::size_t i) const { return collectives_[i]; }
+  const MemoryEvents& memory() const { return memory_; }
   LaunchShape launch_shape(const DeviceArgs& args) const;
   std::size_t sequence_count() const { return sequences_.size(); }
   const OpSequence& sequence_at(std::size_t i) const { return sequences_[i]; }
@@ -132,12 +150,14 @@ class EventTable {
  private:
   // What is looked for in names, once for each.
   struct Words {
-    bool has_graph_launch = false, has_synchronize = false, has_data_loader = false;
+    bool has_graph_launch = false, has_synchronize = false, has_data_loader = false, has_convolution = false;
   };
   const Words& words_of(EventId e) const { return words_[names_of_[e]]; }
   void keep(const TraceEvent& event);
+  void keep_memory(const TraceEvent& event);
   void label_row(const TraceEvent& event);
   RowId row_of(const RowName& process, const RowName& thread);
+  RowId find_row(const RowName& process, const RowName& thread);
 
   Blocks<std::int64_t> begins_;
   NumberBlocks durations_, correlations_, external_ids_;
@@ -149,11 +169,18 @@ class EventTable {
   SparseColumn<OpSequence> sequences_;
   SparseColumn<CallStack> call_stacks_;
   SparseColumn<CollectiveArgs> collectives_;
+  SparseColumn<ConcreteInputs> concrete_inputs_;
+  SparseColumn<CountedWork> counted_work_;
+  MemoryEvents memory_;
   Names launch_shapes_;       // their bytes
   std::vector<Words> words_;  // by NameId, up to the last one of a span
   std::unordered_map<std::string, RowId> row_ids_;
-  RowName last_process_, last_thread_;
-  RowId last_row_ = std::numeric_limits<RowId>::max();
+  static constexpr RowId kNoRow = std::numeric_limits<RowId>::max();
+  struct KnownRow {
+    std::int64_t process = 0, thread = 0;
+    RowId row = kNoRow;
+  };
+  std::array<KnownRow, 16> known_rows_{};  // found last
 };
 
 }  // namespace pel::doctor

@@ -30,7 +30,7 @@ int rank_of(Category category) {
   }
 }
 
-bool is_step_mark(const EventTable& events, EventId e) {
+bool marks_step(const EventTable& events, EventId e) {
   const Category category = events.category(e);
   return (category == Category::UserAnnotation || category == Category::CpuOp) &&
          events.name(e).starts_with("ProfilerStep");
@@ -154,7 +154,7 @@ void Model::link_activities() {
 
 void Model::find_steps() {
   for (const EventId e : ordered_) {
-    if (is_step_mark(events_, e))
+    if (marks_step(events_, e))
       steps_.push_back({std::string(events_.name(e)), events_.begin_ns(e), events_.end_ns(e)});
   }
   const auto key = [](const Step& step) {
@@ -185,6 +185,8 @@ void Model::find_steps() {
   for (Activity& activity : activities_)
     activity.step = activity.launch == kNoEvent ? kNoStep : step_at(events_.begin_ns(activity.launch));
 }
+
+bool Model::is_step_mark(EventId e) const { return marks_step(events_, e); }
 
 std::uint32_t Model::step_at(std::int64_t time_ns) const {
   // Marks may overlap by what rounding left; the first one counts.
@@ -283,7 +285,7 @@ EventId Model::op_of(EventId e) const {
 EventId Model::outermost_op_of(EventId e) const {
   EventId outermost = kNoEvent;
   for (int level = 0; e != kNoEvent && level < kMaxLevels; ++level, e = parents_[e]) {
-    if (events_.category(e) == Category::CpuOp && !is_step_mark(events_, e)) outermost = e;
+    if (events_.category(e) == Category::CpuOp && !marks_step(events_, e)) outermost = e;
   }
   return outermost;
 }
@@ -315,7 +317,7 @@ std::string Model::op_chain(EventId launch) const {
   EventId e = op_of_launch(launch);
   for (int level = 0; e != kNoEvent && level < kMaxLevels && names.size() < kMaxInChain;
        ++level, e = parents_[e]) {
-    if (events_.category(e) == Category::CpuOp && !is_step_mark(events_, e)) names.push_back(events_.name(e));
+    if (events_.category(e) == Category::CpuOp && !marks_step(events_, e)) names.push_back(events_.name(e));
   }
   std::string chain;
   for (std::size_t i = names.size(); i-- > 0;) {

@@ -47,6 +47,7 @@ class Model {
   std::span<const Activity> activities() const { return activities_; }  // by begin
   std::span<const Step> steps() const { return steps_; }
   std::uint32_t step_at(std::int64_t time_ns) const;           // on the host; kNoStep: between them
+  bool is_step_mark(EventId e) const;                          // ProfilerStep#3
   bool has_marked_steps() const { return has_marked_steps_; }  // else there is one step, the whole trace
   std::span<const DeviceProperties> devices() const { return devices_; }
   const DeviceProperties* device(std::int64_t id) const;

@@ -43,4 +43,18 @@ struct MatmulSizes {
 // Of an op, or of the nearest around it that has shapes of a matmul. None: it is none, or not known.
 std::optional<MatmulSizes> matmul_of(const Model& model, EventId op);
 
+inline constexpr int kMaxLevelsUp = 4;  // from the op of a kernel to one around it that has its sizes
+
+// What an op computes: a matmul, a convolution or attention, forward or backward.
+enum class WorkKind : std::uint8_t { None, Matmul, Convolution, ConvolutionBackward, Attention };
+WorkKind work_kind_of(std::string_view op);  // by its name
+
+struct OpWork {
+  std::int64_t flops = 0;    // a multiplication and an addition are two; all of the scores of attention
+  std::int64_t bytes = 0;    // each operand and each result once
+  std::string_view dtype{};  // of the first operand, as `Device` has it; empty: not known
+};
+// From its own sizes. None: it has none of these kinds, or a size is not in the trace.
+std::optional<OpWork> work_of(const Model& model, EventId op);
+
 }  // namespace pel::doctor

@@ -25,6 +25,11 @@ struct Traffic {
 // Of an op whose activity is of `family`. None: the trace has no shapes of it.
 std::optional<Traffic> traffic_of(const Model& model, EventId op, KernelFamily family);
 
+// What an op of PyTorch reads and writes, each operand once: of an elementwise op or copy, a norm, softmax or
+// reduction. None: the trace has no shapes of it, or they do not say it; an embedding reads some rows of its
+// table.
+std::optional<std::int64_t> bytes_moved(const Model& model, EventId op, KernelFamily family);
+
 // How many inputs of `next` may be the result of `last`.
 std::ptrdiff_t times_taken(const Traffic& last, const Traffic& next);
 

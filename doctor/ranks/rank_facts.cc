@@ -12,6 +12,7 @@
 #include "base/file_name.h"
 #include "base/sort_stably.h"
 #include "doctor/diagnosis/examination.h"
+#include "doctor/model/element_types.h"
 
 namespace pel::doctor {
 namespace {
@@ -32,21 +33,6 @@ class Texts {
   std::unordered_map<std::string, std::uint32_t> ids_;
   std::vector<std::string> texts_;
 };
-
-// Names of at::ScalarType, as NCCL's arguments have them.
-int bytes_of_element(std::string_view type) {
-  struct Element {
-    std::string_view name;
-    int bytes;
-  };
-  static constexpr Element kElements[] = {{"Byte", 1},        {"Char", 1},  {"Bool", 1}, {"Float8_e4m3fn", 1},
-                                          {"Float8_e5m2", 1}, {"Short", 2}, {"Half", 2}, {"BFloat16", 2},
-                                          {"Int", 4},         {"Float", 4}, {"Long", 8}, {"Double", 8}};
-  for (const Element& element : kElements) {
-    if (element.name == type) return element.bytes;
-  }
-  return 0;
-}
 
 // The name, process group and number of a collective.
 struct CollectiveCall {

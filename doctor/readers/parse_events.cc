@@ -81,6 +81,8 @@ constexpr Meaning kArgs[] = {
     number("Out msg nelems", Arg::OutputElements),
     number("Group size", Arg::GroupSize),
     number("Seq", Arg::CollectiveSequence),
+    number("Src Rank", Arg::SourceRank),
+    number("Dst Rank", Arg::DestinationRank),
     decimal("est. achieved occupancy %", ArgDecimal::OccupancyPercent),
     decimal("blocks per SM", ArgDecimal::BlocksPerMultiprocessor),
     decimal("memory bandwidth (GB/s)", ArgDecimal::GigabytesPerSecond),

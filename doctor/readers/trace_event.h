@@ -80,8 +80,10 @@ enum class Arg : std::uint8_t {
   OutputElements,  // and gets
   GroupSize,       // ranks that take part
   CollectiveSequence,
+  SourceRank,  // of a send or a receive
+  DestinationRank,
 };
-inline constexpr std::size_t kArgCount = 32;
+inline constexpr std::size_t kArgCount = 34;
 
 // Arguments that have a fraction.
 enum class ArgDecimal : std::uint8_t { OccupancyPercent, BlocksPerMultiprocessor, GigabytesPerSecond };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "doctor/analyses/analysis.h"
 #include "doctor/diagnosis/diagnosis.h"
@@ -18,5 +19,8 @@ struct HtmlOptions {
 
 std::string html_report(const Diagnosis& diagnosis, const Examined& examined,
                         const HtmlOptions& options = {});
+// Of so many ranks of one run: what is found of all of them together, without a timeline.
+std::string html_of_ranks(const std::vector<Finding>& together, std::size_t ranks,
+                          const HtmlOptions& options = {});
 
 }  // namespace pel::doctor

@@ -18,6 +18,10 @@ std::string_view page_unit(Unit unit) {
       return "bytes";
     case Unit::BytesPerSecond:
       return "bytes_per_second";
+    case Unit::Flops:
+      return "flops";
+    case Unit::FlopsPerSecond:
+      return "flops_per_second";
     case Unit::Percent:
       return "percent";
     case Unit::Count:
@@ -46,7 +50,10 @@ void write_page_value(PageJson& json, const Value& value) {
 }
 
 void write_page_table(PageJson& json, const Table& table, std::size_t max_rows) {
-  const std::size_t rows = std::min(max_rows, table.rows.size());
+  // A table without labels is drawn as a picture, which has all of its few points.
+  const bool is_shown =
+      std::ranges::any_of(table.columns, [](const Column& column) { return !column.label.empty(); });
+  const std::size_t rows = is_shown ? std::min(max_rows, table.rows.size()) : table.rows.size();
   json.begin_object().key("key").text(table.key).key("title").text(table.title);
   json.key("count").number(static_cast<std::int64_t>(table.rows.size())).key("columns").begin_array();
   for (const Column& column : table.columns) {
@@ -142,6 +149,20 @@ std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined,
   write_page_shares(json, examined.time.all());
   json.key("findings").begin_array();
   for (const Finding& finding : diagnosis.findings) write_page_finding(json, finding, max_rows);
+  json.end_array().end_object();
+  return json.str();
+}
+
+// A diagnosis without a verdict, as page_diagnosis writes it.
+std::string page_ranks(const std::vector<Finding>& together, std::string_view sentence,
+                       std::size_t max_rows) {
+  PageJson json;
+  json.begin_object().key("path").text(sentence).key("before").text("").key("bound").text("");
+  json.key("sentence").text(sentence);
+  for (const std::string_view none : {"reasons", "notes", "totals", "devices", "shares"})
+    json.key(none).begin_array().end_array();
+  json.key("findings").begin_array();
+  for (const Finding& finding : together) write_page_finding(json, finding, max_rows);
   json.end_array().end_object();
   return json.str();
 }

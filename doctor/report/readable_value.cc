@@ -17,6 +17,11 @@ std::string with_sign(double number, std::string (*of_size)(double)) {
   return number < 0 ? "-" + of_size(-number) : of_size(number);
 }
 
+std::string readable_flops(double flops) {
+  if (flops < 999.5e9) return scaled_by_1000(flops, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"});
+  return scaled_by_1000(flops / 1e9, {"GFLOP", "TFLOP", "PFLOP", "EFLOP", "ZFLOP"});
+}
+
 // A whole number has no point.
 std::string plain(double number) {
   if (std::abs(number) < 1e15 && number == std::floor(number)) return fmt::format("{:.0f}", number);
@@ -32,6 +37,10 @@ std::string readable_number(double number, Unit unit) {
       return with_sign(number, readable_bytes<double>);
     case Unit::BytesPerSecond:
       return with_sign(number, readable_bytes<double>) + "/s";
+    case Unit::Flops:
+      return with_sign(number, readable_flops);
+    case Unit::FlopsPerSecond:
+      return with_sign(number, readable_flops) + "/s";
     case Unit::Percent:
       return fmt::format("{:.1f} %", number);
     case Unit::Count:

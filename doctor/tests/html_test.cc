@@ -92,6 +92,8 @@ TraceText run_of_two_steps(const std::string& matmul = "ampere_sgemm_128x64_tn",
       }
       device += i % 3 == 0 ? matmul_us + 1 : 13;
     }
+    trace.memory(1, time + 115, 4096, 1 << 20, (step + 3) << 20, 8 << 20);
+    trace.memory(1, time + 300, 4096, -(1 << 20), (step + 2) << 20, 8 << 20);
     trace.call(1, "cudaDeviceSynchronize", time + 520, device - time - 515, 1000 + step);
     time += 1000;
   }
@@ -167,6 +169,48 @@ TEST(HtmlReport, SaysTheVerdictAndEveryFinding) {
     for (std::size_t t = 0; t < finding.tables.size(); ++t)
       EXPECT_EQ(simdjson::dom::array(shown["tables"].at(t)["rows"]).size(), finding.tables[t].rows.size());
   }
+}
+
+// A curve is a picture: all of its points, however short the tables must be.
+TEST(HtmlReport, TheCurveOfMemoryIsNotCut) {
+  TraceText trace;
+  for (int i = 0; i < 2000; ++i) {
+    trace.op(1, fmt::format("aten::op_{}", i), 10 * i, 5);
+    trace.memory(1, 10 * i + 1, i, 100, 100 * (i + 1), 1 << 20);
+  }
+  const Paged paged = page_of(trace.text(), {.max_bytes = 200'000});
+  simdjson::dom::parser parser;
+  const simdjson::dom::element data = parser.parse(data_of(paged.html));
+  for (const simdjson::dom::element finding : data["diagnoses"].at(0)["findings"]) {
+    if (std::string_view(finding["key"]) != "memory") continue;
+    const simdjson::dom::array tables = finding["tables"];
+    const simdjson::dom::element curve = tables.at(tables.size() - 1);
+    EXPECT_EQ(std::string_view(curve["key"]), "curve");
+    const simdjson::dom::array rows = curve["rows"];
+    EXPECT_EQ(rows.size(), 200u);
+    EXPECT_EQ(std::int64_t(rows.at(199).at(1)), 200'000);
+    return;
+  }
+  FAIL() << "the page has no memory";
+}
+
+TEST(HtmlReport, OfRanksHasWhatIsFoundOfThemTogether) {
+  Finding finding{.key = "stragglers", .title = "Ranks <that> others wait for"};
+  finding.sentences = {"Rank 7 is late."};
+  finding.facts = {{"ranks", "ranks", std::int64_t{8}, Unit::Count}};
+  Table table{.key = "ranks", .title = "ranks", .columns = {{"rank", "rank", Unit::Count}}, .rows = {}};
+  for (std::int64_t rank = 0; rank < 8; ++rank) table.rows.push_back({rank});
+  finding.tables = {table};
+  const std::string html = html_of_ranks({finding}, 8);
+  simdjson::dom::parser parser;
+  const simdjson::dom::element data = parser.parse(data_of(html));
+  EXPECT_TRUE(data["timeline"].is_null());
+  EXPECT_TRUE(data["what_if"].is_null());
+  const simdjson::dom::element diagnosis = data["diagnoses"].at(0);
+  EXPECT_EQ(std::string_view(diagnosis["sentence"]), "8 ranks of one run");
+  EXPECT_EQ(std::string_view(diagnosis["findings"].at(0)["title"]), "Ranks <that> others wait for");
+  EXPECT_EQ(simdjson::dom::array(diagnosis["findings"].at(0)["tables"].at(0)["rows"]).size(), 8u);
+  EXPECT_NE(html.find("<title>8 ranks of one run"), std::string::npos);
 }
 
 TEST(HtmlReport, NamesWithMarkupStayText) {

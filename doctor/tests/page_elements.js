@@ -69,8 +69,8 @@ const globals = {
   clearTimeout: () => 0,
   devicePixelRatio: 1,
 };
-const names = ['showFindings', 'Timeline', 'WhatIfView', 'DiffView', 'isDiff', 'kKeys', 'kViews'];
-const {showFindings, Timeline, WhatIfView, DiffView, isDiff, kKeys, kViews} = new Function(
+const names = ['showFindings', 'Timeline', 'WhatIfView', 'DiffView', 'isCurve', 'isDiff', 'kKeys', 'kViews'];
+const {showFindings, Timeline, WhatIfView, DiffView, isCurve, isDiff, kKeys, kViews} = new Function(
     ...Object.keys(globals), `${script}\nreturn {${names.join(', ')}};`)(...Object.values(globals));
 
 const data = JSON.parse(between('<script type="application/json" id="data">', '</script>'));
@@ -100,6 +100,22 @@ for (const [view, root] of Object.entries(views)) {
       const stops = e.children.filter((child) => child.attributes.tabindex === 0).length;
       if (stops !== 1) problems.push(`${view}: ${stops} rows of a table are in the order of Tab`);
     }
+  }
+}
+
+// A curve has two bars for each point, none of them higher than the picture; the highest of each kind is its peak.
+const curves = data.diagnoses[0].findings.flatMap((finding) => finding.tables).filter(isCurve);
+const bars = [...views.findings.all()].filter((e) => /^left:/.test(e.style.cssText || ''));
+const points = curves.flatMap((curve) => curve.rows);
+if (bars.length !== 2 * points.length) problems.push(`${bars.length} bars for ${points.length} points of memory`);
+if (points.length > 0) {
+  const heights = (kind) =>
+      bars.filter((bar) => bar.attributes.class === kind).map((bar) => Number(/height:([^%]+)%/.exec(bar.style.cssText)[1]));
+  const most = (i) => Math.max(...points.map((point) => point[i] || 0));
+  const top = Math.max(most(1), most(2));
+  for (const [kind, i] of [['allocated', 1], ['reserved', 2]]) {
+    if (Math.abs(Math.max(...heights(kind)) - 100 * most(i) / top) > 1e-6)
+      problems.push(`the highest bar of what is ${kind} has ${Math.max(...heights(kind))} %`);
   }
 }
 

@@ -19,6 +19,7 @@ SAM = ["a100_sam_compiled_syncheavy_cudagraph.json.gz"]
 LOADERS = ["resnet50_v100_2021_oldschema/num_workers_4.json.gz",
            "--before", "resnet50_v100_2021_oldschema/num_workers_0.json.gz"]
 DEVICES = ["mi300x_bertsmall_eager.json.gz", "--before", "h100_bertsmall_eager.json.gz"]
+QWEN = ["h100_qwen05b_eager.json.gz"]
 TIMELINE = "globalThis.page.timeline"
 
 # Name, trace, view, size, theme, and what is done before the picture.
@@ -27,6 +28,7 @@ PICTURES = [
     ("timeline", SAM, "timeline", LARGE, "light", f"{TIMELINE}.step(1); {TIMELINE}.fit(); {TIMELINE}.zoom(6)"),
     ("timeline_dark", LOADERS, "timeline", SMALL, "dark",
      f"{TIMELINE}.stepToGap(1); {TIMELINE}.stepToGap(1); {TIMELINE}.show(0, 3e8)"),
+    ("memory", QWEN, "findings", SHORT, "light", "document.querySelector('.memory-curve').scrollIntoView({block: 'end'})"),
     ("what_if", DEVICES[:1], "what_if", SHORT, "dark", "globalThis.page.whatIf.set({dispatch: 0.5})"),
     ("diff", LOADERS, "diff", SHORT, "light", ""),
     ("diff_kernels", DEVICES, "diff", SHORT, "light",

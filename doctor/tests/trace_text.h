@@ -42,6 +42,22 @@ class TraceText {
         category, name, process, thread, begin, duration, args);
     return *this;
   }
+  // An allocation, or with negative bytes a free, on device 0, and the totals after it.
+  TraceText& memory(int thread, double at, std::int64_t address, std::int64_t bytes, std::int64_t allocated,
+                    std::int64_t reserved) {
+    return instant(
+        thread, at,
+        fmt::format(
+            R"("Device Type": 1, "Device Id": 0, "Addr": {}, "Bytes": {}, "Total Allocated": {}, "Total Reserved": {})",
+            address, bytes, allocated, reserved));
+  }
+  TraceText& instant(int thread, double at, const std::string& args) {
+    if (!events_.empty()) events_ += ",\n";
+    events_ += fmt::format(
+        R"({{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": {}, "ts": {:.3f}, "args": {{{}}}}})",
+        thread, at, args);
+    return *this;
+  }
   TraceText& metadata(const std::string& json) {
     metadata_ += json + ", ";
     return *this;

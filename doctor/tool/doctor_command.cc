@@ -52,7 +52,7 @@ doctor::ReportRequest request_of(const DoctorOptions& asked, const std::string& 
   request.before = asked.before;
   request.expect = asked.expect;
   if (asked.is_strict) request.reading = doctor::Reading::Strict;
-  if (!asked.html.empty()) request.keep_trace = doctor::KeepTrace::Yes;
+  if (!asked.html.empty() && !asked.are_ranks) request.keep_trace = doctor::KeepTrace::Yes;
   request.progress = show_progress;
   request.unread = [program](const std::string& reason) { complain(program, reason); };
   if (tables != nullptr)
@@ -82,8 +82,9 @@ void check_options(const DoctorOptions& asked, const Context& context) {
   if (!asked.watch.empty() && (!asked.html.empty() || asked.are_ranks || !asked.parquet.empty()))
     throw CLI::ValidationError(
         "--watch prints one report after the other: give it without --html, --ranks and --parquet");
-  if (!asked.html.empty() && asked.traces.size() != 1)
-    throw CLI::ValidationError("--html writes the page of one trace: give exactly one");
+  if (!asked.html.empty() && asked.traces.size() != 1 && !asked.are_ranks)
+    throw CLI::ValidationError(
+        "--html writes the page of one trace: give exactly one, or --ranks for the page of all of them");
   if (!asked.before.empty() && asked.watch.empty() && asked.traces.size() != 1)
     throw CLI::ValidationError("--before compares two traces: give exactly one other");
   if (asked.are_ranks && (asked.traces.size() < 2 || !asked.expect.empty() || !asked.only.empty()))
@@ -108,7 +109,8 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
   doctor::MadeReport made = make_with_progress(request_of(asked, program, folder ? &*folder : nullptr));
   doctor::Report& report = made.report;
   if (!asked.html.empty())
-    write_file(asked.html, html_report(report.traces[0].diagnosis, made.trace->examined()));
+    write_file(asked.html, asked.are_ranks ? doctor::html_of_ranks(report.together, asked.traces.size())
+                                           : html_report(report.traces[0].diagnosis, made.trace->examined()));
   if (folder) {
     const fleet::FleetSize size = folder->finish();
     fmt::print(stderr, "{}: tables of {} traces, {:.2f} bytes for each of {} events\n",

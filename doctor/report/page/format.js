@@ -25,6 +25,7 @@ function scaled(value, units) {
 }
 
 const readableNs = (ns) => scaled(ns, ['ns', 'µs', 'ms', 's', 'ks']);
+const kFlops = ['FLOP', 'kFLOP', 'MFLOP', 'GFLOP', 'TFLOP', 'PFLOP', 'EFLOP', 'ZFLOP'];
 const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
 
 function readable(value, unit) {
@@ -39,6 +40,10 @@ function readable(value, unit) {
       return scaled(value, ['B', 'kB', 'MB', 'GB', 'TB']);
     case 'bytes_per_second':
       return scaled(value, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']);
+    case 'flops':
+      return scaled(value, kFlops);
+    case 'flops_per_second':
+      return scaled(value, kFlops.map((unit) => `${unit}/s`));
     case 'percent':
       return `${fixed(value, 1)}${kGlue}%`;
     case 'count':

@@ -97,10 +97,11 @@ function showFindings(diagnoses, root) {
       sections.append(
           el('section', {class: 'finding', id, tabindex: -1}, el('h2', {}, finding.title),
              finding.sentences.map((sentence) => el('p', {}, glued(sentence))),
-             finding.key === 'prescriptions' ? prescriptionsList(finding) : null,
-             finding.key !== 'prescriptions' && finding.facts.length > 0 ? figures(finding.facts) : null,
-             finding.key === 'prescriptions' ? [] : finding.tables.filter((table) => table.rows.length > 0)
-                 .map((table) => new DataTable(table).element)));
+             finding.key === 'prescriptions' ? prescriptionsList(finding) : [
+               finding.facts.length > 0 ? figures(finding.facts) : null,
+               finding.tables.filter((table) => table.rows.length > 0)
+                   .map((table) => isCurve(table) ? memoryCurve(table) : new DataTable(table).element)
+             ]));
     }
   });
   root.append(el('div', {class: 'findings'}, contents, sections));
@@ -118,8 +119,15 @@ function start() {
   showFindings(data.diagnoses, byId('view-findings'));
 
   const changes = diagnosis.findings.filter(isDiff);
-  const views = kViews.filter((view) => view !== 'diff' || changes.length > 0);
-  byId('tab-diff').hidden = changes.length === 0;
+  // The page of many ranks has neither a timeline nor a replay.
+  const isThere = {
+    findings: true,
+    timeline: data.timeline !== null,
+    what_if: data.timeline !== null,
+    diff: changes.length > 0
+  };
+  const views = kViews.filter((view) => isThere[view]);
+  for (const view of kViews) byId(`tab-${view}`).hidden = !isThere[view];
   const page = {data, timeline: null, whatIf: null, diff: null};
   const show = (view) => {
     if (!views.includes(view)) view = 'findings';

@@ -105,8 +105,17 @@ void diagnose_whole(std::string_view bytes) {
   const auto source = [](std::string_view text) {
     return pel::test::TextSource(std::string(text), text.size() + 1);
   };
-  auto whole = source(bytes), half = source(bytes.substr(0, bytes.size() / 2));
-  const Examination after(whole, lenient_on_this_thread()), before(half, lenient_on_this_thread());
+  const auto examine = [&](std::string_view text) -> std::unique_ptr<Examination> {
+    try {
+      auto from = source(text);
+      return std::make_unique<Examination>(from, lenient_on_this_thread());
+    } catch (const pel::FileError&) {  // not a trace
+      return nullptr;
+    }
+  };
+  const auto first = examine(bytes), second = examine(bytes.substr(0, bytes.size() / 2));
+  if (first == nullptr) return;
+  const Examination &after = *first, &before = second == nullptr ? *first : *second;
 
   Report report;
   Diagnosis diagnosis = diagnose(after, {"dispatch=0.5; syncs=0; loading=0; kernels=2; gemm=0"});

@@ -22,6 +22,7 @@
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/ranks/compare_ranks.h"
 #include "doctor/readers/kineto.h"
+#include "doctor/readers/perfetto.h"
 #include "doctor/readers/unpack.h"
 #include "doctor/replay/what_if.h"
 #include "doctor/report/html.h"
@@ -88,6 +89,25 @@ std::string unpack(Unpacker& unpacker, std::string_view bytes) {
 
 void require(bool holds) {
   if (!holds) std::abort();
+}
+
+// The same for a trace of Perfetto.
+void read_packets(std::string_view bytes) {
+  const auto read = [&](Reading reading) {
+    ReadOptions options;
+    options.reading = reading;
+    pel::test::TextSource source(std::string(bytes), 1000);
+    std::uint64_t events = 0;
+    TraceSummary summary = read_perfetto(source, [&](const TraceEvent&) { ++events; }, options);
+    require(summary.events == events && summary.skipped_bytes <= summary.bytes);
+    return summary;
+  };
+  const TraceSummary lenient = read(Reading::Lenient);
+  try {
+    require(read(Reading::Strict).events == lenient.events && lenient.skipped_count == 0);
+  } catch (const pel::FileError&) {
+    require(lenient.skipped_count != 0);
+  }
 }
 
 // A diagnosis takes a hundred times as long as reading: longer documents are only read.
@@ -187,6 +207,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(one.summary.skipped[0].offset == two.summary.skipped[0].offset);
     }
   }
+  if (looks_like_perfetto(bytes)) read_packets(bytes);
   if (bytes.size() <= kLongestDiagnosedBytes && block != kLargestBlock) diagnose_whole(bytes);
   return 0;
 }

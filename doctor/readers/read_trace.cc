@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "doctor/readers/peeked_source.h"
+#include "doctor/readers/perfetto.h"
 #include "doctor/readers/sqlite/sqlite.h"
 #include "doctor/readers/what_it_looks_like.h"
 
@@ -32,6 +33,13 @@ TraceSummary read_trace(ByteSource& source, EventVisitor visit, const ReadOption
   PeekedSource peeked(source, kLookedAtBytes);
   if (peeked.first_bytes().starts_with(kSqliteMagic) && can_read_sqlite())
     return read_sqlite(peeked, visit, options);
+  if (looks_like_perfetto(peeked.first_bytes())) {
+    TraceSummary summary = read_perfetto(peeked, visit, options);
+    PEL_CHECK(summary.events != 0, FileError,
+              "{} is a trace of Perfetto without slices on tracks, as of a whole system. {}", source.name(),
+              "Record the profiled program's own: rocprofv3 --output-format pftrace");
+    return summary;
+  }
   return read_json(peeked, visit, options);
 }
 

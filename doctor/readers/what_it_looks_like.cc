@@ -59,7 +59,8 @@ constexpr Likeness kLikenesses[] = {
 
     // Reports of other profilers.
     {[](const LookedAt& f) {
-       return f.is_named(".nsys-rep") || f.is_named(".qdrep") || f.is_named(".qdstrm");
+       return f.begins("NVIDIA Tegra Profiler Report") || f.is_named(".nsys-rep") || f.is_named(".qdrep") ||
+              f.is_named(".qdstrm");
      },
      "a report of Nsight Systems", "Export it: nsys export --type sqlite --output run.sqlite run.nsys-rep"},
     {[](const LookedAt& f) { return f.is_named(".ncu-rep") || f.begins(std::string_view("NVR\0", 4)); },

@@ -67,6 +67,8 @@ std::vector<FileOf> files() {
        "trace of the profiler"},
       {"run.nsys-rep", bytes("\x01\x02\x03\x00"sv), "a report of Nsight Systems",
        "nsys export --type sqlite"},
+      {"renamed", bytes("NVIDIA Tegra Profiler Report 2025@1@3@140\x00"sv), "a report of Nsight Systems",
+       "nsys export --type sqlite"},
       {"run.ncu-rep", bytes("NVR\x00"sv), "a report of Nsight Compute", "nsys profile"},
       {"vm.xplane.pb", bytes("\n\x10\x12\x0e/host:metadata"sv), "a profile of XLA", ".trace.json.gz"},
       {"run.csv", "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\"\n\"KERNEL_DISPATCH\",1,1,\"k\"\n",

@@ -31,9 +31,11 @@ constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL", kMemcpys = "
 constexpr std::int64_t process_of(std::int64_t global_id) { return global_id >> 24 & 0xFFFFFF; }
 constexpr std::int64_t thread_of(std::int64_t global_id) { return global_id & 0xFFFFFF; }
 
-// By the numbers of CUpti_ActivityMemcpyKind.
-constexpr std::string_view kCopyWays[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                          "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+// By the numbers of ENUM_CUDA_MEMCPY_OPER and ENUM_CUDA_MEM_KIND. The last three copy pages of unified
+// memory.
+constexpr std::string_view kCopyWays[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
+                                          "DtoA", "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD"};
+constexpr std::int64_t kFirstUnifiedCopy = 11;
 constexpr std::string_view kMemoryKinds[] = {"Pageable", "Pinned", "Device", "Array",
                                              "Managed",  "Device", "Managed"};
 // By the numbers of CUpti_ActivitySynchronizationType.
@@ -127,7 +129,7 @@ class NsysReader {
   }
   void set_correlation(const TableRows& rows, int correlation, std::int64_t process,
                        TraceEvent& event) const {
-    if (rows.is_null(correlation)) return;
+    if (rows.number(correlation) == 0) return;  // none
     const std::int64_t number = rows.number(correlation) & 0xFFFFFFFF;
     event.set(Arg::Correlation, has_processes_ ? process << 32 | number : number);
   }
@@ -217,9 +219,12 @@ class NsysReader {
     while (rows.next()) {
       TraceEvent event = activity(rows, Category::Memcpy);
       name = fmt::format("Memcpy {}", at_or(kCopyWays, rows.number(6), "of unknown direction"));
-      if (!rows.is_null(7) && !rows.is_null(8))
+      if (rows.number(6) >= kFirstUnifiedCopy) {
+        name += " (Unified memory)";
+      } else if (!rows.is_null(7) && !rows.is_null(8)) {
         name += fmt::format(" ({} -> {})", at_or(kMemoryKinds, rows.number(7), "Unknown"),
                             at_or(kMemoryKinds, rows.number(8), "Unknown"));
+      }
       event.name = name;
       if (!rows.is_null(9)) event.set(Arg::Bytes, rows.number(9));
       visit_(event);

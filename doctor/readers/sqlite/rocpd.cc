@@ -12,28 +12,11 @@
 #include <fmt/format.h>
 
 #include "doctor/readers/named_range.h"
+#include "doctor/readers/rocprof_names.h"
 #include "doctor/readers/sqlite/formats.h"
 
 namespace pel::doctor {
 namespace {
-
-// "MEMORY_COPY_DEVICE_TO_HOST" as PyTorch's profiler writes it.
-std::string copy_name(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"HOST_TO_DEVICE", "Memcpy HtoD (Host -> Device)"},
-      {"DEVICE_TO_HOST", "Memcpy DtoH (Device -> Host)"},
-      {"DEVICE_TO_DEVICE", "Memcpy DtoD (Device -> Device)"},
-      {"HOST_TO_HOST", "Memcpy HtoH (Host -> Host)"},
-  };
-  for (const auto& [piece, usual] : kNames)
-    if (name.find(piece) != std::string_view::npos) return std::string(usual);
-  return std::string(name);
-}
-
-// In work-items to workgroups.
-std::int64_t groups(std::int64_t items, std::int64_t group) {
-  return group <= 0 || items <= 0 ? 0 : items / group + (items % group == 0 ? 0 : 1);
-}
 
 std::int64_t first_of(const TableRows& rows, std::initializer_list<int> columns) {
   for (const int column : columns)
@@ -117,7 +100,7 @@ class RocpdReader {
       event.has_grid = event.has_block = !rows.is_null(8) && !rows.is_null(11);
       for (int i = 0; i < 3; ++i) {
         event.block[static_cast<std::size_t>(i)] = rows.number(11 + i);
-        event.grid[static_cast<std::size_t>(i)] = groups(rows.number(8 + i), rows.number(11 + i));
+        event.grid[static_cast<std::size_t>(i)] = work_groups(rows.number(8 + i), rows.number(11 + i));
       }
       if (!rows.is_null(14)) event.set(Arg::SharedMemory, rows.number(14));
       visit_(event);
@@ -131,7 +114,7 @@ class RocpdReader {
     std::string name;
     while (rows.next()) {
       TraceEvent event = span(rows, Category::Memcpy);
-      name = copy_name(rows.text(3));
+      name = usual_copy_name(rows.text(3));
       event.name = name;
       set_device(rows.number(rows.text(4) == "GPU" ? 5 : 6), first_of(rows, {7, 8}), event);
       if (!rows.is_null(9)) event.set(Arg::Bytes, rows.number(9));

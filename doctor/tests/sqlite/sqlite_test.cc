@@ -103,6 +103,23 @@ TEST(Sqlite, ProcessesHaveTheirOwnCorrelations) {
   EXPECT_EQ(model.events().name(model.activities()[1].event), "gemm");
 }
 
+// As a real export of 2023 has them.
+TEST(Sqlite, PagesOfUnifiedMemoryAreCopiesWithoutACall) {
+  test::MadeDatabase db;
+  db.run(R"(CREATE TABLE StringIds (id INTEGER, value TEXT);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, "end" INT, deviceId INT, streamId INT, correlationId INT,
+      globalPid INT, bytes INT, copyKind INT, srcKind INT, dstKind INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (10, 20, 0, 0, 0, 5, 4096, 11, 7, 7), (30, 40, 0, 0, 0, 5, 4096, 12, 7, 7);)");
+  const std::string bytes = db.bytes();
+  test::TextSource source(bytes, 1000);
+  std::string names;
+  read_trace(source, [&](const TraceEvent& e) {
+    names += std::string(e.name) + "; ";
+    EXPECT_FALSE(e.has(Arg::Correlation));
+  });
+  EXPECT_EQ(names, "Memcpy HtoD (Unified memory); Memcpy DtoH (Unified memory); ");
+}
+
 TEST(Sqlite, ADatabaseOfSomethingElseIsRefused) {
   test::MadeDatabase db;
   db.run("CREATE TABLE customers (id INTEGER)");

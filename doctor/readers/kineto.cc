@@ -37,7 +37,6 @@ class KinetoReader {
   }
 
   bool has_whole_document() const { return rest_ == Rest::IsThere; }
-  bool has_event_list() const { return splitter_.has_event_list(); }
 
   // All but what is counted of events. With a queue, events are left in it to be parsed, as if nothing were
   // wrong with them; what was is then read again.
@@ -100,6 +99,9 @@ class KinetoReader {
       source_error_ = std::current_exception();
     }
     batch_->progress = source_.progress();
+    // Real traces have it in their first block, and pieces that are not done yet stay in the text.
+    if (!summary_.has_event_list)
+      summary_.has_event_list = text().find("\"traceEvents\"") != std::string_view::npos;
   }
   void read_source() {
     while (batch_->free_bytes() != 0) {
@@ -352,7 +354,6 @@ TraceSummary read_kineto(ByteSource& source, EventVisitor visit_event, const Rea
     visit(*batch);
     return batch;
   });
-  summary.has_event_list = reader.has_event_list();
   return visit.whole(std::move(summary));
 }
 TraceSummary read_kineto(const std::string& path, EventVisitor visit, const ReadOptions& options) {

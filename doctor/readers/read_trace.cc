@@ -19,7 +19,7 @@ TraceSummary read_json(PeekedSource& source, EventVisitor visit, const ReadOptio
   PEL_CHECK(options.reading == Reading::Lenient || may_begin_json(first), FileError, "{}",
             not_a_trace(source.name(), first));
   TraceSummary summary = read_kineto(source, visit, options);
-  if (summary.events == 0 && !summary.has_event_list) {
+  if (summary.events == 0 && !(summary.has_event_list && may_begin_json(first))) {
     PEL_CHECK(!first.empty() || summary.skipped.size() < 2, FileError, "{}: {}", source.name(),
               summary.skipped.back().reason);  // nothing could be decompressed
     throw FileError(not_a_trace(source.name(), first));

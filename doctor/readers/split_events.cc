@@ -194,7 +194,6 @@ Piece EventSplitter::root_member(std::string_view text, Rest rest) {
   if (key == "traceEvents" && text[at] == '[') {
     at_ = at + 1;
     state_ = State::Events;
-    has_event_list_ = true;
     wants_comma_ = had_comma_ = false;
     return {.kind = Piece::Kind::End};
   }

@@ -37,8 +37,7 @@ enum class Rest : std::uint8_t { Follows, IsThere };  // of the document, after 
 class EventSplitter {
  public:
   Piece next(std::string_view text, Rest rest);
-  std::size_t position() const { return at_; }             // the text before is not needed again
-  bool has_event_list() const { return has_event_list_; }  // the key traceEvents was seen
+  std::size_t position() const { return at_; }  // the text before is not needed again
   void drop(std::size_t bytes) { at_ -= bytes; }
   // Steps over blanks and a comma to an event, if one stands next. Then as many as end in `to`, each with its
   // comma, may be taken by another, who says so by pass().
@@ -61,7 +60,6 @@ class EventSplitter {
 
   State state_ = State::Start;
   bool is_bare_ = false;  // the root is the array of events
-  bool has_event_list_ = false;
   bool wants_comma_ = false;
   bool had_comma_ = false;  // and nothing after it yet
   std::size_t at_ = 0;

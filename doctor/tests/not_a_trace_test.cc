@@ -81,6 +81,8 @@ std::vector<FileOf> files() {
       {"model.pt", bytes("PK\x03\x04\x00\x00 archive/data.pkl"sv), "a checkpoint of PyTorch",
        "export_chrome"},
       {"train.py", "import torch\n", "a Python program", "torch.profiler.profile()"},
+      {"read.py", "import json\nevents = json.load(open('run.json'))[\"traceEvents\"]\n", "a Python program",
+       "torch.profiler.profile()"},
       {"train", "#!/usr/bin/env python3\nprint()", "a Python program", "torch.profiler.profile()"},
       {"a.xz",
        bytes("\xFD"
@@ -116,8 +118,8 @@ TEST(NotATrace, IsNotSaidOfADamagedTrace) {
   const std::string event = R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 2})";
   for (const std::string& text :
        {std::string(R"({"traceEvents": []})"), std::string(R"({"a": 1, "traceEvents": [)"),
-        std::string(R"({"traceEvents": [{"ph": )"), "[" + event, "junk [" + event,
-        "{\"a\" \n [" + event + "]"})
+        std::string(R"({"traceEvents": [{"ph": )"), std::string(R"({"a: 1, "traceEvents": []})"), "[" + event,
+        "junk [" + event, "{\"a\" \n [" + event + "]"})
     EXPECT_EQ(refused(text), "") << text;
 }
 

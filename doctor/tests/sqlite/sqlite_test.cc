@@ -103,7 +103,7 @@ TEST(Sqlite, ProcessesHaveTheirOwnCorrelations) {
   EXPECT_EQ(model.events().name(model.activities()[1].event), "gemm");
 }
 
-// As a real export of 2023 has them.
+// As real exports of version 2022.2 have them.
 TEST(Sqlite, PagesOfUnifiedMemoryAreCopiesWithoutACall) {
   test::MadeDatabase db;
   db.run(R"(CREATE TABLE StringIds (id INTEGER, value TEXT);

@@ -280,7 +280,7 @@ def _wait_for(background: _tools.BackgroundReport) -> _tools.MadeReport:
 
 def _error(code: int, message: str) -> errors.Error:
     error = {4: errors.ValueError, 12: errors.FileError}.get(code, errors.Error)(message)
-    error.code = f"E{code:02}" if code else None  # type: ignore[assignment]
+    error.code = f"E{code:02}" if code else None
     return error
 
 

@@ -8,9 +8,9 @@ import builtins
 
 class Error(Exception):
     """Any error of Pellucid."""
-    code = None
-    op = None
-    line = None
+    code: "str | None" = None
+    op: "str | None" = None
+    line: "str | None" = None
 
 
 class ShapeError(Error, builtins.ValueError):

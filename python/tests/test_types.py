@@ -67,8 +67,8 @@ def test_stubs_have_every_name_of_the_package():
         if isinstance(node, ast.ImportFrom):
             stubbed |= {alias.asname for alias in node.names if alias.asname}
     parts = {path.stem for path in PACKAGE.glob("*.py")} | {path.name for path in PACKAGE.iterdir() if path.is_dir()}
-    real = {name for name in vars(pel) if not name.startswith("_")}
-    assert real - parts == stubbed - parts
+    real = {name for name in dir(pel) if not name.startswith("_")}  # those that are imported later too
+    assert all(hasattr(pel, name) for name in real) and real - parts == stubbed - parts
 
 
 USER_PROGRAM = '''
@@ -86,12 +86,23 @@ with pel.no_grad():
     pel.add(x, 1, alpha=2, out=y)
 fast = pel.compile(lambda t: t + 1)
 text: str = fast.explain().text()
+model = pel.nn.Sequential(pel.nn.Linear(3, 4), pel.nn.GELU())
+weight: Tensor = model.state_dict()["0.weight"]
+optimizer = pel.optim.AdamW(model.parameters(), lr=0.1)
+
+@pel.op
+def scaled(t: Tensor, factor: float = 2.0) -> Tensor:
+    return t * factor
+
+s: Tensor = scaled(x, 3.0)
 '''
 WRONG_PROGRAM = USER_PROGRAM + '''
 pel.relu("text")  # wrong
 pel.zeros(2, dtype=3)  # wrong
 x.sum(keepdim="yes")  # wrong
 pel.softmax(x)  # wrong
+pel.nn.Linear("3", 4)  # wrong
+pel.optim.SGD(model.parameters(), lr="fast")  # wrong
 '''
 
 

@@ -5,7 +5,9 @@ from contextlib import ContextDecorator
 from typing import Any, overload
 
 from pellucid import errors as errors
+from pellucid import nn as nn
 from pellucid import ops as ops
+from pellucid import optim as optim
 from pellucid._core import CompiledFunction as CompiledFunction
 from pellucid._core import CompileExplanation as CompileExplanation
 from pellucid._core import Dim as Dim
@@ -37,6 +39,8 @@ from pellucid._core import set_num_threads as set_num_threads
 from pellucid._core import uint8 as uint8
 from pellucid._doctor import Diagnosis as Diagnosis
 from pellucid._doctor import doctor as doctor
+from pellucid._elementwise import load_library as load_library
+from pellucid._elementwise import op as op
 from pellucid._profile import Profile as Profile
 from pellucid._profile import ProfileRow as ProfileRow
 from pellucid._profile import Range as Range

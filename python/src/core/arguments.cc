@@ -63,14 +63,22 @@ std::string_view text_of(PyObject* object) {
 
 // Calls `f` with each item of a list, a tuple or another sequence.
 template <class F>
-void for_each_item(PyObject* sequence, F&& f) {
-  const Py_ssize_t count = PySequence_Size(sequence);
-  if (count < 0) throw nb::python_error();
+void for_each_item(PyObject* sequence, Py_ssize_t count, F&& f) {
+  if (PyTuple_Check(sequence)) {  // items are borrowed; a list may change while Python code runs
+    for (Py_ssize_t i = 0; i < count; ++i) f(PyTuple_GetItem(sequence, i));
+    return;
+  }
   for (Py_ssize_t i = 0; i < count; ++i) {
     const nb::object item = nb::steal(PySequence_GetItem(sequence, i));
     if (!item.is_valid()) throw nb::python_error();
     f(item.ptr());
   }
+}
+
+std::size_t length_of(PyObject* sequence) {
+  const Py_ssize_t count = PySequence_Size(sequence);
+  if (count < 0) throw nb::python_error();
+  return static_cast<std::size_t>(count);
 }
 
 bool is_sequence(PyObject* object) {
@@ -167,7 +175,10 @@ Device to_device(PyObject* object) {
 std::vector<Dim> to_dims(PyObject* object) {
   std::vector<Dim> dims;
   if (is_sequence(object)) {
-    for_each_item(object, [&](PyObject* item) { dims.push_back(to_dim(item)); });
+    const std::size_t count = length_of(object);
+    dims.reserve(count);
+    for_each_item(object, static_cast<Py_ssize_t>(count),
+                  [&](PyObject* item) { dims.push_back(to_dim(item)); });
   } else {
     if (!is_number(object) && !is_tensor(object)) throw_wrong_type(object, "a sequence of integers");
     dims.push_back(to_dim(object));
@@ -177,8 +188,10 @@ std::vector<Dim> to_dims(PyObject* object) {
 
 std::vector<Tensor> to_tensors(PyObject* object) {
   if (!is_sequence(object)) throw_wrong_type(object, "a sequence of Tensors");
+  const std::size_t count = length_of(object);
   std::vector<Tensor> tensors;
-  for_each_item(object, [&](PyObject* item) {
+  tensors.reserve(count);
+  for_each_item(object, static_cast<Py_ssize_t>(count), [&](PyObject* item) {
     if (!is_tensor(item)) throw_wrong_type(item, "a sequence of Tensors");
     tensors.push_back(tensor_of(item));
   });

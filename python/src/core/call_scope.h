@@ -12,8 +12,9 @@
 
 namespace pel::python {
 
-// Calls on less data than this keep the interpreter's lock: to release it and take it again costs 60 ns, more
-// than it gains for kernels of a few microseconds.
+// Calls on less data than this keep the interpreter's lock. To release it and take it again costs at most 5%
+// of a kernel of this size; two threads run 1.0 times as many calls of neg as one at 66 KiB, 1.4 at 120
+// KiB, 1.6 at 250 KiB and 1.95 at 1 MiB.
 inline constexpr std::int64_t kMinBytesToUnlock = 1 << 16;
 
 // Of the memory that the tensor is a view of: one load, where the number of elements is a loop over the axes.

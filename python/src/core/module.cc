@@ -29,6 +29,7 @@ NB_MODULE(_core, m) {
   add_ops(m);
   add_exchange(m);
   add_autograd(m);
+  add_elementwise(m);
   add_compile(m);
   add_profile(m);
   add_runtime(m);

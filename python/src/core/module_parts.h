@@ -6,6 +6,7 @@
 namespace pel::python {
 
 void add_autograd(nanobind::module_& m);
+void add_elementwise(nanobind::module_& m);
 void add_compile(nanobind::module_& m);
 void add_profile(nanobind::module_& m);
 void add_runtime(nanobind::module_& m);

@@ -238,6 +238,28 @@ Py_ssize_t out_keyword(const OpObject& op, PyObject* names) {
   return -1;
 }
 
+// ---- Elements of formulas, which no op takes: such a call is refused first, so others do not pay for it.
+
+PyObject* element_type = nullptr;
+PyObject* apply_to_elements = nullptr;
+
+bool has_element(PyObject* const* args, std::size_t count, PyObject* names) {
+  if (names != nullptr) count += static_cast<std::size_t>(PyTuple_Size(names));
+  return element_type != nullptr && std::any_of(args, args + count, [](PyObject* arg) {
+           return reinterpret_cast<PyObject*>(Py_TYPE(arg)) == element_type;
+         });
+}
+PyObject* call_on_elements(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
+  return guarded([&] {
+    nb::list positional;
+    for (std::size_t i = 0; i < count; ++i) positional.append(nb::borrow(args[i]));
+    nb::dict keywords;
+    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_Size(names); ++i)
+      keywords[nb::borrow(PyTuple_GetItem(names, i))] = nb::borrow(args[count + static_cast<std::size_t>(i)]);
+    return nb::handle(apply_to_elements)(nb::borrow(self), positional, keywords).release().ptr();
+  });
+}
+
 PyObject* vectorcall(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
   const OpObject& op = *op_of(self);
   count &= ~kArgumentsOffset;
@@ -249,6 +271,7 @@ PyObject* vectorcall(PyObject* self, PyObject* const* args, std::size_t count, P
       return call_with_out(op, args, count, names, out_at);
     return call_by_record(op, args, count, names);
   } catch (ArgumentError& error) {
+    if (has_element(args, count, names)) return call_on_elements(self, args, count, names);
     error.set_op(op.op->name());
     set_python_error();
   } catch (Error& error) {
@@ -296,8 +319,10 @@ PyObject* bind(PyObject* self, PyObject* instance, PyObject*) {
 // ---- Attributes
 
 nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
+// Without the namespace of a user's op.
 std::string python_name(const Op& op) {
   std::string name(op.name());
+  if (const std::size_t colons = name.rfind("::"); colons != std::string::npos) name.erase(0, colons + 2);
   std::replace(name.begin(), name.end(), '.', '_');
   return name;
 }
@@ -387,7 +412,13 @@ PyObject* op_repr(PyObject* self) {
   return guarded([&] { return to_str("<op " + op_of(self)->op->schema() + ">").release().ptr(); });
 }
 PyObject* op_reduce(PyObject* self, PyObject*) {
-  return guarded([&] { return to_str("ops." + python_name(*op_of(self)->op)).release().ptr(); });
+  return guarded([&]() -> PyObject* {
+    const Op& op = *op_of(self)->op;
+    if (op.name().find("::") == std::string_view::npos)
+      return to_str("ops." + python_name(op)).release().ptr();
+    const nb::object find = nb::module_::import_("pellucid._elementwise").attr("registered_op");
+    return nb::make_tuple(find, nb::make_tuple(to_str(op.name()))).release().ptr();
+  });
 }
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyMemberDef op_members[] = {
@@ -471,6 +502,23 @@ PyObject* op_object(std::string_view name) {
   return found == ops_by_name->end() ? nullptr : found->second;
 }
 
+PyObject* add_user_op(const Op& op, const std::string& doc) {
+  PyObject* const object = new_op(op);
+  if (!doc.empty()) {  // lives as long as the process, as the op does
+    const std::string& text = *new std::string(doc);
+    op_of(object)->doc = new OpDoc{op.name().data(), text.c_str(), false};
+  }
+  ops_by_name->emplace(op.name(), object);
+  return object;
+}
+
+void set_element_type(PyObject* type, PyObject* apply) {
+  Py_INCREF(type);
+  Py_INCREF(apply);
+  element_type = type;
+  apply_to_elements = apply;
+}
+
 void add_ops(nb::module_& m) {
   PyObject* const type = PyType_FromModuleAndSpec(m.ptr(), &op_spec, nullptr);
   if (type == nullptr) throw nb::python_error();
@@ -493,9 +541,7 @@ void add_ops(nb::module_& m) {
         if (PyObject* const object = op_object(name)) return nb::borrow(object);
         const Op* const op = find_op(name);
         if (op == nullptr) return nb::none();
-        PyObject* const object = new_op(*op);
-        ops_by_name->emplace(op->name(), object);
-        return nb::borrow(object);
+        return nb::borrow(add_user_op(*op, ""));
       },
       nb::arg("name"), "Returns the op with this name, such as \"add\" or \"demo::axpb\", or None.");
 }

@@ -1,6 +1,7 @@
 // The Python type Op: one callable object for each op of the registry, made from its record.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <nanobind/nanobind.h>
@@ -34,6 +35,12 @@ extern const std::size_t kOpDocCount;
 PyObject* call_op(PyObject* op, PyObject* const* args, std::size_t count, PyObject* keyword_names);
 // The object of a built-in op; borrowed.
 PyObject* op_object(std::string_view name);
+
+// Returns the object of an op that was registered after the import; borrowed. `doc` is what help() shows.
+PyObject* add_user_op(const Op& op, const std::string& doc);
+// An op that gets an object of this type calls `apply(op, args, keywords)`: in the formula of an op, elements
+// take the place of tensors.
+void set_element_type(PyObject* type, PyObject* apply);
 
 // Makes an Op for each record, in the dict `ops` of the module.
 void add_ops(nb::module_& m);

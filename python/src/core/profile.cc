@@ -53,16 +53,22 @@ std::unique_ptr<Profile> start_profile(bool shapes, bool layers, bool memory, st
       ProfileOptions{.shapes = shapes, .layers = layers, .memory = memory, .max_bytes = max_bytes});
 }
 
-// A Range that Python opens and closes.
+// A Range that Python opens and closes; of the user's own, or around the call of a module.
+class KindRange : public Range {
+ public:
+  KindRange(ProfileEvent::Kind kind, const char* name, const Site& site) : Range(kind, name, site) {}
+};
 class OpenRange {
  public:
-  explicit OpenRange(const std::string& name) : name_(interned(name)) {}
-  void enter() { range_.emplace(name_, user_site()); }
+  OpenRange(const std::string& name, bool is_module)
+      : name_(interned(name)), kind_(is_module ? ProfileEvent::Kind::Module : ProfileEvent::Kind::Range) {}
+  void enter() { range_.emplace(kind_, name_, user_site()); }
   void exit() { range_.reset(); }
 
  private:
   const char* name_;
-  std::optional<Range> range_;
+  ProfileEvent::Kind kind_;
+  std::optional<KindRange> range_;
 };
 
 }  // namespace
@@ -84,8 +90,9 @@ void add_profile(nb::module_& m) {
       .def_prop_ro("dropped", &Profile::dropped)
       .def_prop_ro("duration_ns", &Profile::duration_ns);
   m.def("start_profile", &start_profile, nb::kw_only(), "shapes"_a, "layers"_a, "memory"_a, "max_bytes"_a);
+  m.def("is_profiling", &is_profiling, "Whether a Profile records.");
   nb::class_<OpenRange>(m, "OpenRange")
-      .def(nb::init<const std::string&>(), "name"_a)
+      .def(nb::init<const std::string&, bool>(), "name"_a, "is_module"_a = false)
       .def("enter", &OpenRange::enter)
       .def("exit", &OpenRange::exit);
 }

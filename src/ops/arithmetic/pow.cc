@@ -99,7 +99,8 @@ OpDef define_pow() {
            [](const Vjp& v) {
              const Tensor& base = v["self"];
              const Tensor is_flat = logical_and(eq(base, 0), ge(v["exponent"], 0));
-             return v.grad() * masked_fill(v["result"] * log(base), is_flat, 0);
+             // In the dtype of the result: of an integer base, log would compute in f32.
+             return v.grad() * masked_fill(v["result"] * log(base.to(v["result"].dtype())), is_flat, 0);
            })
       .samples([](Sampler& s) { return SampleCalls{{s({3, 4}, 0.5, 2), s({4})}}; });
 }

@@ -52,6 +52,7 @@ void copy_pieces(const Tensor& result, const std::vector<TensorRef>& pieces, std
 Tensor cat_body(const Op& op, ArrayView<Tensor> tensors, std::int64_t dim) {
   PEL_CHECK(!tensors.empty(), ValueError, "there are no tensors to join");
   std::vector<TensorRef> pieces;
+  pieces.reserve(tensors.size());
   DType dtype = tensors[0].dtype();
   for (const Tensor& t : tensors) {
     PEL_CHECK(t.dim() > 0, ShapeError, "a tensor without axes cannot be joined; stack makes an axis");

@@ -1,6 +1,10 @@
 #include "ops/shared/rows.h"
 
+#include <array>
+
 #include "base/check.h"
+#include "base/small_vector.h"
+#include "dispatch/loop_compiler.h"
 #include "ops/shared/operands.h"
 #include "tensor/make.h"
 
@@ -116,6 +120,28 @@ DType check_floating(const Tensor& self) {
   return self.dtype();
 }
 
+namespace {
+
+// The operands of a launch, and the views among them, without an allocation.
+struct RowOperands {
+  static constexpr std::size_t kMax = kMaxRowOutputs + kMaxRowInputs;
+
+  RowOperands() {}  // leaves the list uninitialised
+  void add(const Tensor& tensor) { list[count++] = tensor; }
+  void add_view(Tensor view) { add(views_[view_count_++] = std::move(view)); }
+
+  union {
+    TensorRef list[kMax];
+  };
+  std::size_t count = 0;
+
+ private:
+  std::array<Tensor, kMax> views_;
+  std::size_t view_count_ = 0;
+};
+
+}  // namespace
+
 std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const RowsCall& call,
                              ArrayView<Scalar> numbers) {
   const RowProgram& facts = op.rows()->programs[call.program];
@@ -129,13 +155,17 @@ std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const Ro
     kept.push_back(is_reduced ? Dim(1) : sizes[i]);
     if (!is_reduced || call.keepdim == KeepDims::Yes) shown.push_back(kept.back());
   }
-  std::vector<Tensor> results, views;
+  PEL_ASSERT(facts.outputs.size() <= kMaxRowOutputs && inputs.size() <= kMaxRowInputs,
+             "a row op has few operands");
+  std::vector<Tensor> results;
+  results.reserve(facts.outputs.size());
+  RowOperands refs;
   for (std::size_t o = 0; o < facts.outputs.size(); ++o) {
     const DType dtype = facts.stored_output(o, call.compute);
     if (facts.outputs[o].kind == RowOutput::Kind::Row) {
       results.push_back(call.layout == Layout::Keep ? make_like(first, dtype, first.device())
                                                     : make_dense(sizes, dtype, first.device()));
-      views.push_back(results.back());
+      refs.add(results.back());
       continue;
     }
     results.push_back(make_dense(shown, dtype, first.device()));
@@ -143,16 +173,20 @@ std::vector<Tensor> run_rows(const Op& op, ArrayView<TensorRef> inputs, const Ro
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (call.reduced >> i & 1) strides[i] = 0;
     }
-    views.push_back(make_view(results.back(), kept, strides));
+    refs.add_view(make_view(results.back(), kept, strides));
   }
   for (const TensorRef& input : inputs) {
-    views.push_back(input.tensor == &first ? first : broadcast_view(*input.tensor, sizes));
+    if (input.tensor == &first) {
+      refs.add(first);
+    } else {
+      refs.add_view(broadcast_view(*input.tensor, sizes));
+    }
   }
-  std::vector<TensorRef> refs(views.begin(), views.end());
-  std::vector<Scalar> scalars;
+  SmallVector<Scalar, 4> scalars;
   scalars.push_back(static_cast<std::int64_t>(call.reduced));
   for (const Scalar& number : numbers) scalars.push_back(number);
-  launch(op, {refs.data(), results.size()}, {refs.data() + results.size(), inputs.size()}, scalars,
+  launch(op, {refs.list, results.size()}, {refs.list + results.size(), inputs.size()},
+         ArrayView<Scalar>(scalars.data(), scalars.size()),
          Computation{call.compute, static_cast<std::uint8_t>(call.program)});
   return results;
 }

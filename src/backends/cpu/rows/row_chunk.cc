@@ -76,7 +76,7 @@ void RowRun::Chunk::find_rows() {
     at[i] = left % run_.outer_[i].size;
     left /= run_.outer_[i].size;
   }
-  char** next = rows_.data();
+  char** next = row_starts();
   for (int k = 0; k < operands; ++k) next[k] = run_.base_[k] + offset_of(run_.outer_, k, first_);
   for (std::int64_t w = 1; w < count_; ++w, next += operands) {
     std::copy(next, next + operands, next + operands);

@@ -5,9 +5,11 @@
 #include <cctype>
 #include <vector>
 
-#include <dirent.h>
 #include <fmt/format.h>
+#if !defined(__wasi__)  // a browser has files alone
+#include <dirent.h>
 #include <sys/stat.h>
+#endif
 
 #include "base/file_name.h"
 
@@ -187,6 +189,9 @@ struct TracesInside {
   std::vector<std::string> paths;
   std::size_t entries = 0;  // that were seen
 
+#if defined(__wasi__)
+  void search(const std::string&, int) {}
+#else
   void search(const std::string& folder, int levels) {
     DIR* const all = opendir(folder.c_str());
     if (all == nullptr) return;
@@ -205,14 +210,19 @@ struct TracesInside {
     closedir(all);
     for (const std::string& inner : folders) search(inner, levels - 1);
   }
+#endif
 };
 
 }  // namespace
 
+#if defined(__wasi__)
+bool is_directory(const std::string&) { return false; }
+#else
 bool is_directory(const std::string& path) {
   struct stat about{};
   return stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
+#endif
 
 std::string not_a_trace(std::string_view name, std::string_view first_bytes) {
   const LookedAt file = look_at(name, first_bytes.substr(0, kLookedAtBytes));

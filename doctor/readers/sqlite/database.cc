@@ -15,7 +15,7 @@ constexpr std::uint64_t kMinBudget = 50'000'000, kInstructionsPerByte = 200;
 constexpr int kInstructionsPerCheck = 1'000'000;
 
 // Of a database that is compressed or comes from a pipe.
-constexpr std::size_t kMaxBytesInMemory = std::size_t{4} << 30;
+constexpr std::uint64_t kMaxBytesInMemory = std::uint64_t{4} << 30;
 
 std::string quoted(std::string_view name) {
   std::string result = "\"";

@@ -3,10 +3,14 @@
 
     python_wheel.py WHEEL [--torch SITE_PACKAGES] [--python PYTHON]...
 
-In each environment: imports, next to torch in both orders if there is one, and the examples of docs/python.md. SITE_PACKAGES is
-a folder that has torch and NumPy. Several --python try one wheel on several versions.
+In the first environment: imports, next to torch in both orders if there is one, the examples of docs/python.md, the tests with
+mypy and pyright, and the wheel's use of the stable ABI. SITE_PACKAGES is a folder that has torch and NumPy. Other versions of
+Python run the tests without torch; if none are named, those that this machine has.
 """
 import argparse
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -35,8 +39,26 @@ def try_wheel(folder, wheel, python, torch):
         for first, second in (("import torch", "import pellucid"), ("import pellucid", "import torch")):
             run(inside, "-c", BOTH.format(first=first, second=second), cwd=folder)
         run(inside, "-c", EXAMPLES.format(tests=str(ROOT / "python/tests")), cwd=folder)
-        run(inside, "-m", "pip", "install", "--quiet", "pytest", "mypy", cwd=folder)
-        print(run(inside, "-m", "pytest", "-q", ROOT / "python/tests", cwd=folder, seconds=600).splitlines()[-1])
+        run(inside, "-m", "pip", "install", "--quiet", "pytest", "mypy", "pyright[nodejs]", "abi3audit", cwd=folder, seconds=600)
+        print(run(inside, "-m", "abi3audit", "--strict", "--verbose", wheel, cwd=folder).splitlines()[-1])
+    else:
+        run(inside, "-m", "pip", "install", "--quiet", "pytest", "numpy", cwd=folder, seconds=600)
+    version = run(inside, "-c", "import platform; print(platform.python_version())", cwd=folder).strip()
+    tested = run(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "python/tests", cwd=folder, seconds=900)
+    print(f"Python {version}: {tested.splitlines()[-1]}", flush=True)
+
+
+def pythons_here():
+    """This Python, and one of each other version from 3.10 on that the machine has."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    found = {sys.version_info[:2]: sys.executable}
+    for minor in range(10, 20):
+        for candidate in (*versions.glob(f"3.{minor}.*/bin/python3.{minor}"), shutil.which(f"python3.{minor}")):
+            if candidate and (3, minor) not in found:
+                tried = subprocess.run([candidate, "-c", "import ensurepip, ssl, venv"], capture_output=True, timeout=60)
+                if tried.returncode == 0:
+                    found[3, minor] = str(candidate)
+    return list(found.values())
 
 
 def open_door(folder, wheel, pythons, torch):
@@ -55,4 +77,4 @@ if __name__ == "__main__":
     parser.add_argument("--torch", type=Path)
     parser.add_argument("--python", action="append", default=[])
     asked = parser.parse_args()
-    sys.exit(main(open_door, asked.wheel.resolve(), asked.python or [sys.executable], asked.torch and asked.torch.resolve()))
+    sys.exit(main(open_door, asked.wheel.resolve(), asked.python or pythons_here(), asked.torch and asked.torch.resolve()))

@@ -12,6 +12,7 @@ message(STATUS "Pellucid ${PROJECT_VERSION}
    ops                     ${PELLUCID_OP_COUNT}
    LLVM                    ${LLVM_PACKAGE_VERSION}, at run time: ${PELLUCID_JIT}
    Parquet tables          ${PELLUCID_FLEET}
+   SQLite databases        ${PELLUCID_DOCTOR_SQLITE}
    warnings as errors      ${PELLUCID_WERROR}
    sanitizers              ${PELLUCID_SANITIZE}
    concurrency tests only  ${PELLUCID_CONCURRENCY_TESTS_ONLY}

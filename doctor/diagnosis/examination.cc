@@ -1,11 +1,13 @@
 #include "doctor/diagnosis/examination.h"
 
+#include "doctor/readers/read_trace.h"
+
 namespace pel::doctor {
 namespace {
 
 Model read_model(ByteSource& source, const ReadOptions& options) {
   EventTable table;
-  TraceSummary summary = read_kineto(source, [&](const TraceEvent& event) { table.take(event); }, options);
+  TraceSummary summary = read_trace(source, [&](const TraceEvent& event) { table.take(event); }, options);
   check_stop(options.stop);
   return Model(std::move(table), std::move(summary));
 }

@@ -22,6 +22,7 @@
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/ranks/compare_ranks.h"
 #include "doctor/readers/kineto.h"
+#include "doctor/readers/perfetto.h"
 #include "doctor/readers/unpack.h"
 #include "doctor/replay/what_if.h"
 #include "doctor/report/html.h"
@@ -91,6 +92,25 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
+// The same for a trace of Perfetto.
+void read_packets(std::string_view bytes) {
+  const auto read = [&](Reading reading) {
+    ReadOptions options;
+    options.reading = reading;
+    pel::test::TextSource source(std::string(bytes), 1000);
+    std::uint64_t events = 0;
+    TraceSummary summary = read_perfetto(source, [&](const TraceEvent&) { ++events; }, options);
+    require(summary.events == events && summary.skipped_bytes <= summary.bytes);
+    return summary;
+  };
+  const TraceSummary lenient = read(Reading::Lenient);
+  try {
+    require(read(Reading::Strict).events == lenient.events && lenient.skipped_count == 0);
+  } catch (const pel::FileError&) {
+    require(lenient.skipped_count != 0);
+  }
+}
+
 // A diagnosis takes a hundred times as long as reading: longer documents are only read.
 constexpr std::size_t kLongestDiagnosedBytes = 16384;
 
@@ -106,8 +126,17 @@ void diagnose_whole(std::string_view bytes) {
   const auto source = [](std::string_view text) {
     return pel::test::TextSource(std::string(text), text.size() + 1);
   };
-  auto whole = source(bytes), half = source(bytes.substr(0, bytes.size() / 2));
-  const Examination after(whole, lenient_on_this_thread()), before(half, lenient_on_this_thread());
+  const auto examine = [&](std::string_view text) -> std::unique_ptr<Examination> {
+    try {
+      auto from = source(text);
+      return std::make_unique<Examination>(from, lenient_on_this_thread());
+    } catch (const pel::FileError&) {  // not a trace
+      return nullptr;
+    }
+  };
+  const auto first = examine(bytes), second = examine(bytes.substr(0, bytes.size() / 2));
+  if (first == nullptr) return;
+  const Examination &after = *first, &before = second == nullptr ? *first : *second;
 
   Report report;
   Diagnosis diagnosis = diagnose(after, {"dispatch=0.5; syncs=0; loading=0; kernels=2; gemm=0"});
@@ -181,6 +210,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(one.summary.skipped[0].offset == two.summary.skipped[0].offset);
     }
   }
+  if (looks_like_perfetto(bytes)) read_packets(bytes);
   if (bytes.size() <= kLongestDiagnosedBytes && block != kLargestBlock) diagnose_whole(bytes);
   return 0;
 }

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "doctor/tests/made_perfetto.h"
 #include "doctor/tests/packed.h"
+#include "doctor/tests/same_run.h"
 #include "doctor/tests/trace_text.h"
 
 namespace pel::test {
@@ -169,4 +171,8 @@ int main(int count, char** words) {
        {training_trace(), stage_trace(), communication_trace(), compiled_trace(), extreme_trace()}) {
     for (const char first : {'\x02', '\x03', '\x80'}) write(first, trace);
   }
+  const std::vector<RunEvent> run = events_of(mixed_run(1));
+  for (const std::string& trace :
+       {xla_of(run), perfetto_of(run, PerfettoStyle::Kineto), perfetto_of(run, PerfettoStyle::Rocprof)})
+    write('\x02', trace);
 }

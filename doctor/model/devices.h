@@ -15,6 +15,12 @@ struct DensePeaks {
   double f64 = 0, f32 = 0, tf32 = 0, f16 = 0, bf16 = 0, f8 = 0, f4 = 0, i8 = 0;
 };
 
+// Where the vendor published the figures.
+struct DataSheet {
+  std::string_view title;
+  int year;  // in which it was published
+};
+
 struct Device {
   std::string_view pattern;  // of the name without its vendor; a star matches any text
   Vendor vendor;
@@ -22,6 +28,7 @@ struct Device {
   int multiprocessors;       // or compute units, or Xe cores; 0: not known
   double gbytes_per_second;  // to and from its memory, in 10^9 bytes
   DensePeaks dense;
+  DataSheet sheet;
 
   double bytes_per_second() const { return gbytes_per_second * 1e9; }
   // Of matmuls in a dtype as `KernelName` has it: bf16, tf32, f8e4m3. 0: none is known.

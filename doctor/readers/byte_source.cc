@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "doctor/readers/what_it_looks_like.h"
 
 namespace pel::doctor {
 namespace {
@@ -46,6 +47,8 @@ std::uint64_t size_of(int file) {
 }  // namespace
 
 FileSource::FileSource(std::string path) : name_(std::move(path)), is_own_(name_ != "-") {
+  // Opening a directory fails on Windows, and reading one elsewhere.
+  PEL_CHECK(!is_own_ || !is_directory(name_), FileError, "{}", is_a_directory(name_));
   file_ = is_own_ ? open_to_read(name_.c_str()) : standard_input();
   PEL_CHECK(file_ >= 0, FileError, "{} cannot be opened: {}", name_, std::strerror(errno));
   all_bytes_ = size_of(file_);

@@ -21,6 +21,8 @@ class ByteSource {
   // end.
   virtual std::size_t read(char* to, std::size_t most) = 0;
   virtual const std::string& name() const = 0;  // for errors
+  // Of a file that consists of these very bytes; empty: there is none.
+  virtual std::string file_path() const { return {}; }
   // At the end: why it came early, or empty.
   virtual std::string damage() const { return {}; }
   // Of what lies on the disk, packed or not.
@@ -30,12 +32,13 @@ class ByteSource {
 // "-" is the standard input.
 class FileSource : public ByteSource {
  public:
-  explicit FileSource(std::string path);  // a FileError where it cannot be opened
+  explicit FileSource(std::string path);  // a FileError if it cannot be opened, or is a directory
   ~FileSource() override;
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
   std::size_t read(char* to, std::size_t most) override;
   const std::string& name() const override { return name_; }
+  std::string file_path() const override { return is_own_ ? name_ : std::string(); }
   SourceProgress progress() const override { return {done_bytes_, all_bytes_}; }
 
  private:

@@ -10,14 +10,15 @@
 #include "base/has_threads.h"
 #include "doctor/readers/batch_queue.h"
 #include "doctor/readers/decimal_time.h"
+#include "doctor/readers/event_counts.h"
 #include "doctor/readers/parse_events.h"
 #include "doctor/readers/split_events.h"
+#include "doctor/readers/xla.h"
 
 namespace pel::doctor {
 namespace {
 
 constexpr std::size_t kMaxMetadataBytes = std::size_t{16} << 20;  // that are kept, of all values together
-constexpr std::size_t kMaxOtherCategories = 100;
 
 constexpr int kBatches = 6;         // on their way between the threads
 constexpr int kCarefulBlocks = 64;  // after something broken, which are not left for another to parse
@@ -98,6 +99,9 @@ class KinetoReader {
       source_error_ = std::current_exception();
     }
     batch_->progress = source_.progress();
+    // Real traces have it in their first block, and pieces that are not done yet stay in the text.
+    if (!summary_.has_event_list)
+      summary_.has_event_list = text().find("\"traceEvents\"") != std::string_view::npos;
   }
   void read_source() {
     while (batch_->free_bytes() != 0) {
@@ -229,7 +233,9 @@ class KinetoReader {
     splitter_.pass(begin + done);
   }
   void event(const Piece& piece) {
-    const char* problem = parser_.parse_one(text().substr(piece.begin, piece.end - piece.begin), *batch_);
+    const std::string_view json = text().substr(piece.begin, piece.end - piece.begin);
+    if (json == "{}") return;  // XLA writes one after its last event, to save itself a comma
+    const char* problem = parser_.parse_one(json, *batch_);
     if (problem != nullptr) [[unlikely]] {
       begin_skip(piece.begin, problem);
       wasted_bytes_ += piece.end - piece.begin;
@@ -273,8 +279,9 @@ class Visit {
   Visit(EventVisitor visit, const ReadOptions& options) : visit_(visit), options_(options) {}
   void operator()(const EventBatch& batch) {
     for (std::size_t i = 0; i < batch.count(); ++i) {
-      note(batch[i]);
-      visit_(batch[i]);
+      const TraceEvent& event = xla_.read(batch[i]);
+      counts_.note(event);
+      visit_(event);
     }
     if (!options_.progress) return;
     const Clock::time_point now = Clock::now();
@@ -282,37 +289,15 @@ class Visit {
     last_progress_ = now;
     options_.progress(batch.progress);
   }
-  // With what was counted.
-  TraceSummary whole(TraceSummary summary) {
-    summary.events = counted_.events;
-    summary.counts = counted_.counts;
-    summary.other_categories = std::move(counted_.other_categories);
-    summary.has_old_categories = counted_.has_old_categories;
-    return summary;
-  }
+  TraceSummary whole(TraceSummary summary) { return counts_.added_to(std::move(summary)); }
 
  private:
-  void note(const TraceEvent& event) {
-    ++counted_.events;
-    ++counted_.counts[static_cast<std::size_t>(event.phase)][static_cast<std::size_t>(event.category)];
-    if (event.category == Category::Other) [[unlikely]]
-      other_category(event);
-    // Today's names are in lower case, all but Trace, which both have.
-    const bool is_upper = !event.category_text.empty() && event.category_text[0] < 'a';
-    if (is_upper && event.category != Category::TraceSpan && event.category != Category::Other)
-      counted_.has_old_categories = true;
-  }
-  void other_category(const TraceEvent& event) {
-    auto& all = counted_.other_categories;
-    const std::string name(event.category_text);
-    if (all.size() < kMaxOtherCategories || all.contains(name)) ++all[name];
-  }
-
   using Clock = std::chrono::steady_clock;
   EventVisitor visit_;
   const ReadOptions& options_;
   Clock::time_point last_progress_ = Clock::now();
-  TraceSummary counted_;
+  EventCounts counts_;
+  XlaEvents xla_;
 };
 
 TraceSummary read_ahead(KinetoReader& reader, Visit& visit) {
@@ -364,12 +349,12 @@ const std::string* TraceSummary::find(std::string_view key) const {
 TraceSummary read_kineto(ByteSource& source, EventVisitor visit_event, const ReadOptions& options) {
   KinetoReader reader(source, options);
   Visit visit(visit_event, options);
-  if (kHasThreads && options.parsing == Parsing::Ahead && !reader.has_whole_document())
-    return visit.whole(read_ahead(reader, visit));
-  return visit.whole(reader.run([&](BatchPointer batch) {
+  const bool is_ahead = kHasThreads && options.parsing == Parsing::Ahead && !reader.has_whole_document();
+  TraceSummary summary = is_ahead ? read_ahead(reader, visit) : reader.run([&](BatchPointer batch) {
     visit(*batch);
     return batch;
-  }));
+  });
+  return visit.whole(std::move(summary));
 }
 TraceSummary read_kineto(const std::string& path, EventVisitor visit, const ReadOptions& options) {
   const auto source = open_source(path);

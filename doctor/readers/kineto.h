@@ -51,6 +51,8 @@ struct TraceSummary {
   std::array<std::array<std::uint64_t, kCategoryCount>, kPhaseCount> counts{};  // by phase and category
   std::map<std::string, std::uint64_t> other_categories;  // those that have no Category, the first 100
   bool has_old_categories = false;                        // of torch 1.8 to 1.12
+  // The key traceEvents is somewhere in the text, even if it was damaged so that no event was found.
+  bool has_event_list = false;
   // All but the events, in the order of the document: key and JSON. Values beyond 16 MB in all are left
   // empty.
   std::vector<std::pair<std::string, std::string>> metadata;

@@ -1,7 +1,6 @@
 // Bytes of a packed file, unpacked ahead of the reader if there are threads: four blocks on their way bound
 // the memory.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -11,6 +10,7 @@
 #include "base/has_threads.h"
 #include "doctor/readers/byte_source.h"
 #include "doctor/readers/hand_over.h"
+#include "doctor/readers/peeked_source.h"
 #include "doctor/readers/unpack.h"
 
 namespace pel::doctor {
@@ -25,34 +25,15 @@ constexpr int kBlocks = 4;
 constexpr std::uint64_t kMaxRatio = 1000;
 constexpr std::uint64_t kHarmlessBytes = std::uint64_t{64} << 20;
 
-// What was looked at is given again.
-class PeekedSource : public ByteSource {
+// Owns the source that it peeks into.
+struct OwnedSource {
+  explicit OwnedSource(std::unique_ptr<ByteSource> source) : owned(std::move(source)) {}
+  std::unique_ptr<ByteSource> owned;
+};
+class FirstBytesSource : private OwnedSource, public PeekedSource {
  public:
-  explicit PeekedSource(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {
-    while (size_ < first_.size()) {
-      const std::size_t count = source_->read(first_.data() + size_, first_.size() - size_);
-      if (count == 0) break;
-      size_ += count;
-    }
-  }
-  std::string_view first_bytes() const { return {first_.data(), size_}; }
-
-  std::size_t read(char* to, std::size_t most) override {
-    if (at_ == size_) [[likely]]
-      return source_->read(to, most);
-    const std::size_t count = std::min(most, size_ - at_);
-    std::memcpy(to, first_.data() + at_, count);
-    at_ += count;
-    return count;
-  }
-  const std::string& name() const override { return source_->name(); }
-  std::string damage() const override { return source_->damage(); }
-  SourceProgress progress() const override { return source_->progress(); }
-
- private:
-  std::unique_ptr<ByteSource> source_;
-  std::array<char, kMagicBytes> first_{};
-  std::size_t size_ = 0, at_ = 0;
+  explicit FirstBytesSource(std::unique_ptr<ByteSource> source)
+      : OwnedSource(std::move(source)), PeekedSource(*owned, kMagicBytes) {}
 };
 
 // Unpacks when it is asked, always a whole block: how far broken data can be unpacked depends on the size of
@@ -189,7 +170,7 @@ class AheadSource : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source, Unpacking how) {
-  auto peeked = std::make_unique<PeekedSource>(std::move(source));
+  auto peeked = std::make_unique<FirstBytesSource>(std::move(source));
   auto unpacker = unpacker_of(peeked->first_bytes());
   if (!unpacker) return peeked;
   auto whole = std::make_unique<UnpackedSource>(std::move(peeked), std::move(unpacker));

@@ -214,7 +214,7 @@ def test_a_damaged_trace_is_read_in_part_with_a_warning(trace):
 def test_a_file_that_is_not_a_trace_is_an_error(tmp_path):
     path = tmp_path / "words.json"
     path.write_text("hello")
-    with pytest.raises(pellucid.Error, match="no events that can be read: a trace begins with"):
+    with pytest.raises(pellucid.Error, match="words.json is not a trace: it looks like text"):
         pellucid.doctor(path)
 
 

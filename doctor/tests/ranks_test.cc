@@ -62,7 +62,7 @@ void expect_whole_tables(const std::vector<Finding>& findings) {
   }
 }
 
-constexpr const char* kAllReduce =
+constexpr const char* kRanksAllReduce =
     "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 
 TEST(RankNumber, IsTheTracesOwnElseThatOfItsName) {
@@ -88,8 +88,8 @@ TEST(RankFacts, SayWhatTheDeviceDidBeforeACollective) {
                                           .call(1, "cudaLaunchKernel", 60, 1, 4)
                                           .kernel(7, "elementwise_kernel", 5, 5, 1)
                                           .kernel(7, "elementwise_kernel", 52, 28, 2)
-                                          .kernel(8, kAllReduce, 15, 5, 3)
-                                          .kernel(8, kAllReduce, 90, 10, 4));
+                                          .kernel(8, kRanksAllReduce, 15, 5, 3)
+                                          .kernel(8, kRanksAllReduce, 90, 10, 4));
   ASSERT_EQ(facts.collectives.size(), 2u);
   EXPECT_TRUE(facts.collectives[0].is_first);
   EXPECT_EQ(facts.collectives[0].since_ns, 0);
@@ -109,7 +109,7 @@ TEST(RankFacts, HaveGroupNumberAndBytesWhereTheTraceHasThem) {
   const RankFacts facts = reduce_text(
       TraceText()
           .kernel(
-              8, kAllReduce, 0, 5, 1,
+              8, kRanksAllReduce, 0, 5, 1,
               R"("Collective name": "allreduce", "Process Group Name": "3", "dtype": "BFloat16", "In msg nelems": 100, "Group size": 4, "Seq": 17)")
           .kernel(
               8, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 10, 5, 2,

@@ -19,7 +19,7 @@
 namespace pel::doctor {
 namespace {
 
-constexpr const char* kH100 =
+constexpr const char* kDatabaseH100 =
     R"("deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}], )";
 constexpr const char* kMi300x =
     R"("deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X", "numSms": 0}], )";
@@ -46,7 +46,7 @@ TEST(Sqlite, ARunOfNsightSystemsIsDiagnosedAsThatOfPyTorch) {
   for (const test::TraceText& run : runs()) {
     const auto events = test::events_of(run);
     EXPECT_EQ(test::said_about(test::nsys_of(events)),
-              test::said_about(test::kineto_of(events, kH100, "step {}")));
+              test::said_about(test::kineto_of(events, kDatabaseH100, "step {}")));
   }
 }
 

@@ -40,7 +40,16 @@ if(TARGET pellucid-doctor)
     COMMAND ${python_with_torch} "${PROJECT_SOURCE_DIR}/examples/profile_torch.py"
       --doctor $<TARGET_FILE:pellucid-doctor> --no-open "${PROJECT_BINARY_DIR}")
   set_tests_properties(example_profile_torch PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
-    PASS_REGULAR_EXPRESSION "gelu, mul")
+    PASS_REGULAR_EXPRESSION "--full shows every finding")
+  foreach(example plain_loop hf_trainer lightning)
+    set(folder "${PROJECT_BINARY_DIR}/examples/${example}")
+    file(MAKE_DIRECTORY "${folder}")
+    add_test(NAME example_doctor_${example}
+      COMMAND ${python_with_torch} "${PROJECT_SOURCE_DIR}/examples/doctor_${example}.py"
+        --doctor $<TARGET_FILE:pellucid-doctor> "${folder}")
+    set_tests_properties(example_doctor_${example} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
+      PASS_REGULAR_EXPRESSION "--full shows every finding")
+  endforeach()
 endif()
 
 # Generates docs/gemm.md.

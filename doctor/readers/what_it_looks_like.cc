@@ -182,7 +182,7 @@ constexpr std::string_view kTraceNames[] = {".json",    ".json.gz",        ".jso
                                             ".pftrace", ".perfetto-trace", ".db"};
 
 // A folder of TensorBoard has its traces four levels below. Larger trees are not searched to their end.
-constexpr int kMaxLevels = 5;
+constexpr int kMaxFolderLevels = 5;
 constexpr std::size_t kMaxEntries = 10'000;
 
 struct TracesInside {
@@ -235,7 +235,7 @@ std::string not_a_trace(std::string_view name, std::string_view first_bytes) {
 
 std::string is_a_directory(const std::string& path) {
   TracesInside inside;
-  inside.search(path, kMaxLevels);
+  inside.search(path, kMaxFolderLevels);
   std::ranges::sort(inside.paths);
   if (inside.paths.empty()) return fmt::format("{} is a directory without traces. {}", path, kRecord);
   constexpr std::size_t kMaxListed = 3;

@@ -14,9 +14,10 @@ namespace pel::doctor {
 namespace {
 
 constexpr std::string_view kXlaHost = "/host:", kXlaGpu = "/device:GPU:", kXlaTpu = "/device:TPU:";
-constexpr std::string_view kXlaStream = "Stream #";            // "Stream #17(Compute,MemcpyD2H)"
-constexpr std::string_view kTpuOps = "XLA Ops";                // the row of a TPU on which its ops run
-constexpr std::size_t kMaxProcesses = 4096, kMaxRows = 65536;  // of a process; real traces have hundreds
+constexpr std::string_view kXlaStream = "Stream #";  // "Stream #17(Compute,MemcpyD2H)"
+constexpr std::string_view kTpuOps = "XLA Ops";      // the row of a TPU on which its ops run
+constexpr std::size_t kMaxXlaProcesses = 4096,
+                      kMaxXlaRows = 65536;  // of a process; real traces have hundreds
 
 // The number that the text begins with.
 std::optional<std::int64_t> leading_number(std::string_view text) {
@@ -124,10 +125,11 @@ void XlaEvents::note_row(const TraceEvent& event) {
     process.is_gpu = label.starts_with(kXlaGpu);
     if (!process.is_host && !process.is_gpu && !label.starts_with(kXlaTpu)) return;
     if (!process.is_host) process.device = leading_number(label.substr(kXlaGpu.size())).value_or(0);
-    if (processes_.size() < kMaxProcesses) processes_.try_emplace(event.process.number, std::move(process));
+    if (processes_.size() < kMaxXlaProcesses)
+      processes_.try_emplace(event.process.number, std::move(process));
   } else if (event.name == "thread_name") {
     const auto at = processes_.find(event.process.number);
-    if (at != processes_.end() && !at->second.is_host && at->second.rows.size() < kMaxRows)
+    if (at != processes_.end() && !at->second.is_host && at->second.rows.size() < kMaxXlaRows)
       at->second.rows.insert_or_assign(event.thread.number, std::string(event.label));
   }
 }

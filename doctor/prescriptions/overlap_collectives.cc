@@ -34,20 +34,20 @@ void propose_overlapped_collectives(Patient& patient, std::vector<Prescription>&
   Prescription p;
   for (auto& [number, step] : steps) {
     if (step.collectives.size() < 2) continue;
-    // The last one has nothing left to hide behind; the others have at most what else the step computes.
+    // The last one has nothing left to overlap with; the others have at most what else the step computes.
     std::size_t last = 0;
     for (std::size_t i = 0; i < step.collectives.size(); ++i) {
       if (activities[step.collectives[i].activity].end_ns >
           activities[step.collectives[last].activity].end_ns)
         last = i;
     }
-    std::int64_t room = step.compute_ns;
+    std::int64_t space = step.compute_ns;
     for (std::size_t i = 0; i < step.collectives.size(); ++i) {
       const ExposedCollective& collective = step.collectives[i];
-      const std::int64_t hidden = std::min(collective.exposed_ns, room);
+      const std::int64_t hidden = std::min(collective.exposed_ns, space);
       const std::int64_t whole = patient.duration_ns(collective.activity);
       if (i == last || hidden <= 0 || whole <= 0) continue;
-      room -= hidden;
+      space -= hidden;
       patient.scale(p.change, collective.activity,
                     1 - static_cast<double>(hidden) / static_cast<double>(whole));
       p.bound_ns = saturating_add(p.bound_ns, hidden);

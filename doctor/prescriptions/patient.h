@@ -69,7 +69,7 @@ class Patient {
   void leave_out_call(Change& change, EventId call) const;
   void cut_host(Change& change, RowId row, std::int64_t begin_ns, std::int64_t end_ns) const;
 
-  // Kernels that one remedy replaces are no concern of others.
+  // Kernels that one remedy replaces are left alone by others.
   bool is_claimed(std::uint32_t activity) const { return claimed_[activity]; }
   void claim(std::uint32_t activity) { claimed_[activity] = true; }
 

@@ -55,7 +55,7 @@ class MadeProgram {
     run(kernel, duration, blocks);
     trace_.op(1, name, begin, host_ - begin, args);
   }
-  // Kernels of a captured graph: the first when it is launched, the others behind it.
+  // Kernels of a captured graph: the first when it is launched, the others after it.
   void launch_graph() { launch("cudaGraphLaunch"); }
   void graph_kernel(const std::string& kernel, double duration, int blocks = 1024) {
     run(kernel, duration, blocks);

@@ -361,7 +361,7 @@ TEST(Report, WhatWasAskedForIsPartOfAShortText) {
   EXPECT_NE(text_report(d, Terminal{}, Detail::Short).find(title), std::string::npos);
 }
 
-TEST(Report, TextOfATraceIsNoMarkup) {
+TEST(Report, TextOfATraceCannotBecomeMarkup) {
   Report report;
   report.traces.push_back({treated_diagnosis(), {{"kernels == 5", "<b>7|", false}}});
   const std::string text = markdown_report(report);

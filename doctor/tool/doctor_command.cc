@@ -144,7 +144,9 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
 
 void add_doctor_options(CLI::App& command, Context& context) {
   auto asked = std::make_shared<DoctorOptions>();
-  command.add_option("TRACE", asked->traces, "Traces of PyTorch, Pellucid, JAX, Nsight Systems, rocprofv3 or Perfetto")
+  command
+      .add_option("TRACE", asked->traces,
+                  "Traces of PyTorch, Pellucid, JAX, Nsight Systems, rocprofv3 or Perfetto")
       ->type_name("");
   command.add_option("--expect", asked->expect, "Fail unless this holds: \"kernels == 5; syncs == 0\"")
       ->type_name("CONDITIONS");

@@ -144,9 +144,7 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
 
 void add_doctor_options(CLI::App& command, Context& context) {
   auto asked = std::make_shared<DoctorOptions>();
-  command
-      .add_option("TRACE", asked->traces,
-                  "Traces of PyTorch, Pellucid, JAX, Nsight Systems, rocprofv3 or Perfetto")
+  command.add_option("TRACE", asked->traces, "Traces of PyTorch, Pellucid, JAX, nsys, rocprofv3 or Perfetto")
       ->type_name("");
   command.add_option("--expect", asked->expect, "Fail unless this holds: \"kernels == 5; syncs == 0\"")
       ->type_name("CONDITIONS");
@@ -173,8 +171,7 @@ void add_doctor_options(CLI::App& command, Context& context) {
       })
       ->type_name("N");
   command.add_flag("--full", asked->is_full, "Show every finding; by default the verdict and what to do");
-  command.add_flag("--markdown", asked->is_markdown,
-                   "Print Markdown, for a comment on a pull request: the verdict, what to do, what changed");
+  command.add_flag("--markdown", asked->is_markdown, "Print Markdown, for a comment on a pull request");
   command
       .add_option("--watch", asked->watch, "Diagnose each trace that is written to this folder, until Ctrl-C")
       ->type_name("FOLDER");

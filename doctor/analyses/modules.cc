@@ -40,8 +40,7 @@ struct ModuleSum {
 class ModuleTimes {
  public:
   explicit ModuleTimes(const Examined& examined)
-      : examined_(examined),
-        model_(examined.model),
+      : model_(examined.model),
         events_(model_.events()),
         marks_(model_),
         frame_names_(events_.names.size(), kNotAsked) {
@@ -145,7 +144,6 @@ class ModuleTimes {
     return kNoFrame;
   }
 
-  const Examined& examined_;
   const Model& model_;
   const EventTable& events_;
   RunPhases marks_;

@@ -58,7 +58,7 @@ class GzipUnpacker : public Unpacker {
         return "the gzip data is corrupt";
     }
   }
-  inflate_state state_;
+  inflate_state state_{};  // broken data may refer to parts that it does not set
   bool is_between_ = false, has_member_ = false;
 };
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -117,6 +118,29 @@ std::string whole_of(const std::string& packed, Unpacking how, std::size_t most)
     return error.message();
   }
   return whole + '|' + source->damage();
+}
+
+// Leaves its bytes in memory that is allocated next.
+void fill_free_memory(char byte) {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (std::size_t bytes = 60'000; bytes < 120'000; bytes += 1000) {
+    blocks.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+    std::memset(blocks.back().get(), byte, bytes);
+  }
+}
+
+TEST(UnpackedSource, WhatIsBrokenDoesNotDependOnWhatWasInMemory) {
+  const std::string gzip = gzip_of(text_of(2000));
+  for (std::size_t at = 10; at < gzip.size(); at += 131) {
+    std::string broken = gzip;
+    broken[at] = static_cast<char>(broken[at] ^ 4);
+    std::string results[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+      fill_free_memory(static_cast<char>(85 * i));
+      results[i] = whole_of(broken, Unpacking::OnCallersThread, 1 << 20);
+    }
+    ASSERT_TRUE(results[0] == results[1] && results[1] == results[2]) << at;
+  }
 }
 
 TEST(UnpackedSource, UnpackingOnTheCallersThreadGivesTheSame) {

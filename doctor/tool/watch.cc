@@ -1,6 +1,8 @@
 #include "doctor/tool/watch.h"
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,6 +12,17 @@
 #include "base/terminal.h"
 
 namespace pel::tool {
+
+#if defined(__wasi__)  // a browser has no folders
+
+WatchedFolder::WatchedFolder(std::string path) : path_(std::move(path)) {
+  throw FileError(fmt::format("{} cannot be watched: this program has no folders", printable(path_)));
+}
+std::vector<std::string> WatchedFolder::new_traces() { return {}; }
+void watch(WatchedFolder&, const std::function<void(const std::string& trace)>&) { std::abort(); }
+
+#else
+
 namespace {
 
 constexpr std::chrono::milliseconds kPause{500};
@@ -69,5 +82,7 @@ void watch(WatchedFolder& folder, const std::function<void(const std::string& tr
     std::this_thread::sleep_for(kPause);
   }
 }
+
+#endif
 
 }  // namespace pel::tool

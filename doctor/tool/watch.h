@@ -1,7 +1,7 @@
 // Traces that are written to a folder while a program runs.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>

@@ -33,7 +33,7 @@ class MadeReport {
  public:
   explicit MadeReport(doctor::MadeReport made) : made_(std::move(made)) {}
 
-  std::string text() const { return text_report(made_.report, Terminal{}, Detail::Full); }
+  std::string text() const { return text_report(made_.report, Terminal{}, doctor::Detail::Full); }
   std::string json() const { return json_report(made_.report); }
   std::string page() const { return html_report(made_.report.traces[0].diagnosis, made_.trace->examined()); }
   bool has_page() const { return made_.trace != nullptr; }

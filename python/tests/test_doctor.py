@@ -43,7 +43,7 @@ def trace(tmp_path):
 
 def test_text_json_and_page_are_those_of_the_program(trace, tmp_path):
     diagnosis = pellucid.doctor(trace)
-    assert printed(diagnosis) == run_program(trace)[1]
+    assert printed(diagnosis) == run_program(trace, "--full")[1]
     assert diagnosis.json() == json.loads(run_program(trace, "--json")[1])
     assert diagnosis.html().encode() == page_of_program(tmp_path, trace)
 
@@ -52,7 +52,7 @@ def test_text_json_and_page_are_those_of_the_program(trace, tmp_path):
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_real_traces_have_the_bytes_of_the_program(path, tmp_path):
     diagnosis = pellucid.doctor(path)
-    code, text, _ = run_program(path)
+    code, text, _ = run_program(path, "--full")
     assert printed(diagnosis) == text
     assert diagnosis.json() == json.loads(run_program(path, "--json")[1])
     assert diagnosis.save(tmp_path / "own.html").read_bytes() == page_of_program(tmp_path, path)
@@ -98,7 +98,7 @@ def test_gzip_is_read(tmp_path):
 def test_several_traces_are_in_traces(tmp_path):
     paths = [write_trace(tmp_path / f"{i}.json", count=10 * i) for i in (1, 2)]
     diagnosis = pellucid.doctor(paths)
-    assert printed(diagnosis) == run_program(*paths)[1]
+    assert printed(diagnosis) == run_program(*paths, "--full")[1]
     assert [trace.totals["kernels"] for trace in diagnosis.traces] == [10, 20]
     with pytest.raises(ValueError, match=r"about 2 traces: use \.traces\[0\]\.verdict"):
         diagnosis.verdict
@@ -119,7 +119,7 @@ def test_ranks_are_compared(tmp_path):
 def test_before_shows_what_changed(tmp_path):
     before, after = write_trace(tmp_path / "before.json", sync_every=4), write_trace(tmp_path / "after.json")
     diagnosis = pellucid.doctor(after, before=before)
-    assert printed(diagnosis) == run_program(after, "--before", before)[1]
+    assert printed(diagnosis) == run_program(after, "--before", before, "--full")[1]
     assert diagnosis.html().encode() == page_of_program(tmp_path, after, "--before", before)
     assert "diff" in diagnosis.findings
 
@@ -127,13 +127,13 @@ def test_before_shows_what_changed(tmp_path):
 def test_what_if_predicts(trace):
     questions = ["dispatch=0.5", "kernels=0.5"]
     diagnosis = pellucid.doctor(trace, what_if=questions)
-    assert printed(diagnosis) == run_program(trace, "--what-if", questions[0], "--what-if", questions[1])[1]
+    assert printed(diagnosis) == run_program(trace, "--what-if", questions[0], "--what-if", questions[1], "--full")[1]
     assert str(pellucid.doctor(trace, what_if="dispatch=0.5")) == str(pellucid.doctor(trace, what_if=questions[:1]))
 
 
 def test_expectations_hold_or_do_not(trace):
     diagnosis = pellucid.doctor(trace, expect="kernels <= 5; syncs == 0")
-    assert printed(diagnosis) == run_program(trace, "--expect", "kernels <= 5; syncs == 0")[1]
+    assert printed(diagnosis) == run_program(trace, "--expect", "kernels <= 5; syncs == 0", "--full")[1]
     assert not diagnosis.holds
     assert [each.holds for each in diagnosis.expectations] == [False, True]
     assert diagnosis.expectations[0].seen == "40"
@@ -205,7 +205,7 @@ def test_a_damaged_trace_is_read_in_part_with_a_warning(trace):
     with pytest.warns(UserWarning, match="was read in part"):
         diagnosis = pellucid.doctor(trace)
     assert not diagnosis.is_whole and 30 < diagnosis.totals["kernels"] < 40
-    assert printed(diagnosis) == run_program(trace)[1]
+    assert printed(diagnosis) == run_program(trace, "--full")[1]
     with pytest.raises(pellucid.Error, match="at byte") as damaged:
         pellucid.doctor(trace, strict=True)
     assert damaged.value.code == "E12" and str(damaged.value) in run_program(trace, "--strict")[2]
@@ -267,8 +267,9 @@ def environment():
 
 
 def start_script(script):
+    # A shell ignores SIGINT for what it runs in the background, and so would the script.
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment())
+                            env=environment(), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 INTERRUPTED = """

@@ -123,7 +123,7 @@ def test_control_c_ends_a_loop_of_kernels():
     program = ("import pellucid as pel\nx = pel.randn(400, 400)\nprint('ready', flush=True)\n"
                "while True:\n    x = pel.matmul(x, x).tanh()\n")
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env=os.environ)
+                             env=os.environ, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.2)
     child.send_signal(signal.SIGINT)

@@ -9,8 +9,6 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::int64_t kAlignmentBytes = 16;  // of a row, for the widest loads into tensor cores
-
 struct MatmulSum {
   std::int64_t count = 0;
   SaturatingSum ns;
@@ -21,22 +19,6 @@ struct MatmulKind {
   std::string sizes, type, problem;
   auto operator<=>(const MatmulKind&) const = default;
 };
-
-// Rows of A and B have k or n elements, by layout; the result's have n.
-std::string misaligned(const MatmulSizes& matmul) {
-  const int bytes = bytes_of_type(matmul.type);
-  if (bytes == 0 || bytes > 2)
-    return {};  // of f32, only TF32 uses them, and what that asks for is met by most
-  const std::int64_t elements = kAlignmentBytes / bytes;
-  std::string which;
-  const auto look = [&](const char* axis, std::int64_t size) {
-    if (size % elements != 0) which += fmt::format("{}{} = {}", which.empty() ? "" : ", ", axis, size);
-  };
-  look("n", matmul.n);
-  look("k", matmul.k);
-  if (which.empty()) return {};
-  return fmt::format("{}: not a multiple of {}", which, elements);
-}
 
 }  // namespace
 
@@ -63,8 +45,9 @@ std::optional<Finding> analyse_matmuls(const Examined& examined) {
       ++without;
       without_ns += ns;
     }
-    if (const std::string unaligned = sizes ? misaligned(*sizes) : std::string(); !unaligned.empty()) {
-      problem += (problem.empty() ? "" : "; ") + unaligned;
+    if (const auto misalignment = sizes ? misalignment_of(*sizes) : std::nullopt) {
+      problem += fmt::format("{}{}: not a multiple of {}", problem.empty() ? "" : "; ", misalignment->axes,
+                             misalignment->multiple);
       ++unfit;
       misaligned_ns += ns;
     }

@@ -12,8 +12,6 @@
 
 namespace pel::doctor {
 
-static constexpr std::size_t kMaxSpansUnasked = 8'000'000;
-
 std::optional<Finding> analyse_what_if(const Examined& examined) { return answer_questions(examined, {}); }
 
 std::optional<Finding> answer_questions(const Examined& examined, const std::vector<std::string>& questions) {
@@ -22,7 +20,7 @@ std::optional<Finding> answer_questions(const Examined& examined, const std::vec
   if (examined.model.activities().empty() ||
       examined.model.activities().size() == examined.model.activities_without_launch())
     return std::nullopt;
-  if (questions.empty() && examined.model.events().size() > kMaxSpansUnasked)
+  if (questions.empty() && examined.model.events().size() > kMaxSpansToReplay)
     return Finding{
         .key = "what_if",
         .title = "What if",

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "doctor/model/saturating.h"
 #include "doctor/readers/blanks.h"
 #include "doctor/readers/decimal_time.h"
@@ -394,6 +396,20 @@ std::optional<OpWork> work_of(const Model& model, EventId op) {
   if (recorded == nullptr || !ListReader(events.names[recorded->text]).read(concrete)) return std::nullopt;
   return kind == WorkKind::Convolution ? convolution(*inputs, concrete)
                                        : convolution_backward(*inputs, concrete);
+}
+
+std::optional<Misalignment> misalignment_of(const MatmulSizes& matmul) {
+  constexpr std::int64_t kAlignmentBytes =
+      16;  // of a row: those of A and B have k or n elements, the result's have n
+  const int bytes = bytes_of_type(matmul.type);
+  if (bytes == 0 || bytes > 2) return std::nullopt;
+  Misalignment found{.axes = {}, .multiple = kAlignmentBytes / bytes};
+  for (const auto& [axis, size] : {std::pair("n", matmul.n), std::pair("k", matmul.k)}) {
+    if (size % found.multiple != 0)
+      found.axes += fmt::format("{}{} = {}", found.axes.empty() ? "" : ", ", axis, size);
+  }
+  if (found.axes.empty()) return std::nullopt;
+  return found;
 }
 
 }  // namespace pel::doctor

@@ -40,6 +40,14 @@ struct MatmulSizes {
   }
   double bytes() const;  // each operand once
 };
+// Of n and k, those that the widest loads into tensor cores do not fit, "n = 50257", and the multiple that
+// would. Nothing: both fit; or the type does not need it: of f32, only TF32 uses tensor cores, and what that
+// asks for is met by most.
+struct Misalignment {
+  std::string axes;
+  std::int64_t multiple = 0;
+};
+std::optional<Misalignment> misalignment_of(const MatmulSizes& matmul);
 // Of an op, or of the nearest around it that has shapes of a matmul. None: it is none, or not known.
 std::optional<MatmulSizes> matmul_of(const Model& model, EventId op);
 

@@ -1,5 +1,4 @@
 // Functions that are compiled again in the steps of the trace.
-#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@ void propose_dynamic_shapes(Patient& patient, std::vector<Prescription>& prescri
   const Model& model = patient.model();
   Prescription p;
   std::set<std::int64_t> again;  // functions that have been compiled more than once
-  const auto look_at = [&](RowId row) {
+  for (const RowId row : patient.rows()) {
     std::int64_t until = std::numeric_limits<std::int64_t>::min();
     for (const EventId e : model.of_row(row)) {
       if (patient.events().is_call(e)) continue;
@@ -22,18 +21,11 @@ void propose_dynamic_shapes(Patient& patient, std::vector<Prescription>& prescri
         again.insert(region->first);
       if (patient.events().begin_ns(e) < until || !compiles_code(name)) continue;
       until = patient.events().end_ns(e);
-      p.cuts.push_back({patient.events().begin_ns(e), until, 0});
-      if (patient.has_device()) patient.cut_host(p.change, row, patient.events().begin_ns(e), until);
+      patient.cut(p, e);
       p.bound_ns = saturating_add(p.bound_ns, patient.events().duration_ns(e));
       if (p.where.empty()) p.where = patient.line_of(e);
       ++p.count;
     }
-  };
-  if (patient.has_device()) {
-    for (const RowId row : patient.examined().time.launching_rows()) look_at(row);
-    p.cuts.clear();
-  } else {
-    look_at(patient.host_row());
   }
   if (p.count == 0) return;
   p.key = "dynamic_shapes";

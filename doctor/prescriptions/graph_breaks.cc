@@ -14,25 +14,18 @@ void propose_no_graph_breaks(Patient& patient, std::vector<Prescription>& prescr
   Prescription p;
   std::map<std::uint32_t, std::set<std::int64_t>> functions;  // by step
   std::set<std::uint32_t> looked_up;                          // steps that have had their first lookup
-  const auto look_at = [&](RowId row) {
+  for (const RowId row : patient.rows()) {
     for (const EventId e : model.of_row(row)) {
       if (patient.events().is_call(e)) continue;
       const std::string_view name = patient.events().name(e);
       const std::uint32_t step = model.step_at(patient.events().begin_ns(e));
       if (const auto region = compiled_region(name)) functions[step].insert(region->first);
       if (name != kGuardLookup || looked_up.insert(step).second) continue;  // one is needed
-      p.cuts.push_back({patient.events().begin_ns(e), patient.events().end_ns(e), 0});
-      if (patient.has_device()) patient.cut_host(p.change, row, p.cuts.back().begin_ns, p.cuts.back().end_ns);
+      patient.cut(p, e);
       p.bound_ns = saturating_add(p.bound_ns, patient.events().duration_ns(e));
       if (p.where.empty()) p.where = patient.line_of(e);
       ++p.count;
     }
-  };
-  if (patient.has_device()) {
-    for (const RowId row : patient.examined().time.launching_rows()) look_at(row);
-    p.cuts.clear();
-  } else {
-    look_at(patient.host_row());
   }
   std::size_t pieces = 0;
   for (const auto& [step, seen] : functions) pieces = std::max(pieces, seen.size());

@@ -5,25 +5,18 @@ namespace pel::doctor {
 
 void propose_lighter_profile(Patient& patient, std::vector<Prescription>& prescriptions) {
   Prescription p;
-  const auto look_at = [&](RowId row) {
+  for (const RowId row : patient.rows()) {
     std::int64_t until = std::numeric_limits<std::int64_t>::min();
     for (const EventId e : patient.model().of_row(row)) {
       if (patient.events().category(e) != Category::Overhead || patient.events().begin_ns(e) < until)
         continue;
       until = patient.events().end_ns(e);
-      p.cuts.push_back({patient.events().begin_ns(e), until, 0});
-      if (patient.has_device()) patient.cut_host(p.change, row, patient.events().begin_ns(e), until);
+      patient.cut(p, e);
       ++p.count;
-      if (!patient.has_device()) p.bound_ns = saturating_add(p.bound_ns, patient.events().duration_ns(e));
+      p.bound_ns = saturating_add(p.bound_ns, patient.events().duration_ns(e));
     }
-  };
-  if (patient.has_device()) {
-    for (const RowId row : patient.examined().time.launching_rows()) look_at(row);
-    p.bound_ns = patient.examined().time.all().idle(IdleCause::Profiler);
-    p.cuts.clear();
-  } else {
-    look_at(patient.host_row());
   }
+  if (patient.has_device()) p.bound_ns = patient.examined().time.all().idle(IdleCause::Profiler);
   if (p.count == 0 || p.bound_ns <= 0) return;
   p.key = "lighter_profile";
   p.action = "Record less: the profiler itself delayed the run that this trace shows";

@@ -6,7 +6,6 @@
 
 namespace pel::doctor {
 
-inline constexpr std::size_t kMaxSpansToReplay = 8'000'000;  // a replay takes as much memory as the trace
 inline constexpr double kMinGainPercent = 2;     // below, it is within the error of the prediction
 inline constexpr std::size_t kMaxReplayed = 10;  // those with the largest bounds
 inline constexpr std::int64_t kLongestDispatchNs = 1'000'000;  // an op of PyTorch is launched in far less

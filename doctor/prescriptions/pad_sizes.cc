@@ -11,7 +11,6 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::int64_t kAlignmentBytes = 16;
 constexpr int kAlike =
     4;  // matmuls of up to so many times the work, or so many times less, are compared: half powers of 2
 
@@ -22,15 +21,6 @@ struct Sized {
 };
 int size_of(double flops) { return flops < 1 ? 0 : static_cast<int>(2 * std::log2(flops)); }
 
-// Of n and k, those that are not a multiple of what the widest loads ask for.
-std::string misfit(const MatmulSizes& matmul, std::int64_t elements) {
-  std::string text;
-  for (const auto& [axis, size] : {std::pair("n", matmul.n), std::pair("k", matmul.k)}) {
-    if (size % elements != 0) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis, size);
-  }
-  return text;
-}
-
 }  // namespace
 
 void propose_padded_sizes(Patient& patient, std::vector<Prescription>& prescriptions) {
@@ -38,20 +28,19 @@ void propose_padded_sizes(Patient& patient, std::vector<Prescription>& prescript
   std::map<std::pair<std::string, int>, double> best_rates;  // of those that fit, by dtype and size
   std::map<std::string, std::vector<Sized>> unfit;           // by dtype
   Prescription p;
-  std::string example;
-  std::int64_t multiple = 8, longest = 0;
+  Misalignment worst;  // of the longest
+  std::int64_t longest = 0;
   const std::span<const Activity> activities = patient.model().activities();
   for (std::uint32_t w = 0; w < activities.size(); ++w) {
     if (patient.examined().kernels.family(activities[w].event) != KernelFamily::Gemm ||
         patient.duration_ns(w) <= 0)
       continue;
     const auto sizes = matmul_of(patient.model(), patient.model().op_of_activity(activities[w]));
-    const int bytes = sizes ? bytes_of_type(sizes->type) : 0;
-    if (bytes == 0 || bytes > 2) continue;
-    const std::string which = misfit(*sizes, kAlignmentBytes / bytes);
+    if (!sizes) continue;
+    const std::optional<Misalignment> misalignment = misalignment_of(*sizes);
     const double rate = sizes->flops() / static_cast<double>(patient.duration_ns(w));
     const int size = size_of(sizes->flops());
-    if (which.empty()) {
+    if (!misalignment) {
       double& best = best_rates[{sizes->type, size}];
       best = std::max(best, rate);
       continue;
@@ -59,8 +48,7 @@ void propose_padded_sizes(Patient& patient, std::vector<Prescription>& prescript
     unfit[sizes->type].push_back({w, size, rate});
     if (patient.duration_ns(w) <= longest) continue;
     longest = patient.duration_ns(w);
-    multiple = kAlignmentBytes / bytes;
-    example = which;
+    worst = *misalignment;
     p.where = patient.place_of_activity(w);
   }
   for (const auto& [type, list] : unfit) {
@@ -79,9 +67,9 @@ void propose_padded_sizes(Patient& patient, std::vector<Prescription>& prescript
   }
   if (p.count == 0) return;
   p.key = "pad_sizes";
-  p.action = fmt::format("Pad sizes of matmuls to a multiple of {}: {}", multiple, example);
-  p.how = fmt::format("pad the vocabulary, heads or batch: (size + {}) // {} * {}", multiple - 1, multiple,
-                      multiple);
+  p.action = fmt::format("Pad sizes of matmuls to a multiple of {}: {}", worst.multiple, worst.axes);
+  p.how = fmt::format("pad the vocabulary, heads or batch: (size + {}) // {} * {}", worst.multiple - 1,
+                      worst.multiple, worst.multiple);
   p.needs = "padded they run as fast as the matmuls of this trace that fit";
   prescriptions.push_back(std::move(p));
 }

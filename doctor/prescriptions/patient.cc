@@ -256,6 +256,15 @@ void Patient::leave_out_call(Change& change, EventId call) const {
   change.call_scale[index] = 0;
 }
 
+void Patient::cut(Prescription& prescription, EventId span) const {
+  const std::int64_t begin_ns = events().begin_ns(span), end_ns = events().end_ns(span);
+  if (has_device()) {
+    cut_host(prescription.change, events().row(span), begin_ns, end_ns);
+  } else {
+    prescription.cuts.push_back({begin_ns, end_ns, 0});
+  }
+}
+
 void Patient::cut_host(Change& change, RowId row, std::int64_t begin_ns, std::int64_t end_ns) const {
   if (replay_ == nullptr) return;
   const std::vector<std::uint32_t>& calls = row_calls_[row];

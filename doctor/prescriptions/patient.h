@@ -60,6 +60,13 @@ class Patient {
   // Calls, and what the host spends before them, take no time; pauses keep theirs.
   void launch_at_once(Change& change) const;
 
+  // Of the threads whose time counts: those that launch, or host_row().
+  std::span<const RowId> rows() const {
+    return has_device() ? std::span<const RowId>(examined_.time.launching_rows()) : std::span(&host_row_, 1);
+  }
+  // A span of one of them takes no time.
+  void cut(Prescription& prescription, EventId span) const;
+
   // Changes. Those of calls have no effect where there is no replay.
   void leave_out(Change& change, std::uint32_t activity) const;  // with its launch
   void scale(Change& change, std::uint32_t activity, double factor) const;

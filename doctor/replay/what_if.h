@@ -14,6 +14,9 @@ namespace pel::doctor {
 // Above so many percent of the span that the graph does not explain, no answer is given.
 inline constexpr double kMaxUnexplained = 5;
 
+// Longer traces are replayed only if it was asked for: it takes as much memory as holding them.
+inline constexpr std::size_t kMaxSpansToReplay = 8'000'000;
+
 struct Question {
   std::string key, text;  // "dispatch=0.5", "dispatch costs half"
   Change change;

@@ -10,7 +10,21 @@ from collections.abc import Callable, Iterable
 from .._doctor import Diagnosis, Path, Trace
 from .._doctor import doctor as _doctor
 
-__all__ = ["doctor"]
+__all__ = ["backend", "doctor"]
+
+
+def backend(graph_module: typing.Any, example_inputs: typing.Any, **settings: typing.Any) -> Callable[..., typing.Any]:
+    """The backend of torch.compile(model, backend="pellucid"). PyTorch finds it by its entry point and calls it for each graph.
+
+    options={...} of torch.compile takes:
+    strict: raise where an op would stay with PyTorch. Otherwise PyTorch runs it, and report() says why.
+    freeze: weights do not change any more, and may be packed.
+    verify: run each graph with PyTorch too, and name the first op that differs.
+    random: "pellucid" (one seed per call, drawn from PyTorch's generator) or "torch" (random ops stay with PyTorch).
+    """
+    from ._backend import pellucid_backend
+
+    return pellucid_backend(graph_module, example_inputs, **settings)
 
 
 def doctor(function: Callable[..., typing.Any], *args: typing.Any, steps: int = 5, warmup: int = 3,

@@ -182,7 +182,7 @@ def is_our_error(error):
 
 
 def program_class():
-    from pellucid import _torch
+    from pellucid._core import _torch
     return _torch.Program
 
 
@@ -209,7 +209,7 @@ def find_or_build(description, options, record):
     program = _programs.get(key) if key is not None else None
     if program is None:
         start = time.perf_counter_ns()
-        program = BuiltProgram(program_class()(*description, {"freeze": options.freeze}))
+        program = BuiltProgram(program_class()(torch.Tensor, *description))
         record.build_ns += time.perf_counter_ns() - start
         if key is not None:
             _programs[key] = program

@@ -46,6 +46,7 @@ class PEL_API CompiledAhead {
  public:
   using Describe = std::function<std::vector<DescribedInput>(Dims numbers)>;
   using Body = std::function<std::vector<Tensor>(ArrayView<Tensor> inputs, Dims numbers)>;
+  using AfterLastUse = std::function<void(std::size_t input)>;
 
   // Captures and compiles for the examples of `numbers`; errors name the op and its line. A call whose
   // numbers do not satisfy the comparisons that the capture made compiles again, for its own numbers.
@@ -55,7 +56,10 @@ class PEL_API CompiledAhead {
   // `data`: the first element of each input, which must have the sizes and strides that were described, and
   // live through the call. An input that the function writes to must share no memory with another one; an
   // output that is a view of an input refers to the caller's memory. Gradients are not recorded.
-  std::vector<Tensor> operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers) const;
+  // `after_last_use`, if given, is called once with the number of each input that no later kernel and no
+  // output uses: its memory may be freed while the call goes on.
+  std::vector<Tensor> operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers,
+                                 const AfterLastUse& after_last_use = {}) const;
 
   std::size_t compiles() const;
   std::size_t plans() const;

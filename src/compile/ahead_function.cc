@@ -144,7 +144,8 @@ std::shared_ptr<const CompiledGraph> AheadFunction::graph_for(ArrayView<std::int
   return ready_for(numbers)->graph;
 }
 
-std::vector<Tensor> AheadFunction::operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers) {
+std::vector<Tensor> AheadFunction::operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers,
+                                              const CompiledAhead::AfterLastUse& after_last_use) {
   const std::shared_ptr<Ready> ready = ready_for(numbers);
   std::vector<Tensor> inputs = ready->take_inputs();
   PEL_CHECK(data.size() == inputs.size(), ValueError, "a call passes {} inputs, but {} were described",
@@ -154,7 +155,7 @@ std::vector<Tensor> AheadFunction::operator()(ArrayView<void*> data, ArrayView<s
     if (data[i] != nullptr) inputs[i].header()->storage->data = static_cast<std::byte*>(data[i]);
   }
   const NoGrad no_grad;
-  std::vector<Tensor> outputs = ready->plan->run(inputs);
+  std::vector<Tensor> outputs = ready->plan->run(inputs, after_last_use);
   ready->give_back(std::move(inputs));
   return outputs;
 }

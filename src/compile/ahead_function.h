@@ -20,7 +20,8 @@ class AheadFunction {
   AheadFunction(std::vector<CallNumber> numbers, CompiledAhead::Describe describe, CompiledAhead::Body body,
                 const PassOptions& options);
 
-  std::vector<Tensor> operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers);
+  std::vector<Tensor> operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers,
+                                 const CompiledAhead::AfterLastUse& after_last_use);
 
   std::vector<std::shared_ptr<const CompiledGraph>> graphs() const;
   std::size_t plans() const;

@@ -69,8 +69,9 @@ CompiledAhead::CompiledAhead(std::vector<CallNumber> numbers, Describe describe,
           std::make_shared<compiler::AheadFunction>(std::move(numbers), std::move(describe), std::move(body),
                                                     compiler::PassOptions{options.memory_budget_bytes})) {}
 
-std::vector<Tensor> CompiledAhead::operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers) const {
-  return (*function_)(data, numbers);
+std::vector<Tensor> CompiledAhead::operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers,
+                                              const AfterLastUse& after_last_use) const {
+  return (*function_)(data, numbers, after_last_use);
 }
 std::size_t CompiledAhead::compiles() const { return function_->graphs().size(); }
 std::size_t CompiledAhead::plans() const { return function_->plans(); }

@@ -1,4 +1,5 @@
 // Functions that are compiled before their first call, from a description of their inputs.
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -124,6 +125,25 @@ TEST(CompiledAhead, InputsMayShareMemoryAndBeEmpty) {
   const Tensor x = randn({5});
   expect_eager_bits(f, body, {x, x}, {5});
   EXPECT_EQ(f(std::vector<void*>{nullptr, nullptr}, {0})[0].numel(), 0);
+}
+
+TEST(CompiledAhead, SaysWhenAnInputIsNotUsedAnyMore) {
+  // Each step multiplies by one more input; the last one is returned as a view, so it stays in use.
+  const CompiledAhead f(
+      kRows, [](Dims n) { return std::vector<DescribedInput>(4, {kF32, {n[0], n[0]}}); },
+      [](ArrayView<Tensor> in, Dims) {
+        return std::vector<Tensor>{matmul(matmul(in[0], in[1]), in[2]), in[3].t()};
+      });
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 4; ++i) inputs.push_back(randn({5, 5}));
+  const Tensor wanted = matmul(matmul(inputs[0], inputs[1]), inputs[2]);
+  std::vector<std::size_t> order;
+  const std::vector<Tensor> given = f(data_of(inputs), {5}, [&](std::size_t i) {
+    order.push_back(i);
+    inputs[i].fill_(NAN);  // nobody reads it any more
+  });
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_TRUE(test::equal_bits_and_strides(given[0], wanted));
 }
 
 TEST(CompiledAhead, SeveralThreadsCallIt) {

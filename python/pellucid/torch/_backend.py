@@ -209,7 +209,7 @@ def find_or_build(description, options, record):
     program = _programs.get(key) if key is not None else None
     if program is None:
         start = time.perf_counter_ns()
-        program = BuiltProgram(program_class()(torch.Tensor, *description))
+        program = BuiltProgram(program_class()(torch.Tensor, *description, freezes=options.freeze))
         record.build_ns += time.perf_counter_ns() - start
         if key is not None:
             _programs[key] = program

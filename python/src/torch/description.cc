@@ -223,7 +223,7 @@ std::vector<CallNumber> ProgramDescription::numbers() const {
 std::vector<DescribedInput> ProgramDescription::describe(Dims values) const {
   std::vector<DescribedInput> described;
   for (const ProgramInput& input : inputs) {
-    if (input.kind != ProgramInput::Kind::Tensor) continue;
+    if (input.kind != ProgramInput::Kind::Tensor || is_frozen(input)) continue;
     described.push_back({input.dtype, evaluate(input.sizes, values), evaluate(input.strides, values)});
   }
   return described;
@@ -231,6 +231,12 @@ std::vector<DescribedInput> ProgramDescription::describe(Dims values) const {
 
 std::vector<Tensor> ProgramDescription::run(ArrayView<Tensor> tensors, Dims values) const {
   std::vector<std::vector<Value>> results(calls.size());
+  std::vector<Tensor> all;  // inputs and frozen ones, by number
+  std::size_t next_input = 0;
+  for (const ProgramInput& input : inputs) {
+    if (input.kind != ProgramInput::Kind::Tensor) continue;
+    all.push_back(is_frozen(input) ? frozen[input.number] : tensors[next_input++]);
+  }
   const auto tensor_of_result = [&](const ProgramArgument& argument) -> Value {
     const std::vector<Value>& made = results[argument.number];
     const bool is_several = made.size() > 1 && argument.item >= 0;
@@ -249,7 +255,7 @@ std::vector<Tensor> ProgramDescription::run(ArrayView<Tensor> tensors, Dims valu
         return tensor_of_result(argument);
       case Kind::Input:
         return inputs[argument.number].kind == ProgramInput::Kind::Tensor
-                   ? Value(tensors[inputs[argument.number].number])
+                   ? Value(all[inputs[argument.number].number])
                    : throw ValueError("program: input " + std::to_string(argument.number) +
                                       " is not a tensor");
       case Kind::List: {
@@ -295,6 +301,46 @@ std::vector<Tensor> ProgramDescription::run(ArrayView<Tensor> tensors, Dims valu
     made.push_back(tensor);
   }
   return made;
+}
+
+std::optional<Tensor> ProgramDescription::frozen_matrix(const ProgramArgument& argument) const {
+  if (argument.kind == ProgramArgument::Kind::Input) {
+    const ProgramInput& input = inputs[argument.number];
+    if (!is_frozen(input) || input.sizes.size() != 2) return std::nullopt;
+    return frozen[input.number];
+  }
+  if (argument.kind != ProgramArgument::Kind::Result) return std::nullopt;
+  const ProgramCall& call = calls[argument.number];
+  const bool is_transpose =
+      call.op->name() == "t" || call.op->name() == "transpose" || call.op->name() == "permute";
+  if (!is_transpose) return std::nullopt;
+  const std::optional<Tensor> base = frozen_matrix(call.arguments[0]);
+  if (!base) return std::nullopt;
+  std::vector<Value> arguments{*base};
+  for (std::size_t i = 1; i < call.arguments.size(); ++i) {
+    const ProgramArgument& plain = call.arguments[i];
+    if (plain.kind == ProgramArgument::Kind::Plain) {
+      arguments.push_back(plain.plain);
+    } else if (plain.kind == ProgramArgument::Kind::Size) {
+      arguments.emplace_back(plain.sizes[0].evaluate({}));
+    } else if (plain.kind == ProgramArgument::Kind::Sizes) {
+      arguments.emplace_back(evaluate(plain.sizes, {}));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::get<Tensor>(call_boxed(*call.op, std::move(arguments))[0]);
+}
+
+std::vector<PackedMatrix> ProgramDescription::pack_frozen() const {
+  std::vector<PackedMatrix> packed;
+  for (const ProgramCall& call : calls) {
+    const std::size_t right = call.op->name() == "mm" ? 1 : call.op->name() == "addmm" ? 2 : 0;
+    if (right == 0) continue;
+    if (const std::optional<Tensor> matrix = frozen_matrix(call.arguments[right]))
+      packed.push_back(pack(*matrix));
+  }
+  return packed;
 }
 
 }  // namespace pel::python

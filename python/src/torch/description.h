@@ -1,14 +1,15 @@
 // A torch graph as a list of calls of our ops, as ../../pellucid/torch/_lowering.py describes it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <pellucid/compile_ahead.h>
 #include <pellucid/extend/op.h>
+#include <pellucid/packing.h>
 
 #include "torch/size_expression.h"
 
@@ -68,7 +69,9 @@ struct ProgramDescription {
   std::vector<ProgramCall> calls;
   std::vector<ProgramOutput> outputs;
   std::vector<ProgramReturn> returns;
-  mutable std::atomic<std::int64_t> copies_for_strides = 0;  // outputs whose strides torch has otherwise
+  mutable std::int64_t copies_for_strides = 0;  // outputs whose strides torch has otherwise, by captures
+  // By tensor: parameters that do not change are constants of the function, not inputs. Undefined: an input.
+  std::vector<Tensor> frozen;
 
   ProgramDescription(nanobind::handle symbols, nanobind::handle inputs, nanobind::handle calls,
                      nanobind::handle outputs, nanobind::handle returns);
@@ -77,6 +80,15 @@ struct ProgramDescription {
   std::vector<CallNumber> numbers() const;
   std::vector<DescribedInput> describe(Dims symbols) const;
   std::vector<Tensor> run(ArrayView<Tensor> tensors, Dims symbols) const;
+  // Right-hand matrices of matmuls that are frozen, or views of frozen ones, in the order in which kernels
+  // read them.
+  std::vector<PackedMatrix> pack_frozen() const;
+
+ private:
+  bool is_frozen(const ProgramInput& input) const {
+    return input.number < frozen.size() && frozen[input.number].defined();
+  }
+  std::optional<Tensor> frozen_matrix(const ProgramArgument& argument) const;
 };
 
 }  // namespace pel::python

@@ -1,5 +1,6 @@
 #include "torch/program.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -39,11 +40,13 @@ class OwnedArguments {
     }
   }
   ~OwnedArguments() {
-    for (PyObject* const object : objects_) Py_DECREF(object);
+    for (PyObject* const object : objects_) Py_XDECREF(object);
   }
   OwnedArguments(const OwnedArguments&) = delete;
   OwnedArguments& operator=(const OwnedArguments&) = delete;
   PyObject* operator[](std::size_t i) const { return objects_[i]; }
+  // Needs the interpreter's lock.
+  void release(std::size_t i) { Py_CLEAR(objects_[i]); }
 
  private:
   std::vector<PyObject*> objects_;
@@ -52,22 +55,15 @@ class OwnedArguments {
 class Program {
  public:
   Program(nb::handle tensor_type, nb::handle symbols, nb::handle inputs, nb::handle calls, nb::handle outputs,
-          nb::handle returns)
+          nb::handle returns, bool freezes)
       : table_(exchange_table_of(reinterpret_cast<PyTypeObject*>(tensor_type.ptr()))),
         description_(std::make_shared<ProgramDescription>(symbols, inputs, calls, outputs, returns)) {
     if (table_ == nullptr)
       throw ValueError("program: tensors of this PyTorch have no __dlpack_c_exchange_api__; update PyTorch");
     for (const ProgramInput& input : description_->inputs)
       if (input.kind == ProgramInput::Kind::Tensor) wanted_dtypes_.push_back(to_dlpack(input.dtype));
-    const std::int64_t begin = now_ns();
-    const nb::gil_scoped_release unlocked;
-    compiled_ = std::make_unique<CompiledAhead>(
-        description_->numbers(),
-        [description = description_](Dims symbols) { return description->describe(symbols); },
-        [description = description_](ArrayView<Tensor> tensors, Dims symbols) {
-          return description->run(tensors, symbols);
-        });
-    compile_ns_ = now_ns() - begin;
+    freezes_ = freezes;
+    if (!freezes) compile();
   }
 
   nb::object call(const nb::list& args) {
@@ -75,7 +71,7 @@ class Program {
     if (nb::len(args) != d.inputs.size())
       throw ValueError("program: " + std::to_string(nb::len(args)) + " inputs, described were " +
                        std::to_string(d.inputs.size()));
-    const OwnedArguments owned(args.ptr(), d.inputs.size());
+    OwnedArguments owned(args.ptr(), d.inputs.size());
     PyList_SetSlice(args.ptr(), 0, PyList_Size(args.ptr()), nullptr);
 
     std::vector<dlpack::Borrowed> tensors(wanted_dtypes_.size());
@@ -87,19 +83,37 @@ class Program {
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = value_of(d.symbols[i], owned, tensors);
     if (!has_layout_ || numbers != numbers_) set_layout(numbers);
 
-    std::vector<void*> data(tensors.size());
+    if (freezes_) freeze(owned, tensors);
+
+    std::vector<void*> data;
+    data.reserve(tensors.size());
     std::vector<Tensor> copies;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!has_wanted_layout(tensors[i], i)) copies.push_back(copied(tensors[i], i));
-      data[i] = has_wanted_layout_now_ ? static_cast<char*>(tensors[i].data) + tensors[i].byte_offset
-                                       : copies.back().raw_data();
-      if (tensors[i].data == nullptr) data[i] = nullptr;
+      if (freezes_ && description_->frozen[i].defined()) continue;
+      if (tensors[i].data == nullptr) {
+        data.push_back(nullptr);
+      } else if (has_wanted_layout(tensors[i], i)) {
+        data.push_back(first_element(tensors[i]));
+      } else {
+        copies.push_back(copied(tensors[i], i));
+        data.push_back(copies.back().raw_data());
+      }
     }
     std::vector<Tensor> results;
     {
-      const UnlockScope unlocked(input_bytes_ >= kMinBytesToUnlock || d.calls.size() > kFewCalls);
+      const bool unlocks = input_bytes_ >= kMinBytesToUnlock || d.calls.size() > kFewCalls;
+      UnlockScope unlocked(unlocks);
       const std::int64_t begin = now_ns();
-      results = (*compiled_)(data, numbers);
+      if (unlocks && !freed_early_.empty()) {
+        results = (*compiled_)(data, numbers, [&](std::size_t passed) {
+          const std::int32_t input = freed_early_[passed];
+          if (input < 0) return;
+          const LockScope locked(unlocked);
+          owned.release(static_cast<std::size_t>(input));
+        });
+      } else {
+        results = (*compiled_)(data, numbers);
+      }
       const std::int64_t ns = now_ns() - begin;
       if (calls_++ == 0) first_call_ns_ = ns;
       ns_ += ns;
@@ -107,16 +121,16 @@ class Program {
     return returned(owned, results);
   }
 
-  std::string explain() const { return compiled_->explain().text(); }
-  std::string graph() const { return compiled_->graph(); }
+  std::string explain() const { return compiled().explain().text(); }
+  std::string graph() const { return compiled().graph(); }
   std::vector<std::string> kernels() const {
-    if (has_layout_) return compiled_->kernels(numbers_);
+    if (has_layout_) return compiled().kernels(numbers_);
     std::vector<std::int64_t> examples;
     for (const SymbolSource& source : description_->symbols) examples.push_back(source.example);
-    return compiled_->kernels(examples);
+    return compiled().kernels(examples);
   }
-  std::size_t compiles() const { return compiled_->compiles(); }
-  std::size_t plans() const { return compiled_->plans(); }
+  std::size_t compiles() const { return compiled_ == nullptr ? 0 : compiled_->compiles(); }
+  std::size_t plans() const { return compiled_ == nullptr ? 0 : compiled_->plans(); }
   std::int64_t calls() const { return calls_; }
   std::int64_t ns() const { return ns_; }
   std::int64_t first_call_ns() const { return first_call_ns_; }
@@ -126,6 +140,45 @@ class Program {
 
  private:
   static constexpr std::size_t kFewCalls = 16;
+
+  const CompiledAhead& compiled() const {
+    if (compiled_ == nullptr)
+      throw ValueError("program: parameters are frozen at the first call; call it first");
+    return *compiled_;
+  }
+  void compile() {
+    const std::int64_t begin = now_ns();
+    const nb::gil_scoped_release unlocked;
+    packed_ = description_->pack_frozen();
+    compiled_ = std::make_unique<CompiledAhead>(
+        description_->numbers(),
+        [description = description_](Dims symbols) { return description->describe(symbols); },
+        [description = description_](ArrayView<Tensor> tensors, Dims symbols) {
+          return description->run(tensors, symbols);
+        });
+    compile_ns_ += now_ns() - begin;
+  }
+  // Parameters become constants at the first call, and again if one has moved since.
+  void freeze(const OwnedArguments& owned, const std::vector<dlpack::Borrowed>& tensors) {
+    const auto is_current = [&](const ProgramInput& input) {
+      return input.kind != ProgramInput::Kind::Tensor || !input.is_static ||
+             !description_->frozen[input.number].defined() ||
+             description_->frozen[input.number].raw_data() == first_element(tensors[input.number]);
+    };
+    if (compiled_ != nullptr && std::ranges::all_of(description_->inputs, is_current)) return;
+    auto bound = std::make_shared<ProgramDescription>(*description_);
+    bound->frozen.assign(tensors.size(), Tensor());
+    for (std::size_t i = 0; i < bound->inputs.size(); ++i) {
+      const ProgramInput& input = bound->inputs[i];
+      if (input.kind != ProgramInput::Kind::Tensor || !input.is_static) continue;
+      if (!has_wanted_layout(tensors[input.number], input.number)) continue;
+      dlpack::Managed* managed = nullptr;
+      if (table_->managed_from_object(owned[i], &managed) != 0) throw nb::python_error();
+      bound->frozen[input.number] = take_managed(managed);
+    }
+    description_ = std::move(bound);
+    compile();
+  }
 
   static std::int64_t value_of(const SymbolSource& source, const OwnedArguments& owned,
                                const std::vector<dlpack::Borrowed>& tensors, const ProgramDescription& d) {
@@ -164,9 +217,28 @@ class Program {
     }
     numbers_ = numbers;
     has_layout_ = true;
+    set_freed_early();
+  }
+  // Large tensors that the call holds the last reference to, such as what forward saved for backward.
+  void set_freed_early() {
+    freed_early_.clear();
+    if (freezes_) return;  // numbers of inputs would differ from those of tensors
+    freed_early_.assign(wanted_dtypes_.size(), -1);
+    for (std::size_t i = 0; i < description_->inputs.size(); ++i) {
+      const ProgramInput& input = description_->inputs[i];
+      if (input.kind != ProgramInput::Kind::Tensor || input.is_static) continue;
+      std::int64_t bytes = size_bytes(input.dtype);
+      for (std::size_t axis = 0; axis < input.sizes.size(); ++axis)
+        bytes *= wanted_[begin_of_wanted_[input.number] + axis];
+      if (bytes >= kMinBytesToUnlock) freed_early_[input.number] = static_cast<std::int32_t>(i);
+    }
+    for (const ProgramReturn& wanted : description_->returns)
+      if (wanted.kind == ProgramReturn::Kind::Input || wanted.kind == ProgramReturn::Kind::View)
+        freed_early_[description_->inputs[wanted.number].number] = -1;
+    if (std::ranges::all_of(freed_early_, [](std::int32_t input) { return input < 0; })) freed_early_.clear();
   }
   // Strides count where an axis has several elements.
-  bool has_wanted_layout(const dlpack::Borrowed& tensor, std::size_t number) {
+  bool has_wanted_layout(const dlpack::Borrowed& tensor, std::size_t number) const {
     const std::int64_t* const sizes = wanted_.data() + begin_of_wanted_[number];
     const std::size_t end =
         number + 1 < begin_of_wanted_.size() ? begin_of_wanted_[number + 1] : wanted_.size();
@@ -176,14 +248,15 @@ class Program {
         !std::equal(sizes, sizes + rank, tensor.sizes))
       throw ValueError("program: tensor " + std::to_string(number) +
                        " has another dtype or other sizes than described");
-    has_wanted_layout_now_ = true;
-    bool is_empty = false;
+    bool is_empty = false, has_strides = true;
     for (std::int32_t axis = 0; axis < rank; ++axis) {
       is_empty = is_empty || sizes[axis] == 0;
-      if (sizes[axis] > 1 && tensor.strides[axis] != sizes[rank + axis]) has_wanted_layout_now_ = false;
+      if (sizes[axis] > 1 && tensor.strides[axis] != sizes[rank + axis]) has_strides = false;
     }
-    has_wanted_layout_now_ = has_wanted_layout_now_ || is_empty;
-    return has_wanted_layout_now_;
+    return has_strides || is_empty;
+  }
+  static void* first_element(const dlpack::Borrowed& tensor) {
+    return static_cast<char*>(tensor.data) + tensor.byte_offset;
   }
   Tensor copied(const dlpack::Borrowed& tensor, std::size_t number) {
     const std::int64_t* const sizes = wanted_.data() + begin_of_wanted_[number];
@@ -244,9 +317,11 @@ class Program {
   std::vector<dlpack::DataType> wanted_dtypes_;
   // Of the last call: its numbers, then for each tensor sizes and strides.
   bool has_layout_ = false;
-  bool has_wanted_layout_now_ = true;
+  bool freezes_ = false;
+  std::vector<PackedMatrix> packed_;  // of frozen parameters
   std::vector<std::int64_t> numbers_, wanted_;
   std::vector<std::size_t> begin_of_wanted_;
+  std::vector<std::int32_t> freed_early_;  // the input of each tensor that is freed after its last use, or -1
   std::int64_t input_bytes_ = 0;
   std::int64_t calls_ = 0, ns_ = 0, first_call_ns_ = 0, compile_ns_ = 0, copied_inputs_ = 0;
 };
@@ -256,9 +331,9 @@ class Program {
 void add_torch(nb::module_& m) {
   nb::module_ torch = m.def_submodule("_torch", "Compiled graphs of PyTorch.");
   nb::class_<Program>(torch, "Program", "A compiled torch graph, called with a list of tensors.")
-      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(),
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, bool>(),
            nb::arg("tensor_type"), nb::arg("symbols"), nb::arg("inputs"), nb::arg("calls"),
-           nb::arg("outputs"), nb::arg("returns"))
+           nb::arg("outputs"), nb::arg("returns"), nb::arg("freezes") = false)
       .def("__call__", &Program::call, nb::arg("args"))
       .def("explain", &Program::explain, "Returns what was compiled, and why.")
       .def("graph", &Program::graph, "Returns its graphs, after all passes, as text.")

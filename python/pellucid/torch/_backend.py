@@ -49,7 +49,15 @@ def pellucid_backend(graph_module, example_inputs, *, options=None, mode=None):
     """Compiles a graph of Dynamo. torch.compile calls this for backend="pellucid"."""
     if mode not in (None, "default"):
         raise ValueError(f"The backend pellucid has no modes; mode is {mode!r}. It takes options: {', '.join(Options._fields)}.")
-    return _aot_backend(parse_options(options))(graph_module, example_inputs)
+    compiler = _aot_backend(parse_options(options))
+    compilation = _report.Compilation(_inner_api.compile_id())
+    _report.session().compilations.append(compilation)
+    start = time.perf_counter_ns()
+    try:
+        return compiler(graph_module, example_inputs)
+    finally:
+        compilation.backend_ns = time.perf_counter_ns() - start
+        compilation.is_running = False
 
 
 @functools.lru_cache(maxsize=None)
@@ -66,7 +74,7 @@ def _aot_backend(options):
 
 def compile_graph(graph_module, example_inputs, kind, options):
     """Compiles a graph of AOTAutograd; returns a boxed callable."""
-    record = _report.add_graph(kind, _inner_api.compile_id())
+    record = _report.add_graph(kind)
     start = time.perf_counter_ns()
     try:
         with _inner_api.real_tensors():
@@ -78,14 +86,18 @@ def compile_graph(graph_module, example_inputs, kind, options):
             raise
         return leave_graph(graph_module, record, f"{type(error).__name__}: {error}")
     finally:
-        record.compile_ns += time.perf_counter_ns() - start
+        record.compile_ns = time.perf_counter_ns() - start
+        if record.compilation is not None:
+            record.compilation.ours_ns += record.compile_ns
 
 
 def leave_graph(graph_module, record, reason):
     """Leaves a whole graph to PyTorch."""
-    for node in graph_module.graph.nodes:
-        if computes(node):
-            record.leave(node, reason)
+    nodes = [node for node in graph_module.graph.nodes if computes(node)]
+    for node in nodes:
+        record.leave(node, reason)
+    if nodes:
+        record.say(nodes[0], f"{reason} (so do all {len(nodes)} ops of its graph)")
     return run_by_torch(graph_module, record)
 
 
@@ -150,6 +162,8 @@ class GraphCompiler:
         fused, left = _partition.split(self.graph_module, lowering, compile_part)
         for node, reason in left.items():
             self.record.leave(node, reason)
+            if reason not in (_partition.TOO_SMALL, _partition.WRITES_INPUT):  # these follow from the others
+                self.record.say(node, reason)
         return run_by_torch(self.graph_module if fused is None else fused, self.record)
 
     def refuse_if_strict(self, reason):
@@ -214,7 +228,7 @@ def find_or_build(description, options, record):
         if key is not None:
             _programs[key] = program
     else:
-        record.reused += 1
+        record.shared += 1
     record.add_program(program)
     return program
 
@@ -255,18 +269,12 @@ def guard_first_call(run, graph_module, program, record):
         if chosen is not None:
             return chosen(args)
         saved = list(args)
-        start = time.perf_counter_ns()
         try:
             results = run(args)
         except Exception as error:
-            by_torch = run_by_torch(graph_module, record)
-            results = by_torch(saved)  # an error of the user's own is raised here, by PyTorch
-            for node in graph_module.graph.nodes:
-                if computes(node):
-                    record.leave(node, f"the first call failed: {error}")
-            chosen = by_torch
+            results = run_by_torch(graph_module, record)(saved)  # an error of the user's own is raised here, by PyTorch
+            chosen = leave_graph(graph_module, record, f"the first call failed: {error}")
             return results
-        record.first_call_ns += time.perf_counter_ns() - start
         chosen = run
         return results
     call._boxed_call = True

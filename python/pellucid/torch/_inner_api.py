@@ -102,32 +102,24 @@ def compile_id():
 
 
 class Compilation(typing.NamedTuple):
-    """What Dynamo knows about one compilation. Times are in seconds; None is unknown."""
+    """What Dynamo knows about one compilation."""
     compile_id: str
     function: str
     file: str
     line: int
-    recompile_reason: str | None
-    total: float | None
-    backend: float | None
-    backward: float | None
-    guards: int | None
+    recompile_reason: str | None  # the guard that failed; None for a first compilation
+    total: float | None  # seconds
 
 
-def compilations():
-    """Returns what Dynamo has recorded about its compilations, oldest first. Each id is in it once."""
+def compilations(since_us):
+    """Returns what Dynamo has recorded about its compilations since a time, oldest first."""
     try:
         from torch._dynamo.utils import get_compilation_metrics
-        found = {}
-        for metrics in get_compilation_metrics():
-            if metrics.compile_id is None or metrics.co_name is None:
-                continue
-            backward = getattr(metrics, "backward_cumulative_compile_time_us", None)
-            found[str(metrics.compile_id)] = Compilation(
-                str(metrics.compile_id), metrics.co_name, metrics.co_filename or "", metrics.co_firstlineno or 0,
-                metrics.recompile_reason, metrics.entire_frame_compile_time_s, metrics.backend_compile_time_s,
-                None if backward is None else backward / 1e6, metrics.guard_count)
-        return list(found.values())
+        return [
+            Compilation(str(m.compile_id), m.co_name, m.co_filename or "", m.co_firstlineno or 0, m.recompile_reason,
+                        m.entire_frame_compile_time_s)
+            for m in get_compilation_metrics()
+            if m.compile_id is not None and m.co_name is not None and (m.start_time_us or 0) >= since_us]
     except MISSING:
         return []
 
@@ -141,10 +133,20 @@ def _flop_formulas():
         return {}
 
 
+def _grouped_mm_flops(rows, matrices, *args, out_val=None, **kwargs):
+    """Each row is multiplied with the matrix of its group."""
+    count = rows.shape[-2] * rows.shape[-1] * matrices.shape[-1]
+    return 2 * count * (rows.shape[0] if rows.dim() == 3 else 1)
+
+
+OWN_FORMULAS = {"aten::_grouped_mm": _grouped_mm_flops, "transformers::grouped_mm_fallback": _grouped_mm_flops}
+
+
 def flops_of(node):
     """Returns the floating-point operations of a node as PyTorch's flop counter counts them: matmul-like ops only."""
-    packet = getattr(node.target, "overloadpacket", None)
-    formula = _flop_formulas().get(packet)
+    schema = getattr(node.target, "_schema", None)
+    formula = OWN_FORMULAS.get(schema.name) if schema is not None else None
+    formula = formula or _flop_formulas().get(getattr(node.target, "overloadpacket", None))
     if formula is None:
         return 0
 

@@ -539,3 +539,9 @@ def check_values(node):
     for value in results if isinstance(results, (tuple, list)) else (results,):
         if isinstance(value, torch.Tensor):
             check_tensor(value)
+
+
+def lowered_overloads():
+    """Returns the overloads of PyTorch's ops that have a rule."""
+    from ._rules import RULES
+    return list(RULES)

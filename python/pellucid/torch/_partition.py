@@ -14,6 +14,8 @@ HEAVY = {
 }
 TOO_SMALL = f"a part with fewer than {MIN_KERNELS} kernels and no matmul costs more than it saves"
 
+WRITES_INPUT = "it writes an input, and other nodes of the graph stay with PyTorch"
+
 
 class Part(torch.nn.Module):
     """A program as a module of the split graph."""
@@ -50,8 +52,7 @@ def split(graph_module, lowering, compile_part):
     compile_part(module, static): returns a boxed callable, or the reason (str) why the part stays with PyTorch.
     """
     left = dict(lowering.failures)
-    left.update({node: "it writes an input, and other nodes of the graph stay with PyTorch"
-                 for node in lowering.nodes if writes_input(node) and node not in left})
+    left.update({node: WRITES_INPUT for node in lowering.nodes if writes_input(node) and node not in left})
     supported = {node for node in lowering.nodes if node.op == "call_function" and node not in left}
     static_names = {node.name for i, node in enumerate(lowering.placeholders) if i in lowering.static}
     # The fused graph has other nodes, so what is found there is told by name.

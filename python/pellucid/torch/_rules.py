@@ -464,6 +464,8 @@ def embedding_backward(lowering, node):
 
 @aten_rule("_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(lowering, node):
+    if arguments_of("_embedding_bag_backward") is None and any(user.args[1] != 0 for user in node.users):
+        raise Unsupported("embedding_bag whose other results are read")
     return lowering.by_schema("_embedding_bag", node)
 
 

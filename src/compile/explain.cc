@@ -81,9 +81,11 @@ class GraphExplanation {
     }
     const InputClass& kind = compiled_.guards.inputs[number];
     if (kind.same_as) said.push_back(fmt::format("it must be the same tensor as input {}", *kind.same_as));
-    said.push_back(kind.layout.is_dense ? "another dtype, rank, device or order of strides compiles again"
-                                        : "another dtype, rank, device or order of strides compiles again, "
-                                          "and so does a dense tensor");
+    said.emplace_back(kind.is_described ? "its dtype and strides are those that were described"
+                      : kind.layout.is_dense
+                          ? "another dtype, rank, device or order of strides compiles again"
+                          : "another dtype, rank, device or order of strides compiles "
+                            "again, and so does a dense tensor");
     input.forecast = fmt::format("{}", fmt::join(said, "; "));
   }
 

@@ -36,7 +36,8 @@ std::string full_name(const Kernel& kernel, const KernelArgs& args) {
 Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
     : plan_(graph, loops, symbols), layout_(lay_out(plan_.layout_buffers(), plan_.layout_steps())) {
   plan_.apply(layout_);
-  for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
+  if (!plan_.written_inputs.empty())
+    for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
   for (const std::uint32_t written : plan_.written_constants)
     written_memory_.insert(plan_.constants[written].header()->storage);
 }

@@ -56,7 +56,7 @@ class Plan {
 
   PlanSteps plan_;
   MemoryLayout layout_;
-  std::unordered_set<const void*> held_memory_, written_memory_;  // storages of constants
+  std::unordered_set<const void*> held_memory_, written_memory_;  // storages of constants, if needed
 };
 
 }  // namespace pel::compiler

@@ -40,7 +40,7 @@ RENAMED = {
     "_adaptive_avg_pool2d_backward": "adaptive_avg_pool2d_backward", "true_divide": "div", "special_entr": "entr",
     "special_ndtr": "ndtr", "special_xlog1py": "xlog1py", "__and__": "bitwise_and", "__or__": "bitwise_or",
     "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
-    "tanh_backward": "tanh_backward", "sigmoid_backward": "sigmoid_backward", "threshold_backward": "threshold_backward",
+    "threshold_backward": "threshold_backward",  # those of tanh and sigmoid are decomposed: min-cut then recomputes the result
 }
 # Overloads whose names hide another function, or whose size depends on data.
 EXCLUDED = {"view.dtype", "max.default", "max.other", "min.default", "min.other", "where.default", "squeeze.dimname"}
@@ -357,6 +357,40 @@ def convolution_backward(lowering, node):
     wanted = bound.pop("output_mask")
     bound["output_mask"] = [int(w) for w in wanted]
     return lowering.emit("convolution_backward", **bound)
+
+
+FILLS = {aten.full.default: 1, aten.full_like.default: 1, aten.new_full.default: 2}  # target -> position of the number
+ZEROS = {aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default}
+
+
+def fill_of(node):
+    """The number that all elements of a tensor are filled with, or None."""
+    if not isinstance(node, fx.Node) or node.target not in FILLS:
+        return 0 if isinstance(node, fx.Node) and node.target in ZEROS else None
+    number = node.args[FILLS[node.target]]
+    return number if isinstance(number, (int, float)) else None
+
+
+@aten_rule("scatter.value")
+def scatter_number(lowering, node):
+    """One index in each row of a tensor of equal numbers, as in the gradient of nll_loss, is a comparison: compile fuses it."""
+    source, dim, index, value = node.args[:4]
+    fill = fill_of(source)
+    sizes, picked = list(one(node).shape), list(one(index).shape)
+    numbers = fill is not None and isinstance(value, (int, float)) and one(node).dtype.is_floating_point
+    if not numbers or not sizes or len(picked) != len(sizes):
+        return lowering.by_schema("scatter", node)
+    dim %= len(sizes)
+    others = [axis for axis in range(len(sizes)) if axis != dim]
+    is_one = isinstance(picked[dim], int) and picked[dim] == 1
+    if not is_one or any(lowering.size(sizes[axis]) != lowering.size(picked[axis]) for axis in others):
+        return lowering.by_schema("scatter", node)
+    positions = lowering.emit("arange", start=0, end=sizes[dim], step=1, dtype=torch.int64)
+    shape = [sizes[dim] if axis == dim else 1 for axis in range(len(sizes))]
+    positions = lowering.emit("reshape", self=positions, shape=shape)
+    is_picked = lowering.emit("eq", self=positions, other=index)
+    result = lowering.emit("where", condition=is_picked, self=float(value), other=float(fill))
+    return result if one(node).dtype == torch.float32 else lowering.emit("to", self=result, dtype=one(node).dtype)
 
 
 def constant_of(node):

@@ -13,9 +13,9 @@ import weakref
 
 import torch
 
-from . import _decompositions, _inner_api, _partition, _report
+from . import _decompositions, _inner_api, _partition, _report, _verify
 from ._lowering import Lowering, Unsupported, computes
-from ._rules import RULES
+from ._rules import find_rule
 
 KINDS = ("inference", "forward", "backward")
 
@@ -42,6 +42,8 @@ def parse_options(options):
     for name in ("strict", "freeze", "verify"):
         if not isinstance(given.get(name, False), bool):
             raise ValueError(f"The option {name} is True or False, not {given[name]!r}.")
+    if given.get("verify"):  # PyTorch draws other numbers than programs do
+        given["random"] = "torch"
     return Options(**given)
 
 
@@ -80,6 +82,7 @@ def compile_graph(graph_module, example_inputs, kind, options):
         with _inner_api.real_tensors():
             return GraphCompiler(graph_module, example_inputs, kind, options, record).compile()
     except StrictError:
+        _report.session().graphs.remove(record)
         raise
     except Exception as error:  # whatever fails here must not fail the user's program
         if options.strict:
@@ -145,7 +148,7 @@ class GraphCompiler:
 
     def lower(self, graph_module, static):
         start = time.perf_counter_ns()
-        lowering = Lowering(graph_module, RULES, static=static, random=self.options.random).run()
+        lowering = Lowering(graph_module, find_rule, static=static, random=self.options.random).run()
         self.record.lowering_ns += time.perf_counter_ns() - start
         return lowering
 
@@ -184,7 +187,13 @@ class GraphCompiler:
                 raise
             return f"the program could not be built: {error}"
         run = program.run if not lowering.needs_seed else with_seed(program.run)
+        if self.options.verify:
+            run = _verify.verified(run, graph_module, lowering.written_inputs, lowering.static, self.new_program,
+                                   self.options.strict)
         return guard_first_call(run, graph_module, program, self.record)
+
+    def new_program(self, description):
+        return program_class()(torch.Tensor, *description, freezes=self.options.freeze)
 
 
 def is_our_error(error):
@@ -271,6 +280,8 @@ def guard_first_call(run, graph_module, program, record):
         saved = list(args)
         try:
             results = run(args)
+        except _verify.VerificationError:
+            raise
         except Exception as error:
             results = run_by_torch(graph_module, record)(saved)  # an error of the user's own is raised here, by PyTorch
             chosen = leave_graph(graph_module, record, f"the first call failed: {error}")

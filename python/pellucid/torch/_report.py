@@ -24,6 +24,10 @@ class FallbackWarning(UserWarning):
     """An op stays with PyTorch."""
 
 
+class MismatchWarning(UserWarning):
+    """With the option verify: a program computes something else than PyTorch."""
+
+
 # ---- What is recorded
 
 # Figures of a program that stay known after it is gone.
@@ -118,6 +122,13 @@ class Session:
                 "pellucid.torch.report() has the whole list.")
         warnings.warn_explicit(text, FallbackWarning, file or "torch.compile", line)
         if logger.hasHandlers():  # without handlers logging would print the text a second time
+            logger.warning("%s", text)
+
+    def add_mismatch(self, text):
+        """Records and says what the option verify has found."""
+        self.mismatches.append(text)
+        warnings.warn(text, MismatchWarning, stacklevel=3)
+        if logger.hasHandlers():
             logger.warning("%s", text)
 
 

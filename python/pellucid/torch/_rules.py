@@ -11,11 +11,22 @@ import math
 import torch
 from torch import fx
 
-from ._lowering import (
-    DTYPES, Unsupported, aten, arguments_of, bound_arguments, is_lowered, location_of, value_of, with_defaults)
+from ._lowering import Unsupported, arguments_of, aten, bound_arguments, value_of, with_defaults
 
 prims = torch.ops.prims
 RULES = {}
+# Rules by the name of a schema, for ops of other packages, which may be registered later.
+NAMED_RULES = {}
+
+
+def find_rule(target):
+    """Returns the rule of an op, or None."""
+    found = RULES.get(target)
+    if found is None and NAMED_RULES:
+        schema = getattr(target, "_schema", None)
+        found = NAMED_RULES.get(schema.name) if schema is not None else None
+    return found
+
 
 # ---- Tables
 
@@ -32,7 +43,8 @@ ne neg nextafter permute pow rad2deg reciprocal relu relu6 remainder repeat roll
 select_scatter selu sgn sigmoid sign signbit silu silu_backward sin sinc sinh slice slice_scatter softplus softshrink sort split
 split_with_sizes sqrt square stack std sub sum t tan tanh threshold topk transpose tril triu trunc unbind unsqueeze
 upsample_bicubic2d upsample_bilinear2d upsample_nearest2d var var_mean where xlogy avg_pool2d avg_pool3d adaptive_max_pool2d
-_cdist_forward _pdist_forward scatter_add scatter_reduce scatter outer count_nonzero prod
+_cdist_forward _pdist_forward scatter_add scatter_reduce scatter outer count_nonzero prod median histc
+_embedding_bag_backward _embedding_bag_dense_backward _embedding_bag_per_sample_weights_backward
 """.split()
 # Overloads under another name here.
 RENAMED = {
@@ -43,7 +55,7 @@ RENAMED = {
     "tanh_backward": "tanh_backward", "sigmoid_backward": "sigmoid_backward", "threshold_backward": "threshold_backward",
 }
 # Overloads whose names hide another function, or whose size depends on data.
-EXCLUDED = {"view.dtype", "max.default", "max.other", "min.default", "min.other", "where.default", "squeeze.dimname"}
+EXCLUDED = {"max.default", "max.other", "min.default", "min.other", "where.default", "median.dim"}
 
 
 def overloads(name):
@@ -52,7 +64,7 @@ def overloads(name):
     for overload in packet.overloads() if packet is not None else ():
         target = getattr(packet, overload)
         text = str(target._schema)
-        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text and "str rounding" not in text:
+        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text:
             yield target
 
 
@@ -301,6 +313,11 @@ def softmax(lowering, node):
     return lowering.emit(op, self=node.args[0], dim=node.args[1], dtype=dtype)
 
 
+@aten_rule("_safe_softmax", needs="safe_softmax")
+def safe_softmax(lowering, node):
+    return lowering.by_schema("safe_softmax", node)
+
+
 @aten_rule("_softmax_backward_data", "_log_softmax_backward_data")
 def softmax_backward(lowering, node):
     grad, result, axis, dtype = node.args
@@ -406,6 +423,19 @@ def attention(lowering, node):
 def attention_backward(lowering, node):
     bound = attention_arguments(lowering, node)
     return lowering.emit("attention_backward", grad=bound.pop("grad_out"), result=bound.pop("out"), **bound)
+
+
+def grouped_mm(lowering, node):
+    given = list(node.args) + [node.kwargs.get("offs")] * (len(node.args) < 3)
+    rows, matrices, offsets = given[:3]
+    if len(given) > 3 or node.kwargs.keys() - {"offs"}:
+        raise Unsupported("grouped_mm with a bias or an output dtype")
+    return lowering.emit("grouped_mm", self=rows, mat2=matrices, offs=offsets)
+
+
+if arguments_of("grouped_mm") is not None:
+    aten_rule("_grouped_mm")(grouped_mm)
+    NAMED_RULES["transformers::grouped_mm_fallback"] = grouped_mm
 
 
 # ---- Indexing

@@ -210,16 +210,11 @@ def program_class():
 
 
 class BuiltProgram:
-    """A program, and the records of the graphs that use it."""
+    """A program, as the table of programs holds it by a weak reference."""
 
     def __init__(self, program):
         self.program = program
         self.run = program
-        self.records = []
-
-    def __del__(self):
-        for record in self.records:
-            record.release(self)
 
 
 _programs = weakref.WeakValueDictionary()  # key of the description -> BuiltProgram

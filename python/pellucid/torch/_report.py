@@ -80,12 +80,12 @@ class Graph:
         _session.say_once(op_name(node), reason, file, line)
 
     def add_program(self, program):
-        program.records.append(self)
         self.programs.append(weakref.ref(program))
+        # Keeps the figures when the program is deleted; not at the end of the process, when modules are gone.
+        weakref.finalize(program, self.release, program.program).atexit = False
 
     def release(self, program):
-        """Keeps the figures of a program that is deleted."""
-        self.counters.update(counters_of(program.program))
+        self.counters.update(counters_of(program))
 
     def ns_here(self):
         return self.counters["ns"] + sum(p().program.ns for p in self.programs if p() is not None)

@@ -71,7 +71,8 @@ class GraphExplanation {
           if (std::ranges::find(guard_symbols_[g], symbol) != guard_symbols_[g].end()) a.guards.push_back(g);
       }
       if (a.guards.empty()) {
-        said.push_back(fmt::format("axis {} may have any size", axis));
+        said.push_back(graph_[id].sizes[axis].is_symbolic() ? fmt::format("axis {} may have any size", axis)
+                                                            : fmt::format("axis {} is {}", axis, a.size));
         continue;
       }
       std::vector<std::string> conditions;

@@ -285,17 +285,22 @@ std::vector<Tensor> ProgramDescription::run(ArrayView<Tensor> tensors, Dims valu
     Tensor tensor = std::get<Tensor>(value_of(output.value, value_of));
     if (output.has_strides) {
       const std::vector<Dim> strides = evaluate(output.strides, values);
-      bool is_same = strides.size() == tensor.strides().size();
-      for (std::size_t axis = 0; is_same && axis < strides.size(); ++axis)
-        is_same =
-            Dim::identical(tensor.sizes()[axis], 1) || Dim::identical(tensor.strides()[axis], strides[axis]);
-      if (!is_same) {
-        const Site site =
-            output.value.kind == ProgramArgument::Kind::Result ? calls[output.value.number].site : Site{};
+      const Site site =
+          output.value.kind == ProgramArgument::Kind::Result ? calls[output.value.number].site : Site{};
+      // Strides of axes of size 1 address nothing, but PyTorch shows them.
+      bool has_same = true, has_same_elements = true;
+      for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+        if (Dim::identical(tensor.strides()[axis], strides[axis])) continue;
+        has_same = false;
+        if (!Dim::identical(tensor.sizes()[axis], 1)) has_same_elements = false;
+      }
+      if (!has_same_elements) {
         const Tensor exact = empty_strided(tensor.sizes(), strides, TensorOptions(tensor.dtype()), site);
         exact.copy_(tensor, site);
         tensor = exact;
         ++copies_for_strides;
+      } else if (!has_same) {
+        tensor = as_strided(tensor, tensor.sizes(), strides, std::nullopt, site);
       }
     }
     made.push_back(tensor);

@@ -18,6 +18,7 @@
 #include "core/errors.h"
 #include "core/exchange.h"
 #include "torch/description.h"
+#include "torch/openmp_runner.h"
 
 namespace pel::python {
 namespace {
@@ -330,6 +331,8 @@ class Program {
 
 void add_torch(nb::module_& m) {
   nb::module_ torch = m.def_submodule("_torch", "Compiled graphs of PyTorch.");
+  torch.def("use_loaded_openmp", use_loaded_openmp,
+            "Runs kernels on the OpenMP threads that PyTorch has started; False if it has none.");
   nb::class_<Program>(torch, "Program", "A compiled torch graph, called with a list of tensors.")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, bool>(),
            nb::arg("tensor_type"), nb::arg("symbols"), nb::arg("inputs"), nb::arg("calls"),

@@ -7,11 +7,14 @@ fails at any step is run by PyTorch, and the report says why. Nothing here raise
 from __future__ import annotations
 
 import functools
+import re
 import time
 import typing
 import weakref
 
 import torch
+
+import pellucid
 
 from . import _decompositions, _inner_api, _partition, _report, _verify
 from ._lowering import Lowering, Unsupported, computes
@@ -141,10 +144,24 @@ class GraphCompiler:
         if not lowering.calls:  # nothing to compute
             return run_by_torch(self.graph_module, self.record)
         run = self.build(lowering, self.graph_module)
-        if isinstance(run, str):
-            self.refuse_if_strict(run)
-            return leave_graph(self.graph_module, self.record, run)
+        if isinstance(run, Refusal):
+            self.refuse_if_strict(run.reason)
+            lowering.failures.update(self.refused_nodes(lowering))
+            return self.split(lowering) if lowering.failures else leave_graph(self.graph_module, self.record, run.reason)
         return run
+
+    def refused_nodes(self, lowering):
+        """After a program of the whole graph has failed: tries each node alone. Returns {node: reason} of those that fail."""
+        refused, tried = {}, {}
+        for node in lowering.calls_of:
+            alone = _partition.alone(node)
+            key = _partition.form_of(node)
+            if key not in tried:
+                built = self.build(self.lower(alone, frozenset()), alone)
+                tried[key] = built.reason if isinstance(built, Refusal) else None
+            if tried[key] is not None:
+                refused[node] = tried[key]
+        return refused
 
     def lower(self, graph_module, static):
         start = time.perf_counter_ns()
@@ -160,7 +177,8 @@ class GraphCompiler:
             part = self.lower(module, static)
             if part.failures:
                 return next(iter(part.failures.values()))
-            return self.build(part, module)
+            built = self.build(part, module)
+            return built.reason if isinstance(built, Refusal) else built
 
         fused, left = _partition.split(self.graph_module, lowering, compile_part)
         for node, reason in left.items():
@@ -174,18 +192,16 @@ class GraphCompiler:
             raise StrictError(f"Part of a graph would stay with PyTorch: {reason}")
 
     def build(self, lowering, graph_module):
-        """Returns a boxed callable for a graph all of whose nodes were lowered, or the reason why there is none."""
+        """Returns a boxed callable for a graph all of whose nodes were lowered, or a Refusal."""
         start = time.perf_counter_ns()
         try:
             description = lowering.describe()
             self.record.lowering_ns += time.perf_counter_ns() - start
             program = find_or_build(description, self.options, self.record)
         except Unsupported as error:
-            return str(error)
-        except Exception as error:
-            if not is_our_error(error):
-                raise
-            return f"the program could not be built: {error}"
+            return Refusal(str(error))
+        except OUR_ERRORS as error:
+            return refusal_of(error)
         run = program.run if not lowering.needs_seed else with_seed(program.run)
         if self.options.verify:
             run = _verify.verified(run, graph_module, lowering.written_inputs, lowering.static, self.new_program,
@@ -196,9 +212,17 @@ class GraphCompiler:
         return program_class()(torch.Tensor, *description, freezes=self.options.freeze)
 
 
-def is_our_error(error):
-    import pellucid
-    return isinstance(error, (pellucid.Error, RuntimeError, ValueError, TypeError, IndexError, MemoryError))
+class Refusal(typing.NamedTuple):
+    """Why a program could not be built."""
+    reason: str
+
+
+OUR_ERRORS = (pellucid.Error, RuntimeError, ValueError, TypeError, IndexError, MemoryError)
+
+
+def refusal_of(error):
+    text = re.sub(r" \[called at [^\]]*\]", "", str(error))  # the caller is PyTorch: report() has the user's line
+    return Refusal(f"the program could not be built: {text}")
 
 
 # ---- Programs

@@ -35,10 +35,10 @@ SAME = """
 abs acos acosh add addcdiv addcmul addmm amax amin aminmax argmax argmin asin asinh atan atan2 atanh baddbmm bitwise_and
 bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm cat ceil celu clamp clamp_max clamp_min
 constant_pad_nd convolution copysign cos cosh cummax cummin cumprod cumsum deg2rad diagonal div dot elu eq erf erfc erfinv exp
-exp2 expm1 flip floor floor_divide fmax fmin fmod frac gather ge gelu gelu_backward grid_sampler_2d gt hardshrink hardsigmoid
+exp2 expm1 flip floor floor_divide fmax fmin fmod frac gather ge gelu gelu_backward gt hardshrink hardsigmoid
 hardswish hardtanh heaviside hypot index_select isfinite isinf isnan isneginf isposinf kthvalue ldexp le leaky_relu lerp log
 log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt
-masked_scatter max_pool2d_with_indices max_pool3d_with_indices maximum mean minimum mish mm mul mv nan_to_num native_group_norm
+masked_scatter max_pool2d_with_indices max_pool3d_with_indices maximum mean minimum mish mm mul mv nan_to_num
 ne neg nextafter permute pow rad2deg reciprocal relu relu6 remainder repeat roll round rsqrt rsub searchsorted select
 select_scatter selu sgn sigmoid sign signbit silu silu_backward sin sinc sinh slice slice_scatter softplus softshrink sort split
 split_with_sizes sqrt square stack std sub sum t tan tanh threshold topk transpose tril triu trunc unbind unsqueeze
@@ -248,6 +248,8 @@ def eye(lowering, node):
 
 @aten_rule("linspace")
 def linspace(lowering, node):
+    if not one(node).dtype.is_floating_point:
+        raise Unsupported("linspace of integers rounds in another way in PyTorch")
     return lowering.emit("linspace", start=node.args[0], end=node.args[1], steps=node.args[2], dtype=one(node).dtype)
 
 
@@ -331,10 +333,24 @@ def softmax_backward(lowering, node):
 # ---- Norms
 
 
+def with_statistics(lowering, node, result):
+    """Mean and reciprocal deviation of float16 and bfloat16 are float32 here; PyTorch may have the dtype of the input."""
+    values = one(node)
+    if all(value is None or value.dtype in (torch.float32, torch.float64) for value in values[1:]):
+        return result
+    items = [("value", result[1], i) for i in range(len(values))]
+    return items[:1] + [lowering.emit("to", self=item, dtype=value.dtype) for item, value in zip(items[1:], values[1:])]
+
+
 @aten_rule("native_layer_norm")
 def layer_norm(lowering, node):
     names = ("self", "normalized_shape", "weight", "bias", "eps")
-    return lowering.emit("native_layer_norm", **dict(zip(names, node.args)))
+    return with_statistics(lowering, node, lowering.emit("native_layer_norm", **dict(zip(names, node.args))))
+
+
+@aten_rule("native_group_norm")
+def group_norm(lowering, node):
+    return with_statistics(lowering, node, lowering.by_schema("native_group_norm", node))
 
 
 @aten_rule("native_layer_norm_backward")
@@ -497,6 +513,13 @@ def embedding_bag(lowering, node):
     if arguments_of("_embedding_bag_backward") is None and any(user.args[1] != 0 for user in node.users):
         raise Unsupported("embedding_bag whose other results are read")
     return lowering.by_schema("_embedding_bag", node)
+
+
+@aten_rule("grid_sampler_2d")
+def grid_sampler(lowering, node):
+    if one(node).dtype in (torch.float16, torch.bfloat16):
+        raise Unsupported("grid_sampler_2d rounds positions to the dtype of the grid, which PyTorch does not")
+    return lowering.by_schema("grid_sampler_2d", node)
 
 
 # ---- Pooling

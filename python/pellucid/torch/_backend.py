@@ -66,7 +66,17 @@ def pellucid_backend(graph_module, example_inputs, *, options=None, mode=None):
 
 
 @functools.lru_cache(maxsize=None)
+def share_threads():
+    """Runs kernels on PyTorch's threads: two pools of threads on the same processors slow each other down."""
+    import pellucid
+    from pellucid._core import _torch
+    if not _torch.use_loaded_openmp():  # PyTorch was built without OpenMP
+        pellucid.set_num_threads(torch.get_num_threads())
+
+
+@functools.lru_cache(maxsize=None)
 def _aot_backend(options):
+    share_threads()
     compilers = {kind: functools.partial(compile_graph, kind=kind, options=options) for kind in KINDS}
     return _inner_api.aot_autograd(
         fw_compiler=compilers["forward"], bw_compiler=compilers["backward"], inference_compiler=compilers["inference"],

@@ -37,7 +37,7 @@ bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm ca
 constant_pad_nd convolution copysign cos cosh cummax cummin cumprod cumsum deg2rad diagonal div dot elu eq erf erfc erfinv exp
 exp2 expm1 flip floor floor_divide fmax fmin fmod frac gather ge gelu gelu_backward gt hardshrink hardsigmoid
 hardswish hardtanh heaviside hypot index_select isfinite isinf isnan isneginf isposinf kthvalue ldexp le leaky_relu lerp log
-log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt
+log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logsumexp lt
 masked_scatter max_pool2d_with_indices max_pool3d_with_indices maximum mean minimum mish mm mul mv nan_to_num
 ne neg nextafter permute pow rad2deg reciprocal relu relu6 remainder repeat roll round rsqrt rsub searchsorted select
 select_scatter selu sgn sigmoid sign signbit silu silu_backward sin sinc sinh slice slice_scatter softplus softshrink sort split
@@ -224,6 +224,8 @@ def ones(lowering, node):
 
 @aten_rule("empty.memory_format", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
 def empty(lowering, node):
+    if any(stride == 0 and size > 1 for size, stride in zip(one(node).shape, one(node).stride())):
+        raise Unsupported("an empty tensor whose elements overlap")
     return lowering.emit("empty", size=list(one(node).shape), dtype=one(node).dtype)
 
 
@@ -262,6 +264,22 @@ def masked_fill(lowering, node):
     if not isinstance(value_of(value), torch.Tensor):
         return lowering.emit("masked_fill", self=source, mask=mask, value=value)
     return lowering.emit("where", condition=mask, self=lowering.emit("to", self=value, dtype=one(node).dtype), other=source)
+
+
+@aten_rule("div.Tensor_mode", "div.Scalar_mode")
+def div(lowering, node):
+    # PyTorch rounds a quotient of float16 or bfloat16 before it truncates it.
+    if node.kwargs.get("rounding_mode") == "trunc" and one(node).dtype in (torch.float16, torch.bfloat16):
+        return lowering.emit("trunc", self=lowering.emit("div", self=node.args[0], other=node.args[1]))
+    return lowering.by_schema("div", node)
+
+
+@aten_rule("logit")
+def logit(lowering, node):
+    eps = with_defaults(node)["eps"]
+    if eps is not None and eps > 0.5:
+        raise Unsupported("logit with eps above 0.5, where the bounds cross")
+    return lowering.by_schema("logit", node)
 
 
 @aten_rule("log_sigmoid_forward")

@@ -11,9 +11,9 @@ from .._doctor import Diagnosis, Path, Trace
 from .._doctor import doctor as _doctor
 
 if typing.TYPE_CHECKING:
-    from ._report import FallbackWarning, Report
+    from ._report import FallbackWarning, MismatchWarning, Report
 
-__all__ = ["FallbackWarning", "Report", "backend", "doctor", "explain", "report", "reset_report"]
+__all__ = ["FallbackWarning", "MismatchWarning", "Report", "backend", "doctor", "explain", "report", "reset_report"]
 
 
 def backend(graph_module: typing.Any, example_inputs: typing.Any, **settings: typing.Any) -> Callable[..., typing.Any]:
@@ -56,7 +56,7 @@ def explain() -> str:
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name in ("FallbackWarning", "Report"):  # their module imports torch
+    if name in ("FallbackWarning", "MismatchWarning", "Report"):  # their module imports torch
         from . import _report
 
         return getattr(_report, name)

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 EAGER, INDUCTOR, PELLUCID = "eager", "inductor", "pellucid"
 BURST_SECONDS = 0.02  # calls are repeated until a sample takes about this long
+MIN_ROUNDS = 6
 CLOSE = 0.05  # times that differ by less are called equal
 MANY_CALLS = 1_000_000  # "soon" in the advice: a first call that pays off only after more calls than this never does
 
@@ -251,7 +252,7 @@ def largest_difference(expected, found):
 def interleave(calls, seconds, clock=time.perf_counter, rounds=None):
     """Returns samples of the time of one call, by name. The calls alternate, so that a busy moment affects all of them.
 
-    rounds: how many samples; without it as many as `seconds` allow, and 5 at least.
+    There are 6 samples at least, and at most `rounds` if that is set.
     """
     repeats = {}
     for name, call in calls.items():
@@ -260,10 +261,10 @@ def interleave(calls, seconds, clock=time.perf_counter, rounds=None):
         call()
         repeats[name] = max(1, round(BURST_SECONDS / max(time.perf_counter() - start, 1e-7)))
     samples = {name: [] for name in calls}
+    taken = 0
     end = time.perf_counter() + seconds
-    while len(samples[EAGER if EAGER in samples else next(iter(samples))]) < (rounds or 5) or (rounds is None and time.perf_counter() < end):
-        if rounds is not None and time.perf_counter() > end and len(next(iter(samples.values()))) >= 6:
-            break
+    while taken < MIN_ROUNDS or (time.perf_counter() < end and taken != rounds):
+        taken += 1
         for name, call in calls.items():
             start = clock()
             for _ in range(repeats[name]):

@@ -1,5 +1,6 @@
 #include "torch/description.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -147,6 +148,8 @@ ProgramDescription::ProgramDescription(nb::handle symbol_list, nb::handle input_
       throw_unknown("kind of input", each);
     }
   }
+  tensor_count = tensors;
+  is_written.assign(tensor_count, false);
   for (const SymbolSource& source : symbols) {
     const ProgramInput& input = inputs[source.input];
     const bool fits = source.what == SymbolSource::What::Value
@@ -165,6 +168,10 @@ ProgramDescription::ProgramDescription(nb::handle symbol_list, nb::handle input_
     if (made.op == nullptr) throw ValueError("program: there is no op " + op_name);
     for (const nb::handle argument : nb::handle(tuple[1]))
       made.arguments.push_back(reader.read(argument, calls.size()));
+    const auto& schema = made.op->signature().args;
+    for (std::size_t i = 0; i < std::min(schema.size(), made.arguments.size()); ++i)
+      if (schema[i].alias.is_written && made.arguments[i].kind == ProgramArgument::Kind::Input)
+        is_written[inputs[made.arguments[i].number].number] = true;
     made.site = make_site(nb::cast<std::string>(tuple[2]), nb::cast<std::uint32_t>(tuple[3]));
     calls.push_back(std::move(made));
   }

@@ -64,9 +64,10 @@ struct GraphNode {
 
 // Where the value of a symbol is read from when a graph runs.
 struct SymbolSource {
-  enum class What : std::uint8_t { Size, Stride };
+  enum class What : std::uint8_t { Size, Stride, Number };
   What what = What::Size;
   std::uint32_t input = 0, axis = 0;
+  std::string name{};  // of a number that calls pass
 };
 
 struct Graph {

@@ -1,5 +1,7 @@
 #include "compile/plan.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/readable.h"
@@ -36,6 +38,10 @@ std::string full_name(const Kernel& kernel, const KernelArgs& args) {
 Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
     : plan_(graph, loops, symbols), layout_(lay_out(plan_.layout_buffers(), plan_.layout_steps())) {
   plan_.apply(layout_);
+  for (const PlanBuffer& buffer : plan_.buffers)
+    if (buffer.home == PlanBuffer::Home::Input && buffer.last < plan_.steps.size())
+      last_uses_.push_back({buffer.last, buffer.number});
+  std::ranges::sort(last_uses_, {}, &LastUse::step);
   if (!plan_.written_inputs.empty())
     for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
   for (const std::uint32_t written : plan_.written_constants)

@@ -10,7 +10,57 @@ from collections.abc import Callable, Iterable
 from .._doctor import Diagnosis, Path, Trace
 from .._doctor import doctor as _doctor
 
-__all__ = ["doctor"]
+if typing.TYPE_CHECKING:
+    from ._report import FallbackWarning, MismatchWarning, Report
+
+__all__ = ["FallbackWarning", "MismatchWarning", "Report", "backend", "doctor", "explain", "report", "reset_report"]
+
+
+def backend(graph_module: typing.Any, example_inputs: typing.Any, **settings: typing.Any) -> Callable[..., typing.Any]:
+    """The backend of torch.compile(model, backend="pellucid"). PyTorch finds it by its entry point and calls it for each graph.
+
+    options={...} of torch.compile takes:
+    strict: raise where an op would stay with PyTorch. Otherwise PyTorch runs it, and report() says why.
+    freeze: weights do not change any more, and may be packed.
+    verify: run each graph with PyTorch too, and name the first op that differs.
+    random: "pellucid" (one seed per call, drawn from PyTorch's generator) or "torch" (random ops stay with PyTorch).
+    """
+    from ._backend import pellucid_backend
+
+    return pellucid_backend(graph_module, example_inputs, **settings)
+
+
+def report() -> Report:
+    """Returns what the backend did since the last reset_report(). Print it, or read its attributes.
+
+    It has for each graph nodes, FLOPs and time here and in PyTorch; each op that stays with PyTorch with its reason and line;
+    what made Dynamo compile again; where the time of first calls went.
+    """
+    from ._report import report as make_report
+
+    return make_report()
+
+
+def reset_report() -> None:
+    """Forgets what report() has, and which fallbacks were said."""
+    from ._report import reset_report as reset
+
+    reset()
+
+
+def explain() -> str:
+    """Returns what the programs in use have compiled, and why: fusions, kernels, memory, with the lines of your code."""
+    from ._report import explain as explain_programs
+
+    return explain_programs()
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in ("FallbackWarning", "MismatchWarning", "Report"):  # their module imports torch
+        from . import _report
+
+        return getattr(_report, name)
+    raise AttributeError(f"module 'pellucid.torch' has no attribute '{name}'")
 
 
 def doctor(function: Callable[..., typing.Any], *args: typing.Any, steps: int = 5, warmup: int = 3,

@@ -294,10 +294,11 @@ std::vector<Tensor> ProgramDescription::run(ArrayView<Tensor> tensors, Dims valu
       const std::vector<Dim> strides = evaluate(output.strides, values);
       const Site site =
           output.value.kind == ProgramArgument::Kind::Result ? calls[output.value.number].site : Site{};
-      // Strides of axes of size 1 address nothing, but PyTorch shows them.
+      // Strides of axes of size 1 address nothing, but PyTorch shows them. If they are equal in this call and
+      // not by their expressions, a guard says so: a copy would not share memory with other results.
       bool has_same = true, has_same_elements = true;
       for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-        if (Dim::identical(tensor.strides()[axis], strides[axis])) continue;
+        if (DimArg(tensor.strides()[axis], site) == strides[axis]) continue;
         has_same = false;
         if (!Dim::identical(tensor.sizes()[axis], 1)) has_same_elements = false;
       }

@@ -79,6 +79,8 @@ struct Graph {
   std::vector<ValueId> constant_values;
   std::vector<GraphNode> nodes;
   std::vector<ValueId> outputs;
+  // By node, the first one that is alike (node_content.h): set when the passes have run.
+  std::vector<std::uint32_t> alike{};
 
   const GraphValue& operator[](ValueId id) const { return values[id.number]; }
 };

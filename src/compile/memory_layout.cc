@@ -36,6 +36,8 @@ class Layouter {
     plan_allocations();
     return std::move(layout_);
   }
+  // Whether an input became a result by being overwritten.
+  bool made_early_result() const { return made_early_result_; }
 
  private:
   LayoutBuffer& buffer(std::uint32_t number) { return layout_.slots[number].buffer; }
@@ -76,6 +78,7 @@ class Layouter {
             return is_other_there(other) && other.view != output.view;
           }))
         continue;
+      made_early_result_ = made_early_result_ || written.kind == Kind::Result;
       source.kind = written.kind;
       source.result = written.result;
       source.rank = written.rank;
@@ -144,6 +147,7 @@ class Layouter {
 
   const std::vector<LayoutStep>& steps_;
   MemoryLayout layout_;
+  bool made_early_result_ = false;
 };
 
 }  // namespace
@@ -187,9 +191,10 @@ MemoryLayout lay_out(const std::vector<LayoutBuffer>& buffers, const std::vector
   const auto laid_out = [&](InResults in_results, Large large) {
     return Layouter(buffers, steps).run(in_results, large);
   };
-  MemoryLayout best = laid_out(InResults::Yes, Large::InArena);
-  // A result that is allocated early cannot hold temporaries: compare with late ones, if there are both.
-  if (best.arena_bytes != 0 && best.result_bytes() != 0) {
+  Layouter first(buffers, steps);
+  MemoryLayout best = first.run(InResults::Yes, Large::InArena);
+  // A result that is allocated early cannot hold temporaries: compare with late ones, if there is one.
+  if (best.arena_bytes != 0 && best.result_bytes() != 0 && first.made_early_result()) {
     MemoryLayout later = laid_out(InResults::No, Large::InArena);
     if (later.peak_bytes() < best.peak_bytes()) best = std::move(later);
   }

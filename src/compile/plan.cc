@@ -42,7 +42,8 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
     if (buffer.home == PlanBuffer::Home::Input && buffer.last < plan_.steps.size())
       last_uses_.push_back({buffer.last, buffer.number});
   std::ranges::sort(last_uses_, {}, &LastUse::step);
-  for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
+  if (!plan_.written_inputs.empty())
+    for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
   for (const std::uint32_t written : plan_.written_constants)
     written_memory_.insert(plan_.constants[written].header()->storage);
 }

@@ -64,7 +64,7 @@ class Plan {
     std::uint32_t input;
   };
   std::vector<LastUse> last_uses_;                                // of inputs that no output uses, by step
-  std::unordered_set<const void*> held_memory_, written_memory_;  // storages of constants
+  std::unordered_set<const void*> held_memory_, written_memory_;  // storages of constants, if needed
 };
 
 }  // namespace pel::compiler

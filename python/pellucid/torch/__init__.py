@@ -12,9 +12,10 @@ from .._doctor import doctor as _doctor
 
 if typing.TYPE_CHECKING:
     from ._compare import Comparison
-    from ._report import FallbackWarning, Report
+    from ._report import FallbackWarning, MismatchWarning, Report
 
-__all__ = ["Comparison", "FallbackWarning", "Report", "backend", "compare", "doctor", "explain", "report", "reset_report"]
+__all__ = ["Comparison", "FallbackWarning", "MismatchWarning", "Report", "backend", "compare", "doctor", "explain", "report",
+           "reset_report"]
 
 
 def backend(graph_module: typing.Any, example_inputs: typing.Any, **settings: typing.Any) -> Callable[..., typing.Any]:
@@ -75,7 +76,7 @@ def compare(model: Callable[..., typing.Any], inputs: typing.Any, *, loss: Calla
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name in ("FallbackWarning", "Report"):  # their module imports torch
+    if name in ("FallbackWarning", "MismatchWarning", "Report"):  # their module imports torch
         from . import _report
 
         return getattr(_report, name)

@@ -7,15 +7,18 @@ fails at any step is run by PyTorch, and the report says why. Nothing here raise
 from __future__ import annotations
 
 import functools
+import re
 import time
 import typing
 import weakref
 
 import torch
 
-from . import _decompositions, _inner_api, _partition, _report
+import pellucid
+
+from . import _decompositions, _inner_api, _partition, _report, _verify
 from ._lowering import Lowering, Unsupported, computes
-from ._rules import RULES
+from ._rules import find_rule
 
 KINDS = ("inference", "forward", "backward")
 
@@ -42,6 +45,8 @@ def parse_options(options):
     for name in ("strict", "freeze", "verify"):
         if not isinstance(given.get(name, False), bool):
             raise ValueError(f"The option {name} is True or False, not {given[name]!r}.")
+    if given.get("verify"):  # PyTorch draws other numbers than programs do
+        given["random"] = "torch"
     return Options(**given)
 
 
@@ -61,7 +66,17 @@ def pellucid_backend(graph_module, example_inputs, *, options=None, mode=None):
 
 
 @functools.lru_cache(maxsize=None)
+def share_threads():
+    """Runs kernels on PyTorch's threads: two pools of threads on the same processors slow each other down."""
+    import pellucid
+    from pellucid._core import _torch
+    if not _torch.use_loaded_openmp():  # PyTorch was built without OpenMP
+        pellucid.set_num_threads(torch.get_num_threads())
+
+
+@functools.lru_cache(maxsize=None)
 def _aot_backend(options):
+    share_threads()
     compilers = {kind: functools.partial(compile_graph, kind=kind, options=options) for kind in KINDS}
     return _inner_api.aot_autograd(
         fw_compiler=compilers["forward"], bw_compiler=compilers["backward"], inference_compiler=compilers["inference"],
@@ -80,6 +95,7 @@ def compile_graph(graph_module, example_inputs, kind, options):
         with _inner_api.real_tensors():
             return GraphCompiler(graph_module, example_inputs, kind, options, record).compile()
     except StrictError:
+        _report.session().graphs.remove(record)
         raise
     except Exception as error:  # whatever fails here must not fail the user's program
         if options.strict:
@@ -138,14 +154,28 @@ class GraphCompiler:
         if not lowering.calls:  # nothing to compute
             return run_by_torch(self.graph_module, self.record)
         run = self.build(lowering, self.graph_module)
-        if isinstance(run, str):
-            self.refuse_if_strict(run)
-            return leave_graph(self.graph_module, self.record, run)
+        if isinstance(run, Refusal):
+            self.refuse_if_strict(run.reason)
+            lowering.failures.update(self.refused_nodes(lowering))
+            return self.split(lowering) if lowering.failures else leave_graph(self.graph_module, self.record, run.reason)
         return run
+
+    def refused_nodes(self, lowering):
+        """After a program of the whole graph has failed: tries each node alone. Returns {node: reason} of those that fail."""
+        refused, tried = {}, {}
+        for node in lowering.calls_of:
+            alone = _partition.alone(node)
+            key = _partition.form_of(node)
+            if key not in tried:
+                built = self.build(self.lower(alone, frozenset()), alone)
+                tried[key] = built.reason if isinstance(built, Refusal) else None
+            if tried[key] is not None:
+                refused[node] = tried[key]
+        return refused
 
     def lower(self, graph_module, static):
         start = time.perf_counter_ns()
-        lowering = Lowering(graph_module, RULES, static=static, random=self.options.random).run()
+        lowering = Lowering(graph_module, find_rule, static=static, random=self.options.random).run()
         self.record.lowering_ns += time.perf_counter_ns() - start
         return lowering
 
@@ -157,7 +187,8 @@ class GraphCompiler:
             part = self.lower(module, static)
             if part.failures:
                 return next(iter(part.failures.values()))
-            return self.build(part, module)
+            built = self.build(part, module)
+            return built.reason if isinstance(built, Refusal) else built
 
         fused, left = _partition.split(self.graph_module, lowering, compile_part)
         for node, reason in left.items():
@@ -171,25 +202,37 @@ class GraphCompiler:
             raise StrictError(f"Part of a graph would stay with PyTorch: {reason}")
 
     def build(self, lowering, graph_module):
-        """Returns a boxed callable for a graph all of whose nodes were lowered, or the reason why there is none."""
+        """Returns a boxed callable for a graph all of whose nodes were lowered, or a Refusal."""
         start = time.perf_counter_ns()
         try:
             description = lowering.describe()
             self.record.lowering_ns += time.perf_counter_ns() - start
             program = find_or_build(description, self.options, self.record)
         except Unsupported as error:
-            return str(error)
-        except Exception as error:
-            if not is_our_error(error):
-                raise
-            return f"the program could not be built: {error}"
+            return Refusal(str(error))
+        except OUR_ERRORS as error:
+            return refusal_of(error)
         run = program.run if not lowering.needs_seed else with_seed(program.run)
+        if self.options.verify:
+            run = _verify.verified(run, graph_module, lowering.written_inputs, lowering.static, self.new_program,
+                                   self.options.strict)
         return guard_first_call(run, graph_module, program, self.record)
 
+    def new_program(self, description):
+        return program_class()(torch.Tensor, *description, freezes=self.options.freeze)
 
-def is_our_error(error):
-    import pellucid
-    return isinstance(error, (pellucid.Error, RuntimeError, ValueError, TypeError, IndexError, MemoryError))
+
+class Refusal(typing.NamedTuple):
+    """Why a program could not be built."""
+    reason: str
+
+
+OUR_ERRORS = (pellucid.Error, RuntimeError, ValueError, TypeError, IndexError, MemoryError)
+
+
+def refusal_of(error):
+    text = re.sub(r" \[called at [^\]]*\]", "", str(error))  # the caller is PyTorch: report() has the user's line
+    return Refusal(f"the program could not be built: {text}")
 
 
 # ---- Programs
@@ -201,16 +244,11 @@ def program_class():
 
 
 class BuiltProgram:
-    """A program, and the records of the graphs that use it."""
+    """A program, as the table of programs holds it by a weak reference."""
 
     def __init__(self, program):
         self.program = program
         self.run = program
-        self.records = []
-
-    def __del__(self):
-        for record in self.records:
-            record.release(self)
 
 
 _programs = weakref.WeakValueDictionary()  # key of the description -> BuiltProgram
@@ -271,6 +309,8 @@ def guard_first_call(run, graph_module, program, record):
         saved = list(args)
         try:
             results = run(args)
+        except _verify.VerificationError:
+            raise
         except Exception as error:
             results = run_by_torch(graph_module, record)(saved)  # an error of the user's own is raised here, by PyTorch
             chosen = leave_graph(graph_module, record, f"the first call failed: {error}")

@@ -212,10 +212,11 @@ def with_defaults(node):
 class Lowering:
     """One pass over a graph. Rules use `emit`, `by_schema`, `tensor`, `size` and `sizes`."""
 
-    def __init__(self, graph_module, rules, static=frozenset(), random="pellucid", free_strides=frozenset()):
-        """static: numbers of the inputs that are parameters. free_strides: outputs that may have any strides."""
+    def __init__(self, graph_module, find_rule, static=frozenset(), random="pellucid", free_strides=frozenset()):
+        """find_rule: the rule of a target, or None. static: numbers of the inputs that are parameters.
+        free_strides: numbers of the outputs that may have any strides."""
         self.graph_module = graph_module
-        self.rules = rules
+        self.find_rule = find_rule
         self.static = static
         self.random = random
         self.free_strides = free_strides
@@ -429,7 +430,7 @@ class Lowering:
         first = len(self.calls)
         self.node = node
         try:
-            rule = self.rules.get(node.target)
+            rule = self.find_rule(node.target)
             if rule is None:
                 raise Unsupported("Pellucid has no counterpart of this op")
             check_values(node)

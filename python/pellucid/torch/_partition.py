@@ -1,6 +1,8 @@
 """Splits a graph of which some nodes stay with PyTorch: the others form parts, and a part that is worth it becomes a program."""
 from __future__ import annotations
 
+import operator
+
 import torch
 
 from . import _inner_api
@@ -97,3 +99,36 @@ def move_writes_to_end(graph_module):
     for node in nodes:
         if writes_input(node):
             output.prepend(node)
+
+
+# ---- One node alone
+
+
+def alone(node):
+    """Returns a graph module that has one node, with its operands as inputs and its tensors as results."""
+    graph = torch.fx.Graph()
+    copies = {}
+    for source in node.all_input_nodes:
+        copies[source] = graph.placeholder(source.name)
+        copies[source].meta = dict(source.meta)
+    copy = graph.node_copy(node, lambda source: copies[source])
+    copy.meta = dict(node.meta)
+    results = node.meta.get("val")
+    if isinstance(results, (list, tuple)):
+        items = []
+        for i, value in enumerate(results):
+            if isinstance(value, torch.Tensor):
+                items.append(graph.call_function(operator.getitem, (copy, i)))
+                items[-1].meta = {"val": value}
+        graph.output(tuple(items))
+    else:
+        graph.output((copy,))
+    return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+
+def form_of(node):
+    """A key: nodes with the same one can be lowered alike."""
+    def value(source):
+        val = source.meta.get("val")
+        return f"{val.dtype}{tuple(val.shape)}{tuple(val.stride())}" if isinstance(val, torch.Tensor) else str(val)
+    return str(node.target), repr(torch.fx.node.map_arg((node.args, node.kwargs), lambda source: value(source)))

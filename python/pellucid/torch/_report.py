@@ -24,6 +24,10 @@ class FallbackWarning(UserWarning):
     """An op stays with PyTorch."""
 
 
+class MismatchWarning(UserWarning):
+    """With the option verify: a program computes something else than PyTorch."""
+
+
 # ---- What is recorded
 
 # Figures of a program that stay known after it is gone.
@@ -76,12 +80,12 @@ class Graph:
         _session.say_once(op_name(node), reason, file, line)
 
     def add_program(self, program):
-        program.records.append(self)
         self.programs.append(weakref.ref(program))
+        # Keeps the figures when the program is deleted; not at the end of the process, when modules are gone.
+        weakref.finalize(program, self.release, program.program).atexit = False
 
     def release(self, program):
-        """Keeps the figures of a program that is deleted."""
-        self.counters.update(counters_of(program.program))
+        self.counters.update(counters_of(program))
 
     def ns_here(self):
         return self.counters["ns"] + sum(p().program.ns for p in self.programs if p() is not None)
@@ -118,6 +122,13 @@ class Session:
                 "pellucid.torch.report() has the whole list.")
         warnings.warn_explicit(text, FallbackWarning, file or "torch.compile", line)
         if logger.hasHandlers():  # without handlers logging would print the text a second time
+            logger.warning("%s", text)
+
+    def add_mismatch(self, text):
+        """Records and says what the option verify has found."""
+        self.mismatches.append(text)
+        warnings.warn(text, MismatchWarning, stacklevel=3)
+        if logger.hasHandlers():
             logger.warning("%s", text)
 
 

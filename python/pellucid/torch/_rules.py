@@ -11,11 +11,22 @@ import math
 import torch
 from torch import fx
 
-from ._lowering import (
-    DTYPES, Unsupported, aten, arguments_of, bound_arguments, is_lowered, location_of, value_of, with_defaults)
+from ._lowering import Unsupported, arguments_of, aten, bound_arguments, value_of, with_defaults
 
 prims = torch.ops.prims
 RULES = {}
+# Rules by the name of a schema, for ops of other packages, which may be registered later.
+NAMED_RULES = {}
+
+
+def find_rule(target):
+    """Returns the rule of an op, or None."""
+    found = RULES.get(target)
+    if found is None and NAMED_RULES:
+        schema = getattr(target, "_schema", None)
+        found = NAMED_RULES.get(schema.name) if schema is not None else None
+    return found
+
 
 # ---- Tables
 
@@ -24,15 +35,16 @@ SAME = """
 abs acos acosh add addcdiv addcmul addmm amax amin aminmax argmax argmin asin asinh atan atan2 atanh baddbmm bitwise_and
 bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm cat ceil celu clamp clamp_max clamp_min
 constant_pad_nd convolution copysign cos cosh cummax cummin cumprod cumsum deg2rad diagonal div dot elu eq erf erfc erfinv exp
-exp2 expm1 flip floor floor_divide fmax fmin fmod frac gather ge gelu gelu_backward grid_sampler_2d gt hardshrink hardsigmoid
+exp2 expm1 flip floor floor_divide fmax fmin fmod frac gather ge gelu gelu_backward gt hardshrink hardsigmoid
 hardswish hardtanh heaviside hypot index_select isfinite isinf isnan isneginf isposinf kthvalue ldexp le leaky_relu lerp log
 log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt
-masked_scatter max_pool2d_with_indices max_pool3d_with_indices maximum mean minimum mish mm mul mv nan_to_num native_group_norm
+masked_scatter max_pool2d_with_indices max_pool3d_with_indices maximum mean minimum mish mm mul mv nan_to_num
 ne neg nextafter permute pow rad2deg reciprocal relu relu6 remainder repeat roll round rsqrt rsub searchsorted select
 select_scatter selu sgn sigmoid sign signbit silu silu_backward sin sinc sinh slice slice_scatter softplus softshrink sort split
 split_with_sizes sqrt square stack std sub sum t tan tanh threshold topk transpose tril triu trunc unbind unsqueeze
 upsample_bicubic2d upsample_bilinear2d upsample_nearest2d var var_mean where xlogy avg_pool2d avg_pool3d adaptive_max_pool2d
-_cdist_forward _pdist_forward scatter_add scatter_reduce scatter outer count_nonzero prod
+_cdist_forward _pdist_forward scatter_add scatter_reduce scatter outer count_nonzero prod median histc
+_embedding_bag_backward _embedding_bag_dense_backward _embedding_bag_per_sample_weights_backward
 """.split()
 # Overloads under another name here.
 RENAMED = {
@@ -43,7 +55,7 @@ RENAMED = {
     "tanh_backward": "tanh_backward", "sigmoid_backward": "sigmoid_backward", "threshold_backward": "threshold_backward",
 }
 # Overloads whose names hide another function, or whose size depends on data.
-EXCLUDED = {"view.dtype", "max.default", "max.other", "min.default", "min.other", "where.default", "squeeze.dimname"}
+EXCLUDED = {"max.default", "max.other", "min.default", "min.other", "where.default", "median.dim"}
 
 
 def overloads(name):
@@ -52,7 +64,7 @@ def overloads(name):
     for overload in packet.overloads() if packet is not None else ():
         target = getattr(packet, overload)
         text = str(target._schema)
-        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text and "str rounding" not in text:
+        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text:
             yield target
 
 
@@ -236,6 +248,8 @@ def eye(lowering, node):
 
 @aten_rule("linspace")
 def linspace(lowering, node):
+    if not one(node).dtype.is_floating_point:
+        raise Unsupported("linspace of integers rounds in another way in PyTorch")
     return lowering.emit("linspace", start=node.args[0], end=node.args[1], steps=node.args[2], dtype=one(node).dtype)
 
 
@@ -301,6 +315,11 @@ def softmax(lowering, node):
     return lowering.emit(op, self=node.args[0], dim=node.args[1], dtype=dtype)
 
 
+@aten_rule("_safe_softmax", needs="safe_softmax")
+def safe_softmax(lowering, node):
+    return lowering.by_schema("safe_softmax", node)
+
+
 @aten_rule("_softmax_backward_data", "_log_softmax_backward_data")
 def softmax_backward(lowering, node):
     grad, result, axis, dtype = node.args
@@ -314,10 +333,24 @@ def softmax_backward(lowering, node):
 # ---- Norms
 
 
+def with_statistics(lowering, node, result):
+    """Mean and reciprocal deviation of float16 and bfloat16 are float32 here; PyTorch may have the dtype of the input."""
+    values = one(node)
+    if all(value is None or value.dtype in (torch.float32, torch.float64) for value in values[1:]):
+        return result
+    items = [("value", result[1], i) for i in range(len(values))]
+    return items[:1] + [lowering.emit("to", self=item, dtype=value.dtype) for item, value in zip(items[1:], values[1:])]
+
+
 @aten_rule("native_layer_norm")
 def layer_norm(lowering, node):
     names = ("self", "normalized_shape", "weight", "bias", "eps")
-    return lowering.emit("native_layer_norm", **dict(zip(names, node.args)))
+    return with_statistics(lowering, node, lowering.emit("native_layer_norm", **dict(zip(names, node.args))))
+
+
+@aten_rule("native_group_norm")
+def group_norm(lowering, node):
+    return with_statistics(lowering, node, lowering.by_schema("native_group_norm", node))
 
 
 @aten_rule("native_layer_norm_backward")
@@ -408,6 +441,19 @@ def attention_backward(lowering, node):
     return lowering.emit("attention_backward", grad=bound.pop("grad_out"), result=bound.pop("out"), **bound)
 
 
+def grouped_mm(lowering, node):
+    given = list(node.args) + [node.kwargs.get("offs")] * (len(node.args) < 3)
+    rows, matrices, offsets = given[:3]
+    if len(given) > 3 or node.kwargs.keys() - {"offs"}:
+        raise Unsupported("grouped_mm with a bias or an output dtype")
+    return lowering.emit("grouped_mm", self=rows, mat2=matrices, offs=offsets)
+
+
+if arguments_of("grouped_mm") is not None:
+    aten_rule("_grouped_mm")(grouped_mm)
+    NAMED_RULES["transformers::grouped_mm_fallback"] = grouped_mm
+
+
 # ---- Indexing
 
 
@@ -467,6 +513,13 @@ def embedding_bag(lowering, node):
     if arguments_of("_embedding_bag_backward") is None and any(user.args[1] != 0 for user in node.users):
         raise Unsupported("embedding_bag whose other results are read")
     return lowering.by_schema("_embedding_bag", node)
+
+
+@aten_rule("grid_sampler_2d")
+def grid_sampler(lowering, node):
+    if one(node).dtype in (torch.float16, torch.bfloat16):
+        raise Unsupported("grid_sampler_2d rounds positions to the dtype of the grid, which PyTorch does not")
+    return lowering.by_schema("grid_sampler_2d", node)
 
 
 # ---- Pooling

@@ -124,12 +124,8 @@ class Program {
 
   std::string explain() const { return compiled().explain().text(); }
   std::string graph() const { return compiled().graph(); }
-  std::vector<std::string> kernels() const {
-    if (has_layout_) return compiled().kernels(numbers_);
-    std::vector<std::int64_t> examples;
-    for (const SymbolSource& source : description_->symbols) examples.push_back(source.example);
-    return compiled().kernels(examples);
-  }
+  std::vector<std::string> kernels() const { return compiled().kernels(last_numbers()); }
+  std::int64_t peak_bytes() const { return compiled().peak_bytes(last_numbers()); }
   std::size_t compiles() const { return compiled_ == nullptr ? 0 : compiled_->compiles(); }
   std::size_t plans() const { return compiled_ == nullptr ? 0 : compiled_->plans(); }
   std::int64_t calls() const { return calls_; }
@@ -146,6 +142,13 @@ class Program {
     if (compiled_ == nullptr)
       throw ValueError("program: parameters are frozen at the first call; call it first");
     return *compiled_;
+  }
+  // Of the last call; before the first one, the examples.
+  std::vector<std::int64_t> last_numbers() const {
+    if (has_layout_) return numbers_;
+    std::vector<std::int64_t> examples;
+    for (const SymbolSource& source : description_->symbols) examples.push_back(source.example);
+    return examples;
   }
   void compile() {
     const std::int64_t begin = now_ns();
@@ -341,6 +344,8 @@ void add_torch(nb::module_& m) {
       .def("explain", &Program::explain, "Returns what was compiled, and why.")
       .def("graph", &Program::graph, "Returns its graphs, after all passes, as text.")
       .def("kernels", &Program::kernels, "Returns the kernels of the last call.")
+      .def("peak_bytes", &Program::peak_bytes,
+           "Returns the memory that a call as the last one adds, results included.")
       .def_prop_ro("compiles", &Program::compiles, "How often it was captured.")
       .def_prop_ro("plans", &Program::plans, "The number of tuples of sizes that have a plan.")
       .def_prop_ro("calls", &Program::calls)

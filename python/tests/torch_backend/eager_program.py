@@ -11,9 +11,9 @@ from pellucid.torch._sizes import evaluate
 
 
 class EagerProgram:
-    def __init__(self, symbols, inputs, calls, outputs, returns, options):
+    def __init__(self, tensor_type, symbols, inputs, calls, outputs, returns, freezes=False):
         self.symbols, self.inputs, self.steps = symbols, inputs, calls
-        self.outputs, self.returns, self.options = outputs, returns, options
+        self.outputs, self.returns = outputs, returns
         for op, arguments, _, _ in calls:
             expected = len(_core.ops[op].arguments)
             if len(arguments) != expected:

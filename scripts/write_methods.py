@@ -21,7 +21,7 @@ METHODS = set("""
 abs acos acosh add addcdiv addcmul addmm all amax amin aminmax any argmax argmin argsort asin asinh atan atan2 atanh baddbmm
 bernoulli bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm ceil clamp
 clamp_max clamp_min copysign cos cosh count_nonzero cummax cummin cumprod cumsum deg2rad div dot eq erf erfc erfinv exp exp2
-expm1 exponential flip float_power floor floor_divide fmax fmin fmod frac gather ge gt hardshrink heaviside hypot index
+expm1 exponential flip float_power floor floor_divide fmax fmin fmod frac gather ge gt hardshrink heaviside histc hypot index
 index_put index_select isfinite isinf isnan isneginf isposinf kthvalue ldexp le lerp log log10 log1p log2 log_softmax
 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt masked_fill
 masked_scatter masked_select matmul max maximum mean median min minimum mm mul multinomial mv nan_to_num ne neg nextafter

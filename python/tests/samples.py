@@ -57,6 +57,16 @@ WHOLE = {
     "unflatten": lambda: ((pel.ones(2, 2), 0, (1, 2)), {}),
     "expand": lambda: ((pel.ones(2, 1), (2, 2)), {}),
     "_embedding_bag": lambda: ((pel.ones(2, 3), pel.tensor([0, 1]), pel.tensor([0])), {}),
+    "_embedding_bag_forward_only": lambda: ((pel.ones(2, 3), pel.tensor([0, 1]), pel.tensor([0])), {}),
+    "_embedding_bag_backward": lambda: (
+        (pel.ones(1, 3), pel.tensor([0, 1]), pel.tensor([0]), pel.tensor([0, 0]), pel.tensor([2]), pel.tensor([2]), 2,
+         False, 0, False, None), {}),
+    "_embedding_bag_dense_backward": lambda: (
+        (pel.ones(1, 3), pel.tensor([0, 1]), pel.tensor([0, 0]), pel.tensor([2]), pel.tensor([2]), 2, False, 0, None), {}),
+    "_embedding_bag_per_sample_weights_backward": lambda: (
+        (pel.ones(1, 3), pel.ones(2, 3), pel.tensor([0, 1]), pel.tensor([0]), pel.tensor([0, 0]), 0), {}),
+    "grouped_mm": lambda: ((pel.ones(2, 2, 3), pel.ones(2, 3, 2)), {}),
+    "empty_permuted": lambda: (((2, 3), (1, 0)), {}),
     "_pdist_forward": lambda: ((pel.ones(2, 2),), {}),
     "bincount": lambda: ((pel.tensor([0, 1]),), {}),
     "item": lambda: ((pel.ones(1),), {}),

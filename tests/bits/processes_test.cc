@@ -123,6 +123,15 @@ Cases scans_and_sorting() {
        [](const Source& s) {
          return Results{bincount(s.few_indices(50, 40000), s.floats().flatten().slice(0, 0, 40000))};
        }},
+      {"histc",
+       [](const Source& s) { return Results{histc(s.floats(), 40, -2, 2), histc(s.floats(kBF16))}; }},
+      {"grouped_mm",
+       [](const Source& s) {
+         const Tensor ends = from_data(std::vector<std::int32_t>{70, 70, 130}, {3}), x = s.floats();
+         Generator generator(11);
+         const Tensor experts = randn({3, kColumns, 40}, kF32, generator);
+         return Results{grouped_mm(x, experts, ends), grouped_mm(x.t(), s.floats(), ends)};
+       }},
   };
 }
 

@@ -103,6 +103,7 @@ Value sample(const Op& op, const SchemaArg& arg) {
                                                        {"shape", std::vector<Dim>{4}},
                                                        {"sizes", std::vector<Dim>{1, 2}},
                                                        {"stride", std::vector<Dim>{2, 1}},
+                                                       {"physical_layout", std::vector<Dim>{1, 0}},
                                                        {"dims", std::vector<Dim>{1, 0}},
                                                        {"repeats", std::vector<Dim>{1, 2}},
                                                        {"shifts", std::vector<Dim>{1}},

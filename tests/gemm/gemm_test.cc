@@ -275,6 +275,87 @@ TEST(Gemm, ThreadCountsProduceTheSameBits) {
   }
 }
 
+// The parts of grouped_mm as their groups: a slice of the result, and the operands that mm makes it of.
+struct GroupPart {
+  Tensor result, a, b;
+};
+std::vector<GroupPart> parts_of(const Tensor& result, const Tensor& a, const Tensor& b,
+                                const std::vector<std::int32_t>& ends) {
+  std::vector<GroupPart> parts;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < ends.size(); begin = ends[i++]) {
+    const auto g = static_cast<std::int64_t>(i);
+    const Dim end = ends[i];
+    if (b.dim() == 3) {
+      parts.push_back({result.slice(0, begin, end), a.slice(0, begin, end), b.select(0, g)});
+    } else if (a.dim() == 3) {
+      parts.push_back({result.slice(1, begin, end), a.select(0, g), b.slice(1, begin, end)});
+    } else {
+      parts.push_back({result.select(0, g), a.slice(1, begin, end), b.slice(0, begin, end)});
+    }
+  }
+  return parts;
+}
+
+TEST(Gemm, EachGroupHasTheBitsOfMm) {
+  // The second group is empty, and rows remain after the last one.
+  const std::vector<std::int32_t> ends = {3, 3, 70, 131};
+  const Tensor offs = from_data(ends, {4});
+  for (const DType dtype : {kF32, kBF16, kF16, kF64}) {
+    const Tensor experts = random_tensor({4, 96, 80}, dtype, 1),
+                 weights = random_tensor({4, 80, 96}, dtype, 2);
+    const Tensor rows = random_tensor({140, 96}, dtype, 3), columns = random_tensor({80, 140}, dtype, 4);
+    struct Call {
+      Tensor a, b;
+    };
+    for (const Call& c :
+         {Call{rows, experts}, Call{rows, weights.transpose(1, 2)}, Call{rows.t().contiguous().t(), experts},
+          Call{experts, columns}, Call{rows.t(), columns.t()}, Call{columns, rows}}) {
+      const Tensor result = grouped_mm(c.a, c.b, offs);
+      for (const GroupPart& part : parts_of(result, c.a, c.b, ends))
+        EXPECT_EQ(test::bytes_of(part.result.contiguous()), test::bytes_of(mm(part.a, part.b)))
+            << name(dtype) << " " << to_string(c.a.sizes()) << " " << to_string(c.b.sizes());
+      if (c.a.dim() == c.b.dim()) continue;
+      const Tensor after = result.slice(c.b.dim() == 3 ? 0 : 1, 131, 140);
+      EXPECT_EQ(test::bytes_of(after.contiguous()), test::bytes_of(zeros(after.sizes(), dtype)));
+    }
+    EXPECT_EQ(test::bytes_of(grouped_mm(experts, weights)), test::bytes_of(bmm(experts, weights)));
+  }
+}
+
+// A weight [groups, out, in] whose transpose was multiplied gets a dense gradient.
+TEST(Gemm, GradientsOfGroupsHaveTheLayoutOfTheWeights) {
+  const Tensor weight = ones({2, 5, 4}).requires_grad_(), x = ones({3, 4}).requires_grad_();
+  const Tensor offs = from_data(std::vector<std::int32_t>{1, 3}, {2});
+  sum(grouped_mm(x, weight.transpose(1, 2), offs)).backward();
+  EXPECT_TRUE(weight.grad().is_contiguous());
+  EXPECT_EQ(to_string(weight.grad().select(1, 0)),
+            to_string(tensor({{1.f, 1.f, 1.f, 1.f}, {2.f, 2.f, 2.f, 2.f}})));
+  EXPECT_EQ(to_string(x.grad()), to_string(full({3, 4}, 5.0)));
+}
+
+TEST(Gemm, ErrorsOfGroupsSayWhatToDo) {
+  using test::thrown_by;
+  const Tensor x = ones({6, 4}), experts = ones({2, 4, 3});
+  const auto ends = [](std::vector<std::int32_t> values) { return from_data(values, {2}); };
+  EXPECT_EQ(
+      thrown_by<ValueError>([&] { grouped_mm(x, experts); }).message(),
+      "offs divides the axis of a matrix into groups; f32[6, 4] @ f32[2, 4, 3] has a matrix, but offs is "
+      "missing");
+  EXPECT_EQ(
+      thrown_by<ValueError>([&] { grouped_mm(experts, ones({2, 3, 3}), ends({1, 2})); }).message(),
+      "offs divides the axis of a matrix into groups; f32[2, 4, 3] @ f32[2, 3, 3] has no matrix, so pass no "
+      "offs");
+  EXPECT_EQ(thrown_by<ValueError>([&] { grouped_mm(x, experts, ends({4, 7})); }).message(),
+            "group 1 ends at 7; expected 4 to 6: ends do not decrease and stay inside the axis");
+  EXPECT_EQ(thrown_by<ValueError>([&] { grouped_mm(x, experts, ends({4, 2})); }).message(),
+            "group 1 ends at 2; expected 4 to 6: ends do not decrease and stay inside the axis");
+  EXPECT_EQ(thrown_by<ShapeError>([&] { grouped_mm(x, ones({3, 4, 3}), ends({4, 6})); }).message(),
+            "f32[3, 4, 3] has a matrix for each of 3 groups, but offs has 2");
+  EXPECT_EQ(thrown_by<ValueError>([&] { grouped_mm(x, experts, ends({4, 6}), ones({3})); }).message(),
+            "bias is not supported, as in PyTorch: add it to the result");
+}
+
 // Runs with the older instruction set, in a process of its own.
 TEST(Gemm, Avx2AloneIsWithinTheBound) {
   const std::string command =

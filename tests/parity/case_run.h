@@ -281,6 +281,8 @@ inline const std::map<std::string, RunStep, std::less<>> kSteps = {
     {"empty", [](const Args& a) -> Register { return empty(a.dims(0), a.options(1)); }},
     {"empty_strided",
      [](const Args& a) -> Register { return empty_strided(a.dims(0), a.dims(1), a.options(2)); }},
+    {"empty_permuted",
+     [](const Args& a) -> Register { return empty_permuted(a.dims(0), a.axes(1), a.options(2)); }},
     {"zeros", [](const Args& a) -> Register { return zeros(a.dims(0), a.options(1)); }},
     {"ones", [](const Args& a) -> Register { return ones(a.dims(0), a.options(1)); }},
     {"full", [](const Args& a) -> Register { return full(a.dims(0), a.number(1), a.options(2)); }},

@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from families import (attention, copies, core, creation, images, indexing, items, linalg, losses, movement, norms,
+from families import (attention, copies, core, creation, graphs, images, indexing, items, linalg, losses, movement, norms,
                       picking, pointwise, promotion, reductions, rows, sorting, versions, views)
 from program import DTYPES, NoAnswer, Program
 
@@ -19,7 +19,7 @@ FAMILIES = {"views": (views, 5040), "indexing": (indexing, 1800), "promotion": (
             "pointwise": (pointwise, 30420), "reductions": (reductions, 1500), "rows": (rows, 8400),
             "sorting": (sorting, 8400), "picking": (picking, 8500), "movement": (movement, 6400),
             "linalg": (linalg, 6000), "attention": (attention, 2000), "images": (images, 5800),
-            "losses": (losses, 4800), "norms": (norms, 2400), "core": (core, 4800)}
+            "losses": (losses, 4800), "norms": (norms, 2400), "core": (core, 4800), "graphs": (graphs, 2000)}
 
 
 def drawn(make):

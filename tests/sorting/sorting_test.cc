@@ -215,6 +215,10 @@ TEST(Sorting, ErrorsSayWhatToDo) {
             "an element is -3; only integers from 0 on are counted");
   EXPECT_EQ(thrown_by<ShapeError>([&] { bincount(tensor({1, 3}), ones({3})); }).message(),
             "each element has a weight: i64[2] goes with weights of the same size, not f32[3]");
+  EXPECT_EQ(thrown_by<ValueError>([&] { histc(ones({3}), 4, 2, 1); }).message(),
+            "the range goes from 2 to 1; expected finite numbers, min first");
+  EXPECT_EQ(thrown_by<ValueError>([&] { histc(tensor({1., std::nan("")})); }).message(),
+            "the elements are between nan and nan; pass a finite range as min and max");
   EXPECT_EQ(thrown_by<ValueError>([&] { median(zeros({0}, kI32)); }).message(),
             "i32[0] has no elements, and its dtype has no NaN to say so");
 }

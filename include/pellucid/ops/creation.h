@@ -11,6 +11,9 @@ namespace pel {
 // Creation. The default dtype is f32, or follows from the numbers.
 PEL_API Tensor empty(Dims size, TensorOptions options = {}, Site site = Site::current());
 PEL_API Tensor empty_strided(Dims size, Dims stride, TensorOptions options = {}, Site site = Site::current());
+// Dense, with the axes in this order in memory: {0, 2, 3, 1} is channels last.
+PEL_API Tensor empty_permuted(Dims size, Axes physical_layout, TensorOptions options = {},
+                              Site site = Site::current());
 PEL_API Tensor empty_like(const Tensor& self, TensorOptions options = {}, Site site = Site::current());
 PEL_API Tensor zeros(Dims size, TensorOptions options = {}, Site site = Site::current());
 PEL_API Tensor ones(Dims size, TensorOptions options = {}, Site site = Site::current());

@@ -90,15 +90,43 @@ PEL_API Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indice
                                         ScaleGradByFreq scale_grad_by_freq = ScaleGradByFreq::No,
                                         Site site = Site::current());
 // Rows of a table reduced in bags by sum (mode 0), mean (1) or max (2). Bags begin at the offsets; with
-// IncludeLastOffset the last offset is the end. Returns the bags, the bag of each index, the number of
-// indices in each bag and, for max, the rows that the maxima came from. scale_grad_by_freq and sparse only
-// concern gradients.
+// IncludeLastOffset the last offset is the end. Returns the bags, and what PyTorch's gradients read, in the
+// dtype of the offsets: the bag of each index, or nothing for sums of dense f32 or f16 rows without padding;
+// the number of indices in each bag, or zeros for sums; for max the rows that the maxima came from, else the
+// numbers again. scale_grad_by_freq and sparse only concern gradients.
 PEL_API std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(
     const Tensor& weight, const Tensor& indices, const Tensor& offsets,
     ScaleGradByFreq scale_grad_by_freq = ScaleGradByFreq::No, std::int64_t mode = 0,
     Sparse sparse = Sparse::No, const std::optional<Tensor>& per_sample_weights = std::nullopt,
     IncludeLastOffset include_last_offset = IncludeLastOffset::No, std::int64_t padding_idx = -1,
     Site site = Site::current());
+// The same; for sums, the third and fourth result have an element for each offset.
+PEL_API std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag_forward_only(
+    const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+    ScaleGradByFreq scale_grad_by_freq = ScaleGradByFreq::No, std::int64_t mode = 0,
+    Sparse sparse = Sparse::No, const std::optional<Tensor>& per_sample_weights = std::nullopt,
+    IncludeLastOffset include_last_offset = IncludeLastOffset::No, std::int64_t padding_idx = -1,
+    Site site = Site::current());
+// The gradient of its table, of `num_weights` rows, from the results of _embedding_bag; and that of the
+// weights of samples. The first finds the bags by the offsets if offset2bag is empty. Gradients are dense:
+// sparse is refused.
+PEL_API Tensor _embedding_bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
+                                       const Tensor& offset2bag, const Tensor& bag_size,
+                                       const Tensor& maximum_indices, Dim num_weights,
+                                       ScaleGradByFreq scale_grad_by_freq, std::int64_t mode, Sparse sparse,
+                                       const std::optional<Tensor>& per_sample_weights,
+                                       std::int64_t padding_idx = -1, Site site = Site::current());
+PEL_API Tensor _embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
+                                             const Tensor& offset2bag, const Tensor& bag_size,
+                                             const Tensor& maximum_indices, Dim num_weights,
+                                             ScaleGradByFreq scale_grad_by_freq, std::int64_t mode,
+                                             const std::optional<Tensor>& per_sample_weights,
+                                             std::int64_t padding_idx = -1, Site site = Site::current());
+PEL_API Tensor _embedding_bag_per_sample_weights_backward(const Tensor& grad, const Tensor& weight,
+                                                          const Tensor& indices, const Tensor& offsets,
+                                                          const Tensor& offset2bag, std::int64_t mode,
+                                                          std::int64_t padding_idx = -1,
+                                                          Site site = Site::current());
 
 // The row reductions of cross_entropy for each row x along an axis, in f32 for f16 and bf16: max(x),
 // log(sum e^(x - max)) and, with a target or label_smoothing, -sum(p log softmax(x)) for

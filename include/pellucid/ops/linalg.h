@@ -18,6 +18,14 @@ PEL_API Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                      const Scalar& alpha = 1, Site site = Site::current());
 PEL_API Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
                        const Scalar& alpha = 1, Site site = Site::current());
+// A matmul for each group, PyTorch's _grouped_mm. offs, a vector of i32, has the end of each group. Rows of
+// self are grouped in [m, k] by [groups, k, n], columns of mat2 in [groups, m, k] by [k, n], and the inner
+// axis in [m, k] by [k, n], whose result is [groups, m, n]. Two batches need no offs. Each part has the bits
+// of mm; what lies after the last group is 0 in the result. bias and another out_dtype are refused.
+PEL_API Tensor grouped_mm(const Tensor& self, const Tensor& mat2,
+                          const std::optional<Tensor>& offs = std::nullopt,
+                          const std::optional<Tensor>& bias = std::nullopt,
+                          std::optional<DType> out_dtype = std::nullopt, Site site = Site::current());
 // [m, k] by [k].
 PEL_API Tensor mv(const Tensor& self, const Tensor& vec, Site site = Site::current());
 // The dot product of two vectors, a reduction; and their outer product.

@@ -50,5 +50,8 @@ PEL_API Tensor softmax(const Tensor& self, std::int64_t axis, std::optional<DTyp
                        Site site = Site::current());
 PEL_API Tensor log_softmax(const Tensor& self, std::int64_t axis, std::optional<DType> dtype = std::nullopt,
                            Site site = Site::current());
+// softmax in which a row of -inf alone becomes zeros, not NaN: PyTorch's _safe_softmax.
+PEL_API Tensor safe_softmax(const Tensor& self, std::int64_t axis, std::optional<DType> dtype = std::nullopt,
+                            Site site = Site::current());
 
 }  // namespace pel

@@ -70,5 +70,10 @@ PEL_API Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value,
 // f64.
 PEL_API Tensor bincount(const Tensor& self, const std::optional<Tensor>& weights = std::nullopt,
                         std::int64_t minlength = 0, Site site = Site::current());
+// The number of elements in each of `bins` equal intervals from min to max, which is in the last one.
+// Elements outside and NaN are not counted. With min = max, the range is that of the elements. Floating
+// dtypes.
+PEL_API Tensor histc(const Tensor& self, std::int64_t bins = 100, const Scalar& min = 0,
+                     const Scalar& max = 0, Site site = Site::current());
 
 }  // namespace pel

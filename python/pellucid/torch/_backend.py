@@ -164,14 +164,22 @@ class GraphCompiler:
         """After a program of the whole graph has failed: tries each node alone. Returns {node: reason} of those that fail."""
         refused, tried = {}, {}
         for node in lowering.calls_of:
-            alone = _partition.alone(node)
             key = _partition.form_of(node)
             if key not in tried:
-                built = self.build(self.lower(alone, frozenset()), alone)
-                tried[key] = built.reason if isinstance(built, Refusal) else None
+                tried[key] = self.why_refused(_partition.alone(node))
             if tried[key] is not None:
                 refused[node] = tried[key]
         return refused
+
+    def why_refused(self, graph_module):
+        """Returns why there is no program of a small graph, or None."""
+        try:
+            self.new_program(self.lower(graph_module, frozenset()).describe())
+            return None
+        except Unsupported:  # a size that only the whole graph has
+            return None
+        except OUR_ERRORS as error:
+            return refusal_of(error).reason
 
     def lower(self, graph_module, static):
         start = time.perf_counter_ns()

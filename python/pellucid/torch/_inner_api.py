@@ -17,7 +17,20 @@ MISSING = (ImportError, AttributeError, TypeError, KeyError, IndexError, Runtime
 def partition_function():
     """Returns the function that splits a joint graph into forward and backward, recomputing what is cheap in backward."""
     from torch._functorch.partitioners import min_cut_rematerialization_partition
-    return min_cut_rematerialization_partition
+
+    def partition(joint_module, joint_inputs, **settings):
+        remove_identities(joint_module)
+        return min_cut_rematerialization_partition(joint_module, joint_inputs, **settings)
+    return partition
+
+
+def remove_identities(graph_module):
+    """Removes detach and alias, which change nothing in a graph without in-place writes. The partitioner would save their input."""
+    aten = torch.ops.aten
+    for node in list(graph_module.graph.nodes):
+        if node.op == "call_function" and node.target in (aten.detach.default, aten.alias.default):
+            node.replace_all_uses_with(node.args[0])
+            graph_module.graph.erase_node(node)
 
 
 def core_decompositions(extra):

@@ -37,7 +37,7 @@ bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm ca
 constant_pad_nd convolution copysign cos cosh cummax cummin cumprod cumsum deg2rad diagonal div dot elu eq erf erfc erfinv exp
 exp2 expm1 flip floor floor_divide fmax fmin fmod frac gather ge gelu gelu_backward gt hardshrink hardsigmoid
 hardswish hardtanh heaviside hypot index_select isfinite isinf isnan isneginf isposinf kthvalue ldexp le leaky_relu lerp log
-log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt
+log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logsumexp lt
 masked_scatter max_pool2d_with_indices max_pool3d_with_indices maximum mean minimum mish mm mul mv nan_to_num
 ne neg nextafter permute pow rad2deg reciprocal relu relu6 remainder repeat roll round rsqrt rsub searchsorted select
 select_scatter selu sgn sigmoid sign signbit silu silu_backward sin sinc sinh slice slice_scatter softplus softshrink sort split
@@ -52,7 +52,7 @@ RENAMED = {
     "_adaptive_avg_pool2d_backward": "adaptive_avg_pool2d_backward", "true_divide": "div", "special_entr": "entr",
     "special_ndtr": "ndtr", "special_xlog1py": "xlog1py", "__and__": "bitwise_and", "__or__": "bitwise_or",
     "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
-    "tanh_backward": "tanh_backward", "sigmoid_backward": "sigmoid_backward", "threshold_backward": "threshold_backward",
+    "threshold_backward": "threshold_backward",  # those of tanh and sigmoid are decomposed: min-cut then recomputes the result
 }
 # Overloads whose names hide another function, or whose size depends on data.
 EXCLUDED = {"max.default", "max.other", "min.default", "min.other", "where.default", "median.dim"}
@@ -224,6 +224,8 @@ def ones(lowering, node):
 
 @aten_rule("empty.memory_format", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
 def empty(lowering, node):
+    if any(stride == 0 and size > 1 for size, stride in zip(one(node).shape, one(node).stride())):
+        raise Unsupported("an empty tensor whose elements overlap")
     return lowering.emit("empty", size=list(one(node).shape), dtype=one(node).dtype)
 
 
@@ -262,6 +264,22 @@ def masked_fill(lowering, node):
     if not isinstance(value_of(value), torch.Tensor):
         return lowering.emit("masked_fill", self=source, mask=mask, value=value)
     return lowering.emit("where", condition=mask, self=lowering.emit("to", self=value, dtype=one(node).dtype), other=source)
+
+
+@aten_rule("div.Tensor_mode", "div.Scalar_mode")
+def div(lowering, node):
+    # PyTorch rounds a quotient of float16 or bfloat16 before it truncates it.
+    if node.kwargs.get("rounding_mode") == "trunc" and one(node).dtype in (torch.float16, torch.bfloat16):
+        return lowering.emit("trunc", self=lowering.emit("div", self=node.args[0], other=node.args[1]))
+    return lowering.by_schema("div", node)
+
+
+@aten_rule("logit")
+def logit(lowering, node):
+    eps = with_defaults(node)["eps"]
+    if eps is not None and eps > 0.5:
+        raise Unsupported("logit with eps above 0.5, where the bounds cross")
+    return lowering.by_schema("logit", node)
 
 
 @aten_rule("log_sigmoid_forward")
@@ -390,6 +408,40 @@ def convolution_backward(lowering, node):
     wanted = bound.pop("output_mask")
     bound["output_mask"] = [int(w) for w in wanted]
     return lowering.emit("convolution_backward", **bound)
+
+
+FILLS = {aten.full.default: 1, aten.full_like.default: 1, aten.new_full.default: 2}  # target -> position of the number
+ZEROS = {aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default}
+
+
+def fill_of(node):
+    """The number that all elements of a tensor are filled with, or None."""
+    if not isinstance(node, fx.Node) or node.target not in FILLS:
+        return 0 if isinstance(node, fx.Node) and node.target in ZEROS else None
+    number = node.args[FILLS[node.target]]
+    return number if isinstance(number, (int, float)) else None
+
+
+@aten_rule("scatter.value")
+def scatter_number(lowering, node):
+    """One index in each row of a tensor of equal numbers, as in the gradient of nll_loss, is a comparison: compile fuses it."""
+    source, dim, index, value = node.args[:4]
+    fill = fill_of(source)
+    sizes, picked = list(one(node).shape), list(one(index).shape)
+    numbers = fill is not None and isinstance(value, (int, float)) and one(node).dtype.is_floating_point
+    if not numbers or not sizes or len(picked) != len(sizes):
+        return lowering.by_schema("scatter", node)
+    dim %= len(sizes)
+    others = [axis for axis in range(len(sizes)) if axis != dim]
+    is_one = isinstance(picked[dim], int) and picked[dim] == 1
+    if not is_one or any(lowering.size(sizes[axis]) != lowering.size(picked[axis]) for axis in others):
+        return lowering.by_schema("scatter", node)
+    positions = lowering.emit("arange", start=0, end=sizes[dim], step=1, dtype=torch.int64)
+    shape = [sizes[dim] if axis == dim else 1 for axis in range(len(sizes))]
+    positions = lowering.emit("reshape", self=positions, shape=shape)
+    is_picked = lowering.emit("eq", self=positions, other=index)
+    result = lowering.emit("where", condition=is_picked, self=float(value), other=float(fill))
+    return result if one(node).dtype == torch.float32 else lowering.emit("to", self=result, dtype=one(node).dtype)
 
 
 def constant_of(node):

@@ -666,6 +666,9 @@ Tensor Tensor::bincount(std::int64_t minlength, Site site) const {
 Tensor Tensor::bincount(const std::optional<Tensor>& weights, std::int64_t minlength, Site site) const {
   return pel::bincount(*this, weights, minlength, site);
 }
+Tensor Tensor::histc(std::int64_t bins, const Scalar& min, const Scalar& max, Site site) const {
+  return pel::histc(*this, bins, min, max, site);
+}
 std::vector<Tensor> Tensor::split_with_sizes(Dims split_sizes, std::int64_t axis, Site site) const {
   return pel::split_with_sizes(*this, split_sizes, axis, site);
 }

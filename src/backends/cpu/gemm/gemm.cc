@@ -1,6 +1,7 @@
 // The GEMM kernels, in the order of their list: element by element for tiny calls, our own tiles, and oneDNN.
 // In this file: the description of a call (GemmCall), the tiny kernel, the tile kernel with its packed
-// weights, the kernels' names, and the list. The tiles themselves are in gemm_tiles.cc, oneDNN in onednn/.
+// weights, the kernels' names, the list, and the kernel of grouped_mm, which runs one of the list for each
+// group. The tiles themselves are in gemm_tiles.cc, oneDNN in onednn/.
 #include "backends/cpu/gemm/gemm.h"
 
 #include <algorithm>
@@ -12,12 +13,15 @@
 
 #include <fmt/format.h>
 
+#include "pellucid/determinism.h"
+
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/gemm/gemm_loops.h"
 #include "backends/cpu/gemm/gemm_tiles.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn/gemm.h"
+#include "base/check.h"
 #include "dispatch/pointwise.h"
 #include "packing/packing.h"
 #include "tensor/convert.h"
@@ -273,11 +277,8 @@ std::string describe_tiles(const KernelArgs& args) {
   return full_name(c, isa_name(family), layout, fmt::format("{}x{}", family.rows, family.columns));
 }
 
-}  // namespace
-
-void register_packing() { set_packer(DeviceType::Cpu, pack_for_tiles); }
-
-KernelLists gemm_kernels() {
+// The kernels of one GEMM.
+const std::vector<Kernel>& single_kernels() {
   static const std::vector<Kernel> kList = [] {
     std::vector<Kernel> list;
     Kernel tiny{"cpu_gemm_tiny", supports_tiny, run_tiny};
@@ -298,8 +299,113 @@ KernelLists gemm_kernels() {
     }
     return list;
   }();
-  static const auto kLists = std::to_array<BackendKernels>(
-      {{"mm", kList}, {"bmm", kList}, {"addmm", kList}, {"baddbmm", kList}, {"mv", kList}});
+  return kList;
+}
+
+// Runs the kernel that mm would choose without tuning.
+void run_fastest(Stream& stream, const KernelArgs& args) {
+  const Kernel* best = nullptr;
+  double shortest_ns = 0;
+  for (const Kernel& kernel : single_kernels()) {
+    if ((kernel.is_relaxed && determinism() == Determinism::Strict) || !kernel.supports(args)) continue;
+    const double ns = kernel.predict(args);
+    if (best != nullptr && ns >= shortest_ns) continue;
+    best = &kernel;
+    shortest_ns = ns;
+  }
+  best->run(stream, args);
+}
+
+// A matrix of a group, as an operand.
+struct GroupOperand {
+  std::int64_t sizes[2], strides[2];
+  Operand operand;
+
+  // Matrix `batch`, its rows [row, row + rows) and its columns [column, column + columns).
+  GroupOperand(const Operand& o, std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t column,
+               std::int64_t columns)
+      : sizes{rows, columns}, strides{o.strides[o.rank - 2], o.strides[o.rank - 1]}, operand(o) {
+    const std::int64_t offset =
+        (o.rank == 3 ? batch * o.strides[0] : 0) + row * strides[0] + column * strides[1];
+    operand.data = static_cast<char*>(o.data) + offset * size_bytes(static_cast<DType>(o.dtype));
+    operand.sizes = sizes;
+    operand.strides = strides;
+    operand.rank = 2;
+    operand.is_row_major = 0;
+  }
+  GroupOperand(const GroupOperand&) = delete;
+  GroupOperand& operator=(const GroupOperand&) = delete;
+};
+
+// Writes zeros: no group has these elements.
+void clear(const GroupOperand& part) {
+  const std::int64_t width = size_bytes(static_cast<DType>(part.operand.dtype));
+  auto* const data = static_cast<char*>(part.operand.data);
+  for (std::int64_t i = 0; i < part.sizes[0]; ++i)
+    std::memset(data + i * part.strides[0] * width, 0, static_cast<std::size_t>(part.sizes[1] * width));
+}
+
+// Inputs: a, b and, unless both are batches, the end of each group along the axis that is divided: rows of a
+// for [m, k] by [g, k, n], columns of b for [g, m, k] by [k, n], the inner axis for [m, k] by [k, n]. The
+// result is row-major.
+void run_grouped(Stream& stream, const KernelArgs& args) {
+  if (args.input_count == 2) return run_fastest(stream, args);
+  const Operand &out = output(args, 0), &a = input(args, 0), &b = input(args, 1), &ends = input(args, 2);
+  const std::int64_t m = out.sizes[out.rank - 2], n = out.sizes[out.rank - 1], k = a.sizes[a.rank - 1];
+  const bool by_rows = b.rank == 3, by_columns = a.rank == 3;
+  const std::int64_t length = by_rows ? m : by_columns ? n : k;
+  std::int64_t begin = 0;
+  for (std::int64_t g = 0; g < ends.sizes[0]; ++g) {
+    const std::int64_t end = static_cast<const std::int32_t*>(ends.data)[g * ends.strides[0]];
+    PEL_CHECK(end >= begin && end <= length, ValueError,
+              "group {} ends at {}; expected {} to {}: ends do not decrease and stay inside the axis", g, end,
+              begin, length);
+    const std::int64_t count = end - begin, rows = by_rows ? count : m, columns = by_columns ? count : n;
+    if (rows > 0 && columns > 0) {
+      const std::int64_t row = by_rows ? begin : 0, column = by_columns ? begin : 0;
+      const bool by_inner = !by_rows && !by_columns;
+      const std::int64_t inner = by_inner ? begin : 0, depth = by_inner ? count : k;
+      const GroupOperand to(out, g, row, rows, column, columns), left(a, g, row, rows, inner, depth),
+          right(b, g, inner, depth, column, columns);
+      const Operand operands[3] = {to.operand, left.operand, right.operand};
+      KernelArgs one = args;
+      one.input_count = 2;
+      one.operands = operands;
+      one.scratch = nullptr;
+      one.scratch_bytes = 0;
+      run_fastest(stream, one);
+    }
+    begin = end;
+  }
+  if (by_rows) clear({out, 0, begin, m - begin, 0, n});
+  if (by_columns) clear({out, 0, 0, m, begin, n - begin});
+}
+
+// Of all groups, if they divide the whole axis.
+std::uint64_t flops_of_groups(const KernelArgs& args) {
+  const Operand &out = output(args, 0), &a = input(args, 0);
+  const std::int64_t batch = args.input_count == 2 ? out.sizes[0] : 1;
+  return 2 * static_cast<std::uint64_t>(batch * out.sizes[out.rank - 2] * out.sizes[out.rank - 1] *
+                                        a.sizes[a.rank - 1]);
+}
+
+}  // namespace
+
+void register_packing() { set_packer(DeviceType::Cpu, pack_for_tiles); }
+
+KernelLists gemm_kernels() {
+  static const std::vector<Kernel>& list = single_kernels();
+  static const auto kGrouped = [] {
+    Kernel kernel{"cpu_gemm_grouped", supports_any, run_grouped};
+    kernel.flops = flops_of_groups;
+    return std::to_array<Kernel>({kernel});
+  }();
+  static const auto kLists = std::to_array<BackendKernels>({{"mm", list},
+                                                            {"bmm", list},
+                                                            {"addmm", list},
+                                                            {"baddbmm", list},
+                                                            {"mv", list},
+                                                            {"grouped_mm", kGrouped}});
   return kLists;
 }
 

@@ -1,8 +1,10 @@
-// Searches in sorted values, and counting: unique, searchsorted, bincount. Operands are row-major.
+// Searches in sorted values, and counting: unique, searchsorted, bincount, histc. Operands are row-major.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "backends/cpu/kernels.h"
 #include "base/check.h"
@@ -132,6 +134,72 @@ void run_bincount(Stream&, const KernelArgs& args) {
   });
 }
 
+// Edges are rounded to the dtype of the elements, which are compared with them: the division alone would put
+// an element that is equal to an edge on either side.
+template <class T>
+class Bins {
+ public:
+  using Value = Compared<T>;
+  Bins(double min, double max, std::int64_t count)
+      : min_(rounded(min)), max_(rounded(max)), edges_(static_cast<std::size_t>(count) + 1) {
+    const Value step = (max_ - min_) / static_cast<Value>(count);
+    for (std::int64_t i = 0; i <= count; ++i)
+      edges_[static_cast<std::size_t>(i)] = rounded(
+          i <= count / 2 ? min_ + step * static_cast<Value>(i) : max_ - step * static_cast<Value>(count - i));
+  }
+  // Returns -1 for an element outside.
+  std::int64_t find(Value x) const {
+    if (!(x >= min_ && x <= max_)) return -1;
+    const auto last = static_cast<std::int64_t>(edges_.size()) - 2;
+    const auto guess = static_cast<std::int64_t>((x - min_) * static_cast<Value>(last + 1) / (max_ - min_));
+    std::int64_t bin = std::clamp<std::int64_t>(guess, 0, last);
+    while (bin > 0 && x < edge(bin)) --bin;
+    while (bin < last && x >= edge(bin + 1)) ++bin;
+    return bin;
+  }
+
+ private:
+  static Value rounded(double x) { return static_cast<Value>(convert<T>(x)); }
+  Value edge(std::int64_t i) const { return edges_[static_cast<std::size_t>(i)]; }
+  Value min_, max_;
+  std::vector<Value> edges_;
+};
+
+// Scalars: the range; if both are equal, it is that of the elements.
+void run_histc(Stream&, const KernelArgs& args) {
+  const Operand &dst = output(args, 0), &src = input(args, 0);
+  std::int64_t count = 1;
+  for (int i = 0; i < src.rank; ++i) count *= src.sizes[i];
+  with_type(static_cast<DType>(src.dtype), [&]<class T>(std::type_identity<T>) {
+    if constexpr (kIsHalf<T> || std::is_floating_point_v<T>) {
+      double min = args.scalars[0].as_float, max = args.scalars[1].as_float;
+      if (min == max && count > 0) {
+        min = max = static_cast<double>(compared<T>(src, 0));
+        for (std::int64_t i = 1; i < count; ++i) {
+          const auto value = static_cast<double>(compared<T>(src, i));
+          if (value < min || std::isnan(value)) min = value;  // a NaN stays, for the check below
+          if (value > max || std::isnan(value)) max = value;
+        }
+        PEL_CHECK(std::isfinite(min) && std::isfinite(max), ValueError,
+                  "the elements are between {} and {}; pass a finite range as min and max", min, max);
+      }
+      if (min == max) {
+        min -= 1;
+        max += 1;
+      }
+      const Bins<T> bins(min, max, dst.sizes[0]);
+      std::vector<std::int64_t> counts(static_cast<std::size_t>(dst.sizes[0]));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t bin = bins.find(compared<T>(src, i));
+        if (bin >= 0) ++counts[static_cast<std::size_t>(bin)];
+      }
+      for (std::int64_t i = 0; i < dst.sizes[0]; ++i)
+        store_as(static_cast<char*>(dst.data) + i * static_cast<std::int64_t>(sizeof(T)),
+                 convert<T>(static_cast<double>(counts[static_cast<std::size_t>(i)])));
+    }
+  });
+}
+
 }  // namespace
 
 KernelLists search_kernels() {
@@ -139,8 +207,9 @@ KernelLists search_kernels() {
   static const auto kSearch = std::to_array<Kernel>({{"cpu_search_binary", supports_any, run_search}});
   static const auto kBincount = std::to_array<Kernel>(
       {{"cpu_bincount_range", returns_range, run_range}, {"cpu_bincount", supports_any, run_bincount}});
+  static const auto kHistc = std::to_array<Kernel>({{"cpu_histc", supports_any, run_histc}});
   static const auto kLists = std::to_array<BackendKernels>(
-      {{"unique", kUnique}, {"searchsorted", kSearch}, {"bincount", kBincount}});
+      {{"unique", kUnique}, {"searchsorted", kSearch}, {"bincount", kBincount}, {"histc", kHistc}});
   return kLists;
 }
 

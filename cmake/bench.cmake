@@ -14,7 +14,7 @@ foreach(source IN LISTS benches)
   add_executable(bench_${name} ${source})
   if(name STREQUAL "doctor")
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_doctor)
-  elseif(name MATCHES "^(mlp_fused|compile_replay)$")  # use internals
+  elseif(name MATCHES "^(mlp_fused|compile_plan|compile_replay)$")  # use internals
     target_link_libraries(bench_${name} PRIVATE pellucid_flags pellucid_static)
   else()
     target_link_libraries(bench_${name} PRIVATE pellucid_flags Pellucid::pellucid)

@@ -1,6 +1,7 @@
 # tests/FOLDER/*.cc becomes the executable FOLDER_tests; ctest names each of its tests FOLDER/Suite.Name.
 #   installed  uses what a user has: the shared library and the public headers
 #   exhaustive takes 40 minutes: ./dev test exhaustive builds and runs it, ctest does not
+#   openmp     tests a file of the Python package that needs no Python, with the library of the packages
 #   parity     is one ctest test, torch_parity, because it reads one file of cases
 # The results of peers for a folder are in the build tree, written by ./dev test.
 
@@ -9,6 +10,9 @@ include(GoogleTest)
 file(GLOB test_folders RELATIVE "${PROJECT_SOURCE_DIR}/tests" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*")
 if(PELLUCID_CONCURRENCY_TESTS_ONLY)
   list(FILTER test_folders INCLUDE REGEX "^concurrency$")
+endif()
+if(NOT TARGET pellucid_package)
+  list(REMOVE_ITEM test_folders openmp)
 endif()
 
 foreach(folder IN LISTS test_folders)
@@ -29,6 +33,11 @@ foreach(folder IN LISTS test_folders)
   target_link_libraries(${target} PRIVATE pellucid_flags GTest::gtest_main)
   if(folder STREQUAL "installed")
     target_link_libraries(${target} PRIVATE Pellucid::pellucid)
+  elseif(folder STREQUAL "openmp")
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/python/src/torch/openmp_runner.cc")
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/python/src" "${PROJECT_SOURCE_DIR}/tests")
+    target_compile_definitions(${target} PRIVATE PELLUCID_TORCH_DIR="${PELLUCID_TORCH_DIR}")
+    target_link_libraries(${target} PRIVATE pellucid_package)
   else()
     set(own_headers ${pellucid_headers_of_others} <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
     if(PELLUCID_SANITIZE AND folder STREQUAL "conformance")  # it computes millions of reference values

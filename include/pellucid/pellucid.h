@@ -3,6 +3,7 @@
 
 #include "pellucid/autograd.h"            // IWYU pragma: export
 #include "pellucid/compile.h"             // IWYU pragma: export
+#include "pellucid/compile_ahead.h"       // IWYU pragma: export
 #include "pellucid/determinism.h"         // IWYU pragma: export
 #include "pellucid/device.h"              // IWYU pragma: export
 #include "pellucid/dim.h"                 // IWYU pragma: export

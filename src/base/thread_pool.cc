@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cfenv>
 #include <exception>
+#include <memory>
 #include <new>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include <pthread.h>
 #include <sched.h>
@@ -59,6 +61,35 @@ struct Loop {
   }
 };
 
+// While in scope, loops of this thread run inline.
+class InsidePiece {
+ public:
+  InsidePiece() : before_(std::exchange(detail::inside_piece, true)) {}
+  ~InsidePiece() { detail::inside_piece = before_; }
+  InsidePiece(const InsidePiece&) = delete;
+  InsidePiece& operator=(const InsidePiece&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Runs the pieces of a loop by the user's runner. Each call of the body claims pieces until none is left: the
+// cuts are those of the pool, and it does not matter on how many threads the runner makes the calls.
+void run_by(const ParallelRunner& runner, Loop& loop, int threads) {
+  const int calls = std::min(threads, loop.pieces);
+  std::atomic<int> next = 0, ended = 0;
+  const InsidePiece here;
+  runner(calls, [&](int) {
+    const InsidePiece there;
+    for (int piece = next.fetch_add(1); piece < loop.pieces; piece = next.fetch_add(1)) loop.run(piece);
+    ended.fetch_add(1);
+  });
+  PEL_CHECK(ended.load() == calls, ValueError,
+            "the runner of set_parallel_runner returned after {} calls of its body; it must make {}, one for "
+            "each index, and wait for them",
+            ended.load(), calls);
+}
+
 // Threads claim pieces by counting `unclaimed_` down, and only who has claimed a piece looks at the loop: a
 // worker that wakes too late finds 0, or takes a piece of the next loop. So the caller never waits for a
 // worker to wake, only for pieces that have been claimed, and a loop can live on its caller's stack.
@@ -69,15 +100,23 @@ class Pool {
   void leave() { taken_.clear(std::memory_order_release); }
 
   void run(Loop& loop, int threads) {
+    if (runner_ != nullptr) return run_by(*runner_, loop, threads);
     fit_workers(threads - 1);
     loop_ = &loop;
     unfinished_.store(loop.pieces, std::memory_order_relaxed);
     unclaimed_.store(loop.pieces);
     wake(std::min(threads, loop.pieces) - 1);
-    detail::inside_piece = true;
-    unfinished_.fetch_sub(run_pieces());
-    detail::inside_piece = false;
+    {
+      const InsidePiece here;
+      unfinished_.fetch_sub(run_pieces());
+    }
     await_zero(unfinished_);
+  }
+
+  // Null: the workers run loops. Only for who entered, as run() is.
+  ParallelRunner* exchange_runner(ParallelRunner* runner) {
+    survive_fork();
+    return std::exchange(runner_, runner);
   }
 
  private:
@@ -148,6 +187,7 @@ class Pool {
   static void survive_fork();
 
   std::atomic_flag taken_;
+  ParallelRunner* runner_ = nullptr;             // for those who entered
   Loop* loop_ = nullptr;                         // for those who have claimed a piece
   std::atomic<int> workers_ = 0;                 // made and not ended; only who entered adds
   alignas(64) std::atomic<int> unclaimed_ = 0;   // pieces, or kRetire; workers park on 0
@@ -158,7 +198,7 @@ class Pool {
 static_assert(std::is_trivially_destructible_v<Pool>);
 constinit Pool pool;
 
-// A child has none of its parent's threads: it starts with an empty pool.
+// A child has none of its parent's threads, and those of a runner are lost too: it starts with an empty pool.
 void Pool::survive_fork() {
   static constinit bool done = false;  // read and written by who entered
   if (done) return;
@@ -188,14 +228,31 @@ void set_thread_count(int count, Site site) try {
   throw;
 }
 
+void set_parallel_runner(ParallelRunner runner, Site site) try {
+  PEL_CHECK(
+      !detail::inside_piece, ValueError,
+      "it was called inside a parallel loop, which runs by the present runner; call it between kernels");
+  auto next = runner ? std::make_unique<ParallelRunner>(std::move(runner)) : nullptr;
+  while (!pool.enter()) std::this_thread::yield();  // until a loop of another thread ends
+  const std::unique_ptr<ParallelRunner> previous(pool.exchange_runner(next.release()));
+  pool.leave();
+} catch (Error& error) {
+  error.leave_call("set_parallel_runner", site);
+  throw;
+}
+
 void detail::run_on_threads(std::int64_t count, std::int64_t grain, RangeFn f) {
   PEL_ASSERT(grain > 0, "a piece has elements");
   const int threads = thread_count();
   if (threads == 1 || !pool.enter()) return f(0, count);
   const std::int64_t max_pieces = threads * kPiecesPerThread;
   Loop loop{f, count, grain, static_cast<int>(std::min(count / grain, max_pieces))};
-  pool.run(loop, threads);
-  pool.leave();
+  {
+    struct Leave {
+      ~Leave() { pool.leave(); }
+    } leave;  // also if a runner throws
+    pool.run(loop, threads);
+  }
   if (loop.error) std::rethrow_exception(loop.error);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <utility>
 
 namespace pel::compiler {
 namespace {
@@ -14,28 +16,63 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAl
 
 using Order = std::vector<std::size_t>;
 
+// For each piece the others that are in use at one of its steps. Found once: an arena is filled in many
+// orders, and most pieces of a long plan meet few others.
+class Overlaps {
+ public:
+  explicit Overlaps(const std::vector<ArenaPiece>& pieces) : begins_(pieces.size() + 1) {
+    Order by_first(pieces.size());
+    std::iota(by_first.begin(), by_first.end(), std::size_t{0});
+    std::ranges::sort(by_first, {}, [&](std::size_t piece) { return std::pair(pieces[piece].first, piece); });
+    // f(a, b) for each pair that overlaps.
+    const auto for_pairs = [&](auto&& f) {
+      Order in_use;
+      for (const std::size_t piece : by_first) {
+        std::erase_if(in_use, [&](std::size_t other) { return pieces[other].last < pieces[piece].first; });
+        for (const std::size_t other : in_use) f(piece, other);
+        in_use.push_back(piece);
+      }
+    };
+    for_pairs([&](std::size_t a, std::size_t b) { ++begins_[a + 1], ++begins_[b + 1]; });
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    others_.resize(begins_.back());
+    std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
+    for_pairs([&](std::size_t a, std::size_t b) {
+      others_[next[a]++] = static_cast<std::uint32_t>(b);
+      others_[next[b]++] = static_cast<std::uint32_t>(a);
+    });
+  }
+  std::span<const std::uint32_t> operator[](std::size_t piece) const {
+    return std::span(others_).subspan(begins_[piece], begins_[piece + 1] - begins_[piece]);
+  }
+
+ private:
+  std::vector<std::size_t> begins_;  // by piece, in others_
+  std::vector<std::uint32_t> others_;
+};
+
 // Pieces that have their offsets in one memory.
 class Filling {
  public:
-  explicit Filling(std::vector<ArenaPiece>& pieces) : pieces_(pieces) {}
+  Filling(std::vector<ArenaPiece>& pieces, const Overlaps& overlaps)
+      : pieces_(pieces), overlaps_(overlaps), is_placed_(pieces.size()) {}
 
   // The lowest offset that is free while the piece is in use.
-  std::int64_t lowest(const ArenaPiece& piece) {
-    overlapping_.clear();
-    for (const std::size_t other : placed_)
-      if (pieces_[other].first <= piece.last && piece.first <= pieces_[other].last)
-        overlapping_.push_back(other);
-    std::ranges::sort(overlapping_, {}, [&](std::size_t other) { return pieces_[other].offset; });
+  std::int64_t lowest(std::size_t piece) {
+    taken_.clear();
+    for (const std::uint32_t other : overlaps_[piece])
+      if (is_placed_[other]) taken_.emplace_back(pieces_[other].offset, pieces_[other].bytes);
+    std::ranges::sort(taken_);
     std::int64_t offset = 0;
-    for (const std::size_t other : overlapping_) {
-      if (offset + piece.bytes <= pieces_[other].offset) break;
-      offset = std::max(offset, aligned(pieces_[other].offset + pieces_[other].bytes));
+    for (const auto& [begin, bytes] : taken_) {
+      if (offset + pieces_[piece].bytes <= begin) break;
+      offset = std::max(offset, aligned(begin + bytes));
     }
     return offset;
   }
   void place(std::size_t piece, std::int64_t offset) {
     pieces_[piece].offset = offset;
-    placed_.push_back(piece);
+    is_placed_[piece] = 1;
     if (offset + pieces_[piece].bytes > end_) {
       end_ = offset + pieces_[piece].bytes;
       highest_ = piece;
@@ -46,14 +83,16 @@ class Filling {
 
  private:
   std::vector<ArenaPiece>& pieces_;
-  std::vector<std::size_t> placed_, overlapping_;
+  const Overlaps& overlaps_;
+  std::vector<char> is_placed_;  // by piece
+  std::vector<std::pair<std::int64_t, std::int64_t>> taken_;
   std::int64_t end_ = 0;
   std::size_t highest_ = 0;
 };
 
-Filling filled(std::vector<ArenaPiece>& pieces, const Order& order) {
-  Filling arena(pieces);
-  for (const std::size_t piece : order) arena.place(piece, arena.lowest(pieces[piece]));
+Filling filled(std::vector<ArenaPiece>& pieces, const Overlaps& overlaps, const Order& order) {
+  Filling arena(pieces, overlaps);
+  for (const std::size_t piece : order) arena.place(piece, arena.lowest(piece));
   return arena;
 }
 
@@ -82,16 +121,17 @@ std::vector<std::int64_t> in_use(const std::vector<ArenaPiece>& pieces) {
 
 // Moves pieces to hosts, the largest that are in use at the peak first, as long as that lowers the peak.
 // Returns the others.
-Order fill_hosts(std::vector<ArenaPiece>& pieces, const std::vector<ArenaHost>& hosts, const Order& largest) {
+Order fill_hosts(std::vector<ArenaPiece>& pieces, const Overlaps& overlaps,
+                 const std::vector<ArenaHost>& hosts, const Order& largest) {
   Order smallest_host(hosts.size());
   std::iota(smallest_host.begin(), smallest_host.end(), std::size_t{0});
   std::ranges::sort(smallest_host, {}, [&](std::size_t host) { return std::pair(hosts[host].bytes, host); });
-  std::vector<Filling> inside(hosts.size(), Filling(pieces));
+  std::vector<Filling> inside(hosts.size(), Filling(pieces, overlaps));
   const auto finds_host = [&](std::size_t piece) {
     ArenaPiece& p = pieces[piece];
     for (const std::size_t host : smallest_host) {
       if (p.last >= hosts[host].first || p.bytes > hosts[host].bytes) continue;
-      const std::int64_t offset = inside[host].lowest(p);
+      const std::int64_t offset = inside[host].lowest(piece);
       if (offset + p.bytes > hosts[host].bytes) continue;
       inside[host].place(piece, offset);
       p.host = host;
@@ -129,7 +169,8 @@ std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<Are
   std::iota(all.begin(), all.end(), std::size_t{0});
   const auto bytes = [](const ArenaPiece& p) { return p.bytes; };
   const auto steps = [](const ArenaPiece& p) { return static_cast<std::int64_t>(p.last - p.first + 1); };
-  Order order = fill_hosts(pieces, hosts, sorted(pieces, all, bytes));
+  const Overlaps overlaps(pieces);
+  Order order = fill_hosts(pieces, overlaps, hosts, sorted(pieces, all, bytes));
   std::vector<ArenaPiece> in_arena;
   for (const std::size_t piece : order) in_arena.push_back(pieces[piece]);
   const std::int64_t lower_bound = max_in_use(in_arena);
@@ -139,7 +180,7 @@ std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<Are
   Order best_order;
   std::size_t highest = 0;
   const auto attempt = [&](const Order& tried) {
-    const Filling arena = filled(pieces, tried);
+    const Filling arena = filled(pieces, overlaps, tried);
     highest = arena.highest();
     if (arena.end() >= best) return;
     best = arena.end();
@@ -150,14 +191,14 @@ std::int64_t place_pieces(std::vector<ArenaPiece>& pieces, const std::vector<Are
     attempt(sorted(pieces, order, [&](const ArenaPiece& p) { return p.bytes * steps(p); }));
     attempt(sorted(pieces, order, steps));
     attempt(sorted(pieces, order, [](const ArenaPiece&) { return 0; }));
-    highest = filled(pieces, order = best_order).highest();
+    highest = filled(pieces, overlaps, order = best_order).highest();
   }
   for (int tries = 0; best > lower_bound && tries < kMaxTries; ++tries) {
     std::erase(order, highest);
     order.insert(order.begin(), highest);
     attempt(order);
   }
-  return filled(pieces, best_order).end();
+  return filled(pieces, overlaps, best_order).end();
 }
 
 }  // namespace pel::compiler

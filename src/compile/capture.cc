@@ -111,6 +111,42 @@ class Recorder final : public autograd::LeafWatch {
     return fake;
   }
 
+  // Numbers of a call as symbols. A stride is ordered among the others by its example.
+  std::vector<Dim> add_numbers(const std::vector<CallNumber>& numbers) {
+    constexpr std::int64_t kMaxGeneric = std::int64_t{1} << 40;
+    std::vector<Dim> symbols;
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) {
+      std::int64_t generic = SymbolicSizes::kGenericSize;
+      if (numbers[i].kind == CallNumber::Kind::Stride) {
+        for (const CallNumber& other : numbers)
+          if (other.kind == CallNumber::Kind::Stride && other.example < numbers[i].example &&
+              generic < kMaxGeneric)
+            generic *= SymbolicSizes::kGenericSize;
+      }
+      symbols.push_back(graph_.sizes->symbol(numbers[i].example, generic,
+                                             numbers[i].kind == CallNumber::Kind::Any
+                                                 ? SymbolicSizes::Sign::Any
+                                                 : SymbolicSizes::Sign::NeverNegative));
+      graph_.symbols.push_back({SymbolSource::What::Number, i, 0, numbers[i].name});
+    }
+    return symbols;
+  }
+  Tensor add_described(const DescribedInput& input) {
+    PEL_CHECK(input.strides.empty() || input.strides.size() == input.sizes.size(), ValueError,
+              "input {} is described with {} sizes and {} strides", fakes_.size(), input.sizes.size(),
+              input.strides.size());
+    const NewDataScope without_data(NewData::None);
+    const Tensor fake = input.strides.empty() ? make_dense(input.sizes, input.dtype, kCpu)
+                                              : make_strided(input.sizes, input.strides, input.dtype, kCpu);
+    graph_.inputs.push_back(add(fake, GraphValue::Origin::Input));
+    fakes_.push_back(fake);
+    InputClass& kind = guards_.inputs.emplace_back();
+    kind.dtype = input.dtype;
+    kind.device = kCpu;
+    kind.is_described = true;
+    return fake;
+  }
+
   void record(const Op& op, BoxedCall& call) {
     if (is_inside_) return call.redispatch(op);  // calls of a recorded op are part of its node
     if (goes_through_parts(op, call)) return call.redispatch(op);
@@ -510,9 +546,10 @@ void register_capture() {
   Registry::set_handler(op<"reshape">(), Key::Capture, handle_layout);
 }
 
-// Returns none if the result depends on which copies are views, and `asks_for_views` is false.
-static std::optional<Captured> capture_once(const TensorFunction& f, ArrayView<Tensor> inputs,
-                                            bool asks_for_views) {
+// Runs `f` under a recorder. Returns none if the result depends on which copies are views, and
+// `asks_for_views` is false.
+template <class F>
+static std::optional<Captured> capture_once(F&& f, bool asks_for_views) {
   Recorder current;
   current.sizes().asks_for_views = asks_for_views;
   const RecorderScope scope(current);
@@ -520,21 +557,38 @@ static std::optional<Captured> capture_once(const TensorFunction& f, ArrayView<T
   const KeyScope on(Key::Capture, Key::Profile);  // a profile records runs, not captures
   const NewDataScope without_data(NewData::None);
   const autograd::SeparateCasts casts;
-  std::vector<Tensor> fakes;
-  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
-    PEL_CHECK(inputs[i].defined() && inputs[i].has_data(), CaptureError, "input {} has no data", i);
-    fakes.push_back(current.add_input(inputs[i]));
-  }
-  std::optional<Captured> captured = current.finish(f(fakes));
+  std::optional<Captured> captured = current.finish(f(current));
   if (captured) verify(captured->graph);
   return captured;
 }
 
-Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
+template <class F>
+static Captured captured_by(F&& f) {
   wire_runtime();
-  std::optional<Captured> captured = capture_once(f, inputs, false);
-  if (!captured) captured = capture_once(f, inputs, true);
+  std::optional<Captured> captured = capture_once(f, false);
+  if (!captured) captured = capture_once(f, true);
   return std::move(*captured);
+}
+
+Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs) {
+  return captured_by([&](Recorder& current) {
+    std::vector<Tensor> fakes;
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+      PEL_CHECK(inputs[i].defined() && inputs[i].has_data(), CaptureError, "input {} has no data", i);
+      fakes.push_back(current.add_input(inputs[i]));
+    }
+    return f(fakes);
+  });
+}
+
+Captured capture(const std::vector<CallNumber>& numbers, const CompiledAhead::Describe& describe,
+                 const CompiledAhead::Body& body) {
+  return captured_by([&](Recorder& current) {
+    const std::vector<Dim> symbols = current.add_numbers(numbers);
+    std::vector<Tensor> fakes;
+    for (const DescribedInput& input : describe(symbols)) fakes.push_back(current.add_described(input));
+    return body(fakes, symbols);
+  });
 }
 
 }  // namespace pel::compiler

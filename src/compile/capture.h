@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include "pellucid/compile_ahead.h"
+
 #include "compile/graph.h"
 #include "compile/guards.h"
 
@@ -22,6 +24,10 @@ struct Captured {
 // reads are inputs after its own, and gradients that it sets are outputs; the capture itself changes no
 // gradient.
 Captured capture(const TensorFunction& f, ArrayView<Tensor> inputs);
+
+// The same for inputs that are described, and numbers that are symbols of the graph.
+Captured capture(const std::vector<CallNumber>& numbers, const CompiledAhead::Describe& describe,
+                 const CompiledAhead::Body& body);
 
 bool is_capturing();  // on this thread
 

@@ -1,8 +1,34 @@
 #include "pellucid/compile.h"
 
+#include "pellucid/compile_ahead.h"
+
 #include "base/check.h"
+#include "compile/ahead_function.h"
 #include "compile/compiled_function.h"
 #include "compile/explain.h"
+
+namespace pel::compiler {
+namespace {
+
+using CompiledGraphs = std::vector<std::shared_ptr<const CompiledGraph>>;
+
+std::string text_of(const CompiledGraphs& graphs) {
+  std::string text;
+  for (const auto& captured : graphs) text += to_string(captured->graph);
+  return text;
+}
+// Each at the sizes of its first call.
+CompileExplanation explain_all(const CompiledGraphs& graphs) {
+  CompileExplanation made;
+  for (const auto& compiled : graphs) {
+    const std::vector<std::int64_t>& symbols = compiled->graph.sizes->hints();
+    made.graphs.push_back(explain(*compiled, Plan(compiled->graph, compiled->loops, symbols), symbols));
+  }
+  return made;
+}
+
+}  // namespace
+}  // namespace pel::compiler
 
 namespace pel::detail {
 
@@ -23,20 +49,8 @@ std::vector<std::string> CompiledTensors::kernels(ArrayView<Tensor> inputs) cons
 std::int64_t CompiledTensors::peak_bytes(ArrayView<Tensor> inputs) const {
   return function_->plan_for(inputs)->peak_bytes();
 }
-std::string CompiledTensors::graph() const {
-  std::string text;
-  for (const auto& captured : function_->graphs()) text += to_string(captured->graph);
-  return text;
-}
-CompileExplanation CompiledTensors::explain() const {
-  CompileExplanation made;
-  for (const auto& compiled : function_->graphs()) {
-    const std::vector<std::int64_t>& symbols = compiled->graph.sizes->hints();
-    made.graphs.push_back(
-        compiler::explain(*compiled, compiler::Plan(compiled->graph, compiled->loops, symbols), symbols));
-  }
-  return made;
-}
+std::string CompiledTensors::graph() const { return compiler::text_of(function_->graphs()); }
+CompileExplanation CompiledTensors::explain() const { return compiler::explain_all(function_->graphs()); }
 CompileExplanation CompiledTensors::explain(ArrayView<Tensor> inputs) const {
   const std::shared_ptr<const compiler::Plan> plan = function_->plan_for(inputs);
   const std::shared_ptr<const compiler::CompiledGraph> compiled = function_->graph_for(inputs);
@@ -46,3 +60,32 @@ CompileExplanation CompiledTensors::explain(ArrayView<Tensor> inputs) const {
 }
 
 }  // namespace pel::detail
+
+namespace pel {
+
+CompiledAhead::CompiledAhead(std::vector<CallNumber> numbers, Describe describe, Body body,
+                             const CompileOptions& options)
+    : function_(
+          std::make_shared<compiler::AheadFunction>(std::move(numbers), std::move(describe), std::move(body),
+                                                    compiler::PassOptions{options.memory_budget_bytes})) {}
+
+std::vector<Tensor> CompiledAhead::operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers,
+                                              const AfterLastUse& after_last_use) const {
+  return (*function_)(data, numbers, after_last_use);
+}
+std::size_t CompiledAhead::compiles() const { return function_->graphs().size(); }
+std::size_t CompiledAhead::plans() const { return function_->plans(); }
+std::vector<std::string> CompiledAhead::kernels(ArrayView<std::int64_t> numbers) const {
+  return function_->plan_for(numbers)->kernels();
+}
+std::int64_t CompiledAhead::peak_bytes(ArrayView<std::int64_t> numbers) const {
+  return function_->plan_for(numbers)->peak_bytes();
+}
+std::string CompiledAhead::graph() const { return compiler::text_of(function_->graphs()); }
+CompileExplanation CompiledAhead::explain() const { return compiler::explain_all(function_->graphs()); }
+CompileExplanation CompiledAhead::explain(ArrayView<std::int64_t> numbers) const {
+  const std::shared_ptr<const compiler::Plan> plan = function_->plan_for(numbers);
+  return {{compiler::explain(*function_->graph_for(numbers), *plan, numbers.vec())}};
+}
+
+}  // namespace pel

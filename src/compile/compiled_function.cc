@@ -18,14 +18,7 @@
 namespace pel::compiler {
 namespace {
 
-constexpr std::size_t kMaxPlans = 256;  // then the oldest is dropped
-
 // What a plan is for: modes, then for each input which earlier one it is, dtype and rank, sizes and strides.
-std::int64_t modes() {
-  const std::optional<DType> casts = autocast_dtype();
-  return static_cast<std::int64_t>(is_grad_enabled()) << 16 | static_cast<std::int64_t>(determinism()) << 8 |
-         (casts ? 1 + static_cast<std::int64_t>(*casts) : 0);
-}
 std::int64_t same_as(ArrayView<Tensor> inputs, std::size_t i) {
   for (std::size_t j = 0; j < i; ++j)
     if (inputs[i].is_same(inputs[j])) return static_cast<std::int64_t>(j);
@@ -38,7 +31,7 @@ std::int64_t kind_of(ArrayView<Tensor> inputs, std::size_t i) {
          static_cast<std::int64_t>(header.device.type) << 8 | header.rank;
 }
 std::vector<std::int64_t> signature_of(ArrayView<Tensor> inputs) {
-  std::vector<std::int64_t> words{modes()};
+  std::vector<std::int64_t> words{call_modes()};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     words.push_back(kind_of(inputs, i));
     for (const Dim size : inputs[i].sizes()) words.push_back(size.value());
@@ -49,7 +42,7 @@ std::vector<std::int64_t> signature_of(ArrayView<Tensor> inputs) {
 bool has_signature(ArrayView<Tensor> inputs, const std::vector<std::int64_t>& words) {
   const std::int64_t* next = words.data();
   const std::int64_t* const end = next + words.size();
-  if (*next++ != modes()) return false;
+  if (*next++ != call_modes()) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (next == end || *next++ != kind_of(inputs, i)) return false;
     const detail::TensorHeader& header = *inputs[i].header();
@@ -62,6 +55,37 @@ bool has_signature(ArrayView<Tensor> inputs, const std::vector<std::int64_t>& wo
 }
 
 }  // namespace
+
+std::int64_t call_modes() {
+  const std::optional<DType> casts = autocast_dtype();
+  return static_cast<std::int64_t>(is_grad_enabled()) << 16 | static_cast<std::int64_t>(determinism()) << 8 |
+         (casts ? 1 + static_cast<std::int64_t>(*casts) : 0);
+}
+
+void log_recompile(std::string_view reason) {
+  static const bool logs = log_wants("recompiles");
+  if (logs) log_line("recompiles", std::string(reason));
+}
+
+std::shared_ptr<CompiledGraph> compile_captured(const std::function<Captured()>& capture, Replays replays,
+                                                const PassOptions& options) {
+  const profile::CompileSpan span("capture and compile");
+  Captured as_called = capture();
+  auto made = std::make_shared<CompiledGraph>();
+  made->guards = std::move(as_called.guards);
+  made->gradients = std::move(as_called.gradients);
+  made->modes = call_modes();
+  if (replays == Replays::Verified) made->as_captured = to_string(as_called.graph);
+  GraphFacts facts;
+  made->graph = run_passes(std::move(as_called.graph), facts, made->why, options);
+  made->loops = compile_fused(made->graph, facts);
+  if (log_wants("recompiles")) log_recompile(fmt::format("captured:\n{}", to_string(made->graph)));
+  if (log_wants("guards")) {
+    for (const SizeGuard& guard : made->graph.sizes->guards())
+      log_line("guards", fmt::format("{}: {}", made->graph.sizes->text(guard), guard.source));
+  }
+  return made;
+}
 
 std::vector<std::shared_ptr<const CompiledGraph>> CompiledFunction::graphs() const {
   const std::shared_lock lock(mutex_);
@@ -102,26 +126,6 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::find(ArrayView<
   return nullptr;
 }
 
-std::shared_ptr<const CompiledGraph> CompiledFunction::compile_for(ArrayView<Tensor> inputs) {
-  static const bool logs = log_wants("recompiles");
-  const profile::CompileSpan span("capture and compile");
-  Captured as_called = capture(f_, inputs);
-  auto made = std::make_shared<CompiledGraph>();
-  made->guards = std::move(as_called.guards);
-  made->gradients = std::move(as_called.gradients);
-  made->modes = modes();
-  if (replays_ == Replays::Verified) made->as_captured = to_string(as_called.graph);
-  GraphFacts facts;
-  made->graph = run_passes(std::move(as_called.graph), facts, made->why, options_);
-  made->loops = compile_fused(made->graph, facts);
-  if (logs) log_line("recompiles", fmt::format("captured:\n{}", to_string(made->graph)));
-  if (log_wants("guards")) {
-    for (const SizeGuard& guard : made->graph.sizes->guards())
-      log_line("guards", fmt::format("{}: {}", made->graph.sizes->text(guard), guard.source));
-  }
-  return made;
-}
-
 std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<Tensor> inputs) {
   static const bool logs = log_wants("recompiles");
   const std::lock_guard making(making_);
@@ -145,17 +149,17 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
                : none;
   };
   for (const auto& captured : graphs()) {
-    if (captured->modes != modes()) {
-      reason = "autocast, determinism or whether gradients are recorded is set otherwise than at capture";
+    if (captured->modes != call_modes()) {
+      reason = kOtherModes;
     } else if ((symbols = match(*captured, logs ? &reason : nullptr))) {
       serving = captured;
       break;
     }
-    if (logs) log_line("recompiles", reason);
+    log_recompile(reason);
   }
   const bool is_new = serving == nullptr;
   if (is_new) {
-    serving = compile_for(inputs);
+    serving = compile_captured([&] { return capture(f_, inputs); }, replays_, options_);
     symbols = match(*serving, &reason);
     if (!symbols) throw InternalError("a graph does not fit the call that it was captured from: " + reason);
   }

@@ -2,10 +2,12 @@
 // sizes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/capture.h"
@@ -29,6 +31,16 @@ struct CompiledGraph {
   CompiledLoops loops;      // kernels of its fused nodes
   std::string as_captured;  // its text before the passes, for Verified
 };
+
+inline constexpr std::size_t kMaxPlans = 256;  // of a function; then the oldest is dropped
+std::int64_t call_modes();                     // of the thread and the process now, as one number
+inline constexpr std::string_view kOtherModes =
+    "autocast, determinism or whether gradients are recorded is set otherwise than at capture";
+void log_recompile(std::string_view reason);  // PELLUCID_LOG=recompiles
+
+// Captures, runs the passes and compiles the fused kernels.
+std::shared_ptr<CompiledGraph> compile_captured(const std::function<Captured()>& capture, Replays replays,
+                                                const PassOptions& options);
 
 class CompiledFunction {
  public:
@@ -57,7 +69,6 @@ class CompiledFunction {
   std::shared_ptr<const Ready> find(ArrayView<Tensor> inputs);
   std::shared_ptr<const Ready> make(ArrayView<Tensor> inputs);
   std::shared_ptr<const Ready> ready_for(ArrayView<Tensor> inputs);  // found or made
-  std::shared_ptr<const CompiledGraph> compile_for(ArrayView<Tensor> inputs);
   void check_again(const CompiledGraph& captured, ArrayView<Tensor> inputs) const;
 
   TensorFunction f_;

@@ -71,7 +71,8 @@ class GraphExplanation {
           if (std::ranges::find(guard_symbols_[g], symbol) != guard_symbols_[g].end()) a.guards.push_back(g);
       }
       if (a.guards.empty()) {
-        said.push_back(fmt::format("axis {} may have any size", axis));
+        said.push_back(graph_[id].sizes[axis].is_symbolic() ? fmt::format("axis {} may have any size", axis)
+                                                            : fmt::format("axis {} is {}", axis, a.size));
         continue;
       }
       std::vector<std::string> conditions;
@@ -81,9 +82,11 @@ class GraphExplanation {
     }
     const InputClass& kind = compiled_.guards.inputs[number];
     if (kind.same_as) said.push_back(fmt::format("it must be the same tensor as input {}", *kind.same_as));
-    said.push_back(kind.layout.is_dense ? "another dtype, rank, device or order of strides compiles again"
-                                        : "another dtype, rank, device or order of strides compiles again, "
-                                          "and so does a dense tensor");
+    said.emplace_back(kind.is_described ? "its dtype and strides are those that were described"
+                      : kind.layout.is_dense
+                          ? "another dtype, rank, device or order of strides compiles again"
+                          : "another dtype, rank, device or order of strides compiles "
+                            "again, and so does a dense tensor");
     input.forecast = fmt::format("{}", fmt::join(said, "; "));
   }
 

@@ -1,6 +1,7 @@
 // Calls of a graph over tensors without data, at given sizes: which kernels each would launch, and on what.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "compile/graph_run.h"
@@ -20,6 +21,7 @@ class FakeRun {
   const Graph& graph() const { return graph_; }
   const Tensor& operator[](ValueId id);
   bool has(ValueId id) { return run_[id].defined(); }  // produced by a call, or a stand-in
+  void define(ValueId id, Tensor tensor) { run_[id] = std::move(tensor); }
   Dim number(Dim dim) const { return run_.number(dim); }
   std::vector<Value> arguments(const GraphNode& node) { return run_.arguments(node); }
   std::vector<RecordedLaunch> call(const GraphNode& node);

@@ -108,8 +108,9 @@ class Verifier {
               "each constant is a value");
     for (const ValueId id : graph_.constant_values) produce(id, GraphValue::Origin::Constant, {"constants"});
     for (const SymbolSource& source : graph_.symbols) {
-      PEL_CHECK(source.input < graph_.inputs.size() &&
-                    source.axis < graph_[graph_.inputs[source.input]].sizes.size(),
+      PEL_CHECK(source.what == SymbolSource::What::Number ||
+                    (source.input < graph_.inputs.size() &&
+                     source.axis < graph_[graph_.inputs[source.input]].sizes.size()),
                 InternalError, "a symbol is read from axis {} of input {}, which does not exist", source.axis,
                 source.input);
     }

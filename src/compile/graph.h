@@ -64,9 +64,10 @@ struct GraphNode {
 
 // Where the value of a symbol is read from when a graph runs.
 struct SymbolSource {
-  enum class What : std::uint8_t { Size, Stride };
+  enum class What : std::uint8_t { Size, Stride, Number };
   What what = What::Size;
   std::uint32_t input = 0, axis = 0;
+  std::string name{};  // of a number that calls pass
 };
 
 struct Graph {
@@ -78,6 +79,8 @@ struct Graph {
   std::vector<ValueId> constant_values;
   std::vector<GraphNode> nodes;
   std::vector<ValueId> outputs;
+  // By node, the first one that is alike (node_content.h): set when the passes have run.
+  std::vector<std::uint32_t> alike{};
 
   const GraphValue& operator[](ValueId id) const { return values[id.number]; }
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compile/graph.h"
+#include "compile/node_content.h"
 #include "compile/row_calls.h"
 
 namespace pel::compiler {
@@ -57,10 +58,7 @@ class GraphFacts {
   std::size_t runs() const { return facts_.size(); }  // of ops
 
  private:
-  struct Hash {
-    std::size_t operator()(const std::vector<std::uint64_t>& words) const;
-  };
-  std::unordered_map<std::vector<std::uint64_t>, CallFacts, Hash> facts_;
+  std::unordered_map<ContentWords, CallFacts, ContentHash> facts_;
 };
 
 // Whether a backend compiles fused loops: that of the device, or of some value of the graph.

@@ -110,6 +110,7 @@ std::vector<std::size_t> symbols_in(const std::string& text) {
 }
 
 std::string words_of(const SymbolSource& source) {
+  if (source.what == SymbolSource::What::Number) return source.name;
   return fmt::format("{}axis {} of input {}", source.what == SymbolSource::What::Size ? "" : "the stride of ",
                      source.axis, source.input);
 }
@@ -224,6 +225,11 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
         });
     }
   }
+  if (!sizes_fit(graph, symbols, reason)) return std::nullopt;
+  return symbols;
+}
+
+bool Guards::sizes_fit(const Graph& graph, const std::vector<std::int64_t>& symbols, std::string* reason) {
   // A guard that divides by a size does not hold if that size is 0.
   const auto is_met = [&](const SizeGuard& guard) {
     try {
@@ -234,16 +240,17 @@ std::optional<std::vector<std::int64_t>> Guards::match(const Graph& graph, Array
     }
   };
   for (const SizeGuard& guard : graph.sizes->guards()) {
-    if (!is_met(guard))
-      return fail([&] {
-        std::vector<std::string> values;
-        for (const std::size_t symbol : symbols_in(graph.sizes->text(guard)))
-          values.push_back(fmt::format("s{} is {}", symbol, symbols[symbol]));
-        return fmt::format("{}: {} ({}, and {})", words_of(graph, guard), guard.source,
-                           graph.sizes->text(guard), fmt::join(values, ", "));
-      });
+    if (is_met(guard)) continue;
+    if (reason != nullptr) {
+      std::vector<std::string> values;
+      for (const std::size_t symbol : symbols_in(graph.sizes->text(guard)))
+        values.push_back(fmt::format("s{} is {}", symbol, symbols[symbol]));
+      *reason = fmt::format("{}: {} ({}, and {})", words_of(graph, guard), guard.source,
+                            graph.sizes->text(guard), fmt::join(values, ", "));
+    }
+    return false;
   }
-  return symbols;
+  return true;
 }
 
 }  // namespace pel::compiler

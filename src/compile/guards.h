@@ -29,6 +29,7 @@ struct InputClass {
   InputLayout layout;
   std::optional<std::uint32_t> same_as;  // an earlier input that is the same tensor
   InputGradient gradient = InputGradient::None;
+  bool is_described = false;  // calls pass its memory alone
 };
 
 std::vector<std::size_t> symbols_in(const std::string& text);  // of "4*s0 + s12": 0 and 12
@@ -43,6 +44,9 @@ struct Guards {
   // one in `reason`.
   std::optional<std::vector<std::int64_t>> match(const Graph& graph, ArrayView<Tensor> inputs,
                                                  std::string* reason = nullptr) const;
+  // Whether values of the symbols pass the comparisons of sizes; the rest of match().
+  static bool sizes_fit(const Graph& graph, const std::vector<std::int64_t>& symbols,
+                        std::string* reason = nullptr);
 };
 
 }  // namespace pel::compiler

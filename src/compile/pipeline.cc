@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "compile/node_content.h"
 #include "compile/passes/fold_constants.h"
 #include "compile/passes/fuse_pointwise.h"
 #include "compile/passes/fuse_rows.h"
@@ -88,6 +89,7 @@ Graph run_passes(Graph graph, GraphFacts& facts, Explanation& why, const PassOpt
     const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - begin;
     log_line("passes", fmt::format("{}, {:.0f} µs:\n{}", pass.name, taken.count(), to_string(graph)));
   }
+  graph.alike = alike_nodes(graph);
   return graph;
 }
 

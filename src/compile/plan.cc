@@ -1,5 +1,7 @@
 #include "compile/plan.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/readable.h"
@@ -36,7 +38,12 @@ std::string full_name(const Kernel& kernel, const KernelArgs& args) {
 Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
     : plan_(graph, loops, symbols), layout_(lay_out(plan_.layout_buffers(), plan_.layout_steps())) {
   plan_.apply(layout_);
-  for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
+  for (const PlanBuffer& buffer : plan_.buffers)
+    if (buffer.home == PlanBuffer::Home::Input && buffer.last < plan_.steps.size())
+      last_uses_.push_back({buffer.last, buffer.number});
+  std::ranges::sort(last_uses_, {}, &LastUse::step);
+  if (!plan_.written_inputs.empty())
+    for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
   for (const std::uint32_t written : plan_.written_constants)
     written_memory_.insert(plan_.constants[written].header()->storage);
 }
@@ -55,7 +62,7 @@ std::vector<std::string> Plan::kernels() const {
 std::vector<PlannedKernel> Plan::planned_kernels() const {
   std::vector<PlannedKernel> kernels;
   for (const PlanStep& step : plan_.steps) {
-    const std::vector<Operand> operands = plan_.known_operands(step);
+    const auto operands = plan_.known_operands(step);
     KernelArgs args = PlanSteps::arguments_of(step, operands.data(), plan_.numbers.data());
     args.context = step.kernel.context;
     PlannedKernel& kernel = kernels.emplace_back();

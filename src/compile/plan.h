@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -28,8 +29,10 @@ class Plan {
   // `loops` are the kernels of the graph's fused nodes, in their order. Both must live as long.
   Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols);
 
-  // Several threads may run it at once.
-  std::vector<Tensor> run(ArrayView<Tensor> inputs) const;
+  // Several threads may run it at once. `after_last_use` is called with the number of each input that no
+  // later step and no output uses.
+  using AfterLastUse = std::function<void(std::size_t input)>;
+  std::vector<Tensor> run(ArrayView<Tensor> inputs, const AfterLastUse& after_last_use = {}) const;
 
   std::vector<std::string> kernels() const;  // their names, as the profiler has them
   std::vector<PlannedKernel> planned_kernels() const;
@@ -49,14 +52,19 @@ class Plan {
   Tensor allocate(std::uint32_t buffer) const;
   // `step` is the number of the step under way, for the error if one is thrown.
   void run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
-                 std::size_t& step) const;
+                 std::size_t& step, const AfterLastUse& after_last_use) const;
   static constexpr std::size_t kBeforeSteps = ~std::size_t{0};
   const UserCall* call_of(std::size_t step) const;
   void add_views(ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) const;
 
   PlanSteps plan_;
   MemoryLayout layout_;
-  std::unordered_set<const void*> held_memory_, written_memory_;  // storages of constants
+  struct LastUse {
+    std::size_t step;
+    std::uint32_t input;
+  };
+  std::vector<LastUse> last_uses_;                                // of inputs that no output uses, by step
+  std::unordered_set<const void*> held_memory_, written_memory_;  // storages of constants, if needed
 };
 
 }  // namespace pel::compiler

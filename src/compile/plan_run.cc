@@ -22,7 +22,7 @@ void in_call(const UserCall& call, F&& f) {
 
 }  // namespace
 
-std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
+std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs, const AfterLastUse& after_last_use) const {
   check_inputs(inputs);
   std::vector<PelScalar> drawn;
   if (!plan_.draws.empty()) {
@@ -32,7 +32,7 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs) const {
   std::vector<Tensor> outputs(plan_.outputs.size());
   std::size_t step = kBeforeSteps;
   try {
-    run_steps(drawn.empty() ? plan_.numbers.data() : drawn.data(), inputs, outputs, step);
+    run_steps(drawn.empty() ? plan_.numbers.data() : drawn.data(), inputs, outputs, step, after_last_use);
   } catch (Error& error) {
     if (const UserCall* const call = call_of(step)) error.leave_call(call->path, *call);
     throw;
@@ -114,7 +114,7 @@ Tensor Plan::allocate(std::uint32_t buffer) const {
 }
 
 void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
-                     std::size_t& step_under_way) const {
+                     std::size_t& step_under_way, const AfterLastUse& after_last_use) const {
   Tensor arena;
   if (layout_.arena_bytes != 0) arena = make_dense({layout_.arena_bytes}, kU8, plan_.device);
   SmallVector<std::byte*, 32> bases(plan_.buffers.size());
@@ -141,7 +141,7 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
 
   SmallVector<Operand, 32> operands(plan_.operands.size());
   std::vector<Tensor> alone(layout_.has_alone() ? layout_.allocations.size() : 0);
-  std::size_t next_allocation = 0, next_free = 0;
+  std::size_t next_allocation = 0, next_free = 0, next_last_use = after_last_use ? 0 : last_uses_.size();
   const auto allocate_for = [&](std::size_t step) {
     for (; next_allocation < layout_.allocations.size() && layout_.allocations[next_allocation].step == step;
          ++next_allocation) {
@@ -172,6 +172,8 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
     launch_planned(step.op_name, step.site, step.kernel, stream, args);
     for (; next_free < layout_.frees.size() && layout_.frees[next_free].step == s; ++next_free)
       alone[layout_.frees[next_free].allocation] = Tensor();
+    for (; next_last_use < last_uses_.size() && last_uses_[next_last_use].step == s; ++next_last_use)
+      after_last_use(last_uses_[next_last_use].input);
   }
   step_under_way = plan_.steps.size();
   allocate_for(plan_.steps.size());

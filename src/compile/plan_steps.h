@@ -1,5 +1,8 @@
 // A graph at given sizes as steps, one kernel each: its operands, numbers, and the buffers that operands lie
 // in.
+//
+// Of nodes that are alike, such as those of a model's layers, the first one runs over tensors without data,
+// and the others repeat its steps over their own arguments (decision 0036).
 #pragma once
 
 #include <cstdint>
@@ -8,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/small_vector.h"
 #include "compile/fake_run.h"
 #include "compile/graph.h"
 #include "compile/memory_layout.h"
@@ -93,7 +97,7 @@ class PlanSteps {
 
   static KernelArgs arguments_of(const PlanStep& step, const Operand* operands, const PelScalar* numbers);
   // Operands with the addresses that are known before a run.
-  std::vector<Operand> known_operands(const PlanStep& step) const;
+  SmallVector<Operand, 8> known_operands(const PlanStep& step) const;
 
   // For lay_out.
   std::vector<LayoutBuffer> layout_buffers() const;
@@ -102,21 +106,68 @@ class PlanSteps {
   void apply(const MemoryLayout& layout);
 
  private:
-  void add_node(std::uint32_t number, const GraphNode& node, const CompiledLoops& loops, FakeRun& run);
-  void add_fused(std::uint32_t number, const GraphNode& node, const CompiledLoops& loops,
-                 const std::vector<RecordedLaunch>& launches, FakeRun& run);
-  // `writers` are the calls that write the outputs, if several calls are one step.
-  void add_step(PlanStep step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
-                const std::vector<PelScalar>& numbers, const std::vector<const UserCall*>& writers = {});
-  void add_scratch(PlanStep& step);
-  void add_output(const Tensor& like);
-  std::uint32_t buffer_of(const Tensor& tensor);
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  std::vector<Tensor> operand_tensors_;  // the operands' sizes and strides are theirs
+  // Memory that tensors of the run share. It becomes a buffer with the first step that uses it.
+  struct Memory {
+    std::uint32_t buffer = kNone;
+    Tensor stand_in{};  // a tensor that lies in it, if the run has one
+  };
+  // A value of the graph whose producer has been added.
+  struct PlacedValue {
+    std::uint32_t memory = kNone;
+    ValueId like{};     // a value of the run whose tensor has its sizes, strides and offset
+    ValueId same_as{};  // the first value that is this tensor: a call that writes returns its argument
+  };
+  // An operand in addition to its location.
+  struct OperandFacts {
+    std::uint32_t memory;
+    std::uint32_t view;    // the first operand of the step that addresses the same elements
+    std::uint32_t tensor;  // in operand_tensors_
+    std::int64_t end;      // of its last element, in bytes of its memory
+  };
+  // What a node has added, if others may repeat it.
+  struct Added {
+    std::uint32_t node, next;  // the next one of a node that is alike, but whose arguments have other layouts
+    std::uint32_t first_step, end_step, first_memory, end_memory;
+    std::uint32_t loop;  // of a fused node
+  };
+
+  void add_base(ValueId id, PlanBuffer::Home home, std::size_t number);
+  void add_node(std::uint32_t number, const CompiledLoops& loops);
+  // Adds what an earlier node added, over the arguments of this one. Returns false if there is no such node.
+  bool repeat(std::uint32_t number, const CompiledLoops& loops);
+  // `firsts` and `own` are the arguments of that node and of this one.
+  bool is_repeated(const Added& added, const GraphNode& node, const CompiledLoops& loops,
+                   ArrayView<ValueId> firsts, ArrayView<ValueId> own);
+  void note_added(std::uint32_t number, Added added);
+  void check_window(const GraphNode& node);
+  void add_fused(std::uint32_t number, const CompiledLoops& loops,
+                 const std::vector<RecordedLaunch>& launches);
+  void add_step(PlanStep step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
+                const std::vector<PelScalar>& numbers);
+  void note_write(const PlanStep& step, std::size_t o);
+  void add_scratch(PlanStep& step);
+  void add_output(ValueId id);
+  bool is_base(ValueId id) const { return (*graph_)[id].origin != GraphValue::Origin::Node; }
+  // The value's tensor in the run, which it need not have before.
+  const Tensor& tensor_of(ValueId id);
+  std::uint32_t memory_of(const Tensor& tensor);
+  // The buffer of a memory that the next step uses up to `end`, in bytes.
+  std::uint32_t used_buffer(std::uint32_t memory, std::int64_t end);
+
+  std::vector<Tensor> operand_tensors_;      // the operands' sizes and strides are theirs
+  std::vector<OperandFacts> operand_facts_;  // of the operands
   std::size_t next_loop_ = 0;
   // While steps are added:
-  std::unordered_map<const void*, std::uint32_t> buffer_numbers_;  // by storage
-  std::vector<Tensor> bases_;                                      // stand-ins of inputs and constants
+  const Graph* graph_;
+  std::optional<FakeRun> run_;
+  std::vector<std::uint32_t> alike_;  // by node: the first one with the same content
+  std::vector<PlacedValue> values_;
+  std::vector<Memory> memories_;
+  std::unordered_map<const void*, std::uint32_t> memory_numbers_;  // by storage
+  std::vector<Added> added_;
+  std::vector<std::uint32_t> last_added_;  // by node: the last one that is alike, in added_
 };
 
 }  // namespace pel::compiler

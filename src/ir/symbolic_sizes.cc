@@ -25,8 +25,9 @@ bool is_beyond_sizes(Dim dim) {
 
 }  // namespace
 
-Dim SymbolicSizes::symbol(std::int64_t hint, std::int64_t generic) {
+Dim SymbolicSizes::symbol(std::int64_t hint, std::int64_t generic, Sign sign) {
   Expression atom;
+  atom.never_negative = sign == Sign::NeverNegative;
   atom.symbol = static_cast<std::uint32_t>(generic_values_.size());
   generic_values_.push_back(generic);
   hints_.push_back(hint);

@@ -29,7 +29,8 @@ class SymbolicSizes final : public DimContext {
   static constexpr std::int64_t kGenericSize = 16;
   // Creates a new symbol s0, s1, … that has the value `hint` in the captured call. If it is a stride,
   // `generic` orders it among the other strides of its tensor (generic_value).
-  Dim symbol(std::int64_t hint, std::int64_t generic = kGenericSize);
+  enum class Sign : bool { NeverNegative, Any };
+  Dim symbol(std::int64_t hint, std::int64_t generic = kGenericSize, Sign sign = Sign::NeverNegative);
 
   const std::vector<std::int64_t>& hints() const { return hints_; }  // of all symbols
   // Returns whether two sizes are equal in every call that passes the guards. Records no guard.

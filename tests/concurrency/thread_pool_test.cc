@@ -24,14 +24,7 @@
 #include "base/environment.h"
 #include "support/errors.h"
 #include "support/random.h"
-
-#if defined(__SANITIZE_THREAD__)  // g++
-#define PEL_TEST_UNDER_TSAN 1
-#elif defined(__has_feature)  // clang++
-#if __has_feature(thread_sanitizer)
-#define PEL_TEST_UNDER_TSAN 1
-#endif
-#endif
+#include "support/under_tsan.h"
 
 namespace pel {
 namespace {

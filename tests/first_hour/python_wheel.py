@@ -4,7 +4,7 @@
     python_wheel.py WHEEL [--torch SITE_PACKAGES] [--python PYTHON]...
 
 In the first environment: imports, next to torch in both orders if there is one, the examples of docs/python.md, the tests with
-mypy and pyright, and the wheel's use of the stable ABI. SITE_PACKAGES is a folder that has torch and NumPy. Versions that are
+mypy and pyright, those of the backend for torch.compile, and the wheel's use of the stable ABI. SITE_PACKAGES is a folder that has torch and NumPy. Versions that are
 named run all tests without torch; if none are named, others that this machine has run those that differ by version.
 """
 import argparse
@@ -30,6 +30,7 @@ ALONE = "import pellucid\nassert (pellucid.ones(2) + 1).tolist() == [2, 2]\n" \
 
 # What the stable ABI could break: exchange with NumPy, classes, threads, signals.
 SHARE = ("test_exchange.py", "test_user_ops.py")
+TORCH_TESTS = ROOT / "python/tests/torch_backend"  # those with many cases run a share of them
 
 
 def try_wheel(folder, wheel, python, torch, has_all):
@@ -49,8 +50,11 @@ def try_wheel(folder, wheel, python, torch, has_all):
         run(inside, "-m", "pip", "install", "--quiet", "pytest", "numpy", cwd=folder, seconds=600)
     version = run(inside, "-c", "import platform; print(platform.python_version())", cwd=folder).strip()
     tests = [ROOT / "python/tests"] if has_all else [ROOT / "python/tests" / name for name in SHARE]
-    tested = run(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=folder, seconds=900)
+    tested = run(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--ignore={TORCH_TESTS}", *tests, cwd=folder, seconds=900)
     print(f"Python {version}: {tested.splitlines()[-1]}", flush=True)
+    if torch and python == sys.executable:
+        tested = run(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", TORCH_TESTS, cwd=folder, seconds=1800)
+        print(f"torch.compile: {tested.splitlines()[-1]}", flush=True)
 
 
 def pythons_here():

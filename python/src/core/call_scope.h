@@ -43,7 +43,20 @@ class UnlockScope {
   UnlockScope& operator=(const UnlockScope&) = delete;
 
  private:
+  friend class LockScope;
   PyThreadState* state_;
+};
+
+// Takes the lock again, inside of a scope that has released it.
+class LockScope {
+ public:
+  explicit LockScope(UnlockScope& released) : released_(released) { PyEval_RestoreThread(released_.state_); }
+  ~LockScope() { released_.state_ = PyEval_SaveThread(); }
+  LockScope(const LockScope&) = delete;
+  LockScope& operator=(const LockScope&) = delete;
+
+ private:
+  UnlockScope& released_;
 };
 
 }  // namespace pel::python

@@ -1,5 +1,7 @@
 // Tensors of other libraries, without copying: DLPack both ways, by its C table where the other side has one,
 // and NumPy's array interface.
+#include "core/exchange.h"
+
 #include <cstring>
 #include <memory>
 #include <string>
@@ -9,7 +11,6 @@
 
 #include "core/arguments.h"
 #include "core/call_scope.h"
-#include "core/dlpack_abi.h"
 #include "core/errors.h"
 #include "core/objects.h"
 
@@ -20,6 +21,8 @@ namespace {
   PyErr_SetString(PyExc_BufferError, text.c_str());
   throw nb::python_error();
 }
+
+}  // namespace
 
 // ---- Dtypes
 
@@ -44,6 +47,8 @@ DType from_dlpack_dtype(dlpack::DataType given) {
 
 // ---- From others
 
+namespace {
+
 alignas(64) char no_elements[64];  // where a tensor without elements points to
 
 std::string strides_text(const std::int64_t* strides, std::int32_t rank) {
@@ -52,7 +57,8 @@ std::string strides_text(const std::int64_t* strides, std::int32_t rank) {
   return to_string(Dims(list));
 }
 
-// A tensor over borrowed memory; `deleter` runs after the last view of it.
+}  // namespace
+
 Tensor tensor_over(const dlpack::Borrowed& given, bool read_only, std::function<void(void*)> deleter) {
   if (given.device.type != dlpack::kCpuDevice)
     throw DeviceError("from_dlpack: the tensor is on a device of type " + std::to_string(given.device.type) +
@@ -74,6 +80,8 @@ Tensor tensor_over(const dlpack::Borrowed& given, bool read_only, std::function<
   return from_external(std::move(memory));
 }
 
+namespace {
+
 // Takes over `managed`: its deleter is called once, now or after the last view.
 template <class Owned>
 Tensor take_over(Owned* managed, bool read_only) {
@@ -82,6 +90,8 @@ Tensor take_over(Owned* managed, bool read_only) {
   });
   return tensor_over(managed->tensor, read_only, [owner](void*) {});
 }
+
+}  // namespace
 
 Tensor take_managed(dlpack::Managed* managed) {
   if (managed->version.major != dlpack::kVersion.major) {
@@ -92,6 +102,8 @@ Tensor take_managed(dlpack::Managed* managed) {
   }
   return take_over(managed, (managed->flags & dlpack::kReadOnly) != 0);
 }
+
+namespace {
 
 Tensor take_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, dlpack::kManagedName)) {
@@ -109,10 +121,11 @@ Tensor take_capsule(PyObject* capsule) {
       "from_dlpack: this capsule was used before, or is not DLPack's; export the tensor again.");
 }
 
-// The C table of a producer's type, or null.
-const dlpack::ExchangeTable* exchange_table_of(PyObject* object) {
-  const nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-  const nb::object capsule = nb::steal(PyObject_GetAttrString(type.ptr(), "__dlpack_c_exchange_api__"));
+}  // namespace
+
+const dlpack::ExchangeTable* exchange_table_of(PyTypeObject* type) {
+  const nb::object capsule =
+      nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
   if (!capsule.is_valid()) {
     PyErr_Clear();
     return nullptr;
@@ -123,6 +136,8 @@ const dlpack::ExchangeTable* exchange_table_of(PyObject* object) {
   while (header != nullptr && header->version.major != dlpack::kVersion.major) header = header->previous;
   return reinterpret_cast<const dlpack::ExchangeTable*>(header);
 }
+
+namespace {
 
 nb::object exported_capsule(nb::handle object) {
   const nb::object method = object.attr("__dlpack__");
@@ -137,7 +152,7 @@ nb::object exported_capsule(nb::handle object) {
 nb::object from_dlpack(nb::handle object) {
   if (is_tensor(object.ptr())) return nb::steal(new_tensor(tensor_of(object.ptr()).detach()));
   if (PyCapsule_CheckExact(object.ptr())) return nb::steal(new_tensor(take_capsule(object.ptr())));
-  if (const dlpack::ExchangeTable* const table = exchange_table_of(object.ptr())) {
+  if (const dlpack::ExchangeTable* const table = exchange_table_of(Py_TYPE(object.ptr()))) {
     dlpack::Managed* managed = nullptr;
     if (table->managed_from_object(object.ptr(), &managed) != 0) throw nb::python_error();
     return nb::steal(new_tensor(take_managed(managed)));
@@ -189,6 +204,12 @@ Owned* export_tensor(const Tensor& t) {
   }
   return &exported->managed;
 }
+
+}  // namespace
+
+dlpack::Managed* export_managed(const Tensor& t) { return export_tensor<dlpack::Managed>(t); }
+
+namespace {
 
 // A capsule that nobody consumed frees its tensor.
 template <class Owned>

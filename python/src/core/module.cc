@@ -7,6 +7,7 @@
 #include "core/module_parts.h"
 #include "core/objects.h"
 #include "core/op_object.h"
+#include "torch/program.h"
 
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
@@ -33,4 +34,5 @@ NB_MODULE(_core, m) {
   add_compile(m);
   add_profile(m);
   add_runtime(m);
+  add_torch(m);
 }

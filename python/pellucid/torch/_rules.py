@@ -11,6 +11,7 @@ import math
 import torch
 from torch import fx
 
+from . import _inner_api
 from ._lowering import Unsupported, arguments_of, aten, bound_arguments, value_of, with_defaults
 
 prims = torch.ops.prims
@@ -58,13 +59,20 @@ RENAMED = {
 EXCLUDED = {"max.default", "max.other", "min.default", "min.other", "where.default", "median.dim"}
 
 
+def is_traced(target):
+    """Whether graphs can have an overload: those without tensors are TorchScript's, and implicit composites are decomposed."""
+    types = [str(argument.type) for argument in target._schema.arguments]
+    makes_tensor = any("Tensor" in str(result.type) for result in target._schema.returns)
+    return makes_tensor and any("Tensor" in text for text in types) and not _inner_api.is_implicit_composite(target)
+
+
 def overloads(name):
     """Returns the overloads of an op of ATen that neither write their arguments nor use named axes."""
     packet = getattr(aten, name, None)
     for overload in packet.overloads() if packet is not None else ():
         target = getattr(packet, overload)
         text = str(target._schema)
-        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text:
+        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text and is_traced(target):
             yield target
 
 
@@ -127,7 +135,7 @@ def one(node):
 # ---- Views and copies
 
 
-@aten_rule("view", "_unsafe_view", "reshape", "_reshape_alias")
+@aten_rule("view", "_unsafe_view", "_reshape_alias")
 def view(lowering, node):
     # Graphs are functional, and our strides may differ from PyTorch's between ops: a view may need a copy here.
     return lowering.emit("reshape", self=node.args[0], shape=list(one(node).shape))
@@ -173,11 +181,6 @@ def copied(lowering, node, x):
 @aten_rule("clone", "lift_fresh_copy", "lift_fresh")
 def clone(lowering, node):
     return copied(lowering, node, node.args[0])
-
-
-@aten_rule("contiguous")
-def contiguous(lowering, node):
-    return lowering.emit("contiguous", self=node.args[0])
 
 
 @rule(aten._to_copy.default, prims.convert_element_type.default)
@@ -387,16 +390,6 @@ def group_norm_backward(lowering, node):
 @aten_rule("_native_batch_norm_legit_no_training")
 def batch_norm_inference(lowering, node):
     return lowering.by_schema("_native_batch_norm_legit_no_training", node)
-
-
-@aten_rule("_fused_rms_norm")
-def rms_norm(lowering, node):
-    bound = with_defaults(node)
-    if any(user.args[1] != 0 for user in node.users):
-        raise Unsupported("rms_norm whose reciprocal root mean square is read")
-    result = lowering.emit("rms_norm", self=bound["input"], normalized_shape=bound["normalized_shape"], weight=bound["weight"],
-                           eps=bound["eps"])
-    return [result, ("missing",)]
 
 
 # ---- Matmuls, convolutions, attention

@@ -11,9 +11,11 @@ from .._doctor import Diagnosis, Path, Trace
 from .._doctor import doctor as _doctor
 
 if typing.TYPE_CHECKING:
+    from ._compare import Comparison
     from ._report import FallbackWarning, MismatchWarning, Report
 
-__all__ = ["FallbackWarning", "MismatchWarning", "Report", "backend", "doctor", "explain", "report", "reset_report"]
+__all__ = ["Comparison", "FallbackWarning", "MismatchWarning", "Report", "backend", "compare", "doctor", "explain", "report",
+           "reset_report"]
 
 
 def backend(graph_module: typing.Any, example_inputs: typing.Any, **settings: typing.Any) -> Callable[..., typing.Any]:
@@ -55,11 +57,33 @@ def explain() -> str:
     return explain_programs()
 
 
+def compare(model: Callable[..., typing.Any], inputs: typing.Any, *, loss: Callable[..., typing.Any] | None = None,
+            seconds: float = 3.0, dynamic: bool | None = None, inductor: bool = True) -> Comparison:
+    """Compares eager PyTorch, Inductor and Pellucid on a model: first call, steady calls, kernels, memory, recompiles.
+
+    Print what it returns: a table, and a sentence that says which to use.
+
+    inputs: a tensor, a tuple of arguments or a dict of keyword arguments; a list of these is a pass over several inputs, of
+        different sizes for example.
+    loss: a function from the model's output to a loss. With it, a pass is forward and backward; otherwise forward without gradients.
+    seconds: how long the steady times are measured, for all three together. First calls take as long as they take.
+    dynamic: as in torch.compile.
+    inductor: False leaves Inductor out, whose first call takes long.
+    """
+    from ._compare import compare as compare_sides
+
+    return compare_sides(model, inputs, loss=loss, seconds=seconds, dynamic=dynamic, inductor=inductor)
+
+
 def __getattr__(name: str) -> typing.Any:
     if name in ("FallbackWarning", "MismatchWarning", "Report"):  # their module imports torch
         from . import _report
 
         return getattr(_report, name)
+    if name == "Comparison":
+        from ._compare import Comparison
+
+        return Comparison
     raise AttributeError(f"module 'pellucid.torch' has no attribute '{name}'")
 
 

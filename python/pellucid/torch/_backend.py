@@ -331,13 +331,14 @@ def guard_first_call(run, graph_module, program, record):
         nonlocal chosen
         if chosen is not None:
             return chosen(args)
-        saved = list(args)
         try:
             results = run(args)
         except _verify.VerificationError:
             raise
         except Exception as error:
-            results = run_by_torch(graph_module, record)(saved)  # an error of the user's own is raised here, by PyTorch
+            if not args:  # it failed in the middle: some of the arguments are freed already
+                raise
+            results = run_by_torch(graph_module, record)(args)  # an error of the user's own is raised here, by PyTorch
             chosen = leave_graph(graph_module, record, f"the first call failed: {error}")
             return results
         chosen = run

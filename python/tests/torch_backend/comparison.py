@@ -215,17 +215,20 @@ def check_same(function, *args, dynamic=None, grad=False, calls=2, tolerance=Non
     return found
 
 
-def run_script(script, *, environment=None, seconds=300, arguments=()):
-    """Runs Python code in a fresh process with the backend under test, and returns what it printed.
+def run_script(script, *, environment=None, seconds=300, is_silent=False):
+    """Runs Python code in a fresh process, which may import the files of this folder, and returns what it printed.
 
-    The code may use `backend`: what torch.compile takes.
+    is_silent: asserts that it wrote nothing to stderr but PyTorch's own warnings about this machine.
     """
     environment = {**os.environ, "PELLUCID_TORCH_BACKEND": BACKEND, **(environment or {})}
     paths = [str(Path(__file__).parent), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script), *arguments], env=environment, capture_output=True,
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], env=environment, capture_output=True,
                            text=True, timeout=seconds)
     assert ended.returncode == 0, f"the process ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}"
+    if is_silent:
+        unexpected = [line for line in ended.stderr.splitlines() if "triton not found" not in line and "No CUDA runtime" not in line]
+        assert not unexpected, "\n".join(unexpected)
     return ended.stdout
 
 

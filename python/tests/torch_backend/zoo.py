@@ -209,7 +209,7 @@ class UNet(nn.Module):
 
     def forward(self, x, t, target=None):
         angles = t[:, None] * torch.exp(-torch.arange(16) * (9.2 / 16))[None]
-        embedding = self.time(torch.cat([angles.sin(), angles.cos()], -1))
+        embedding = self.time(torch.cat([angles.sin(), angles.cos()], -1).to(x.dtype))
         skipped = self.conv1(F.silu(self.norm1(self.first(x)))) + embedding[:, :, None, None]
         y = self.conv2(F.silu(self.norm2(self.down(skipped))))
         batch, channels, height, width = y.shape

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Measures torch.compile(backend="pellucid") against eager and Inductor, and compares the ratios with the goals in goals.json.
+
+    ./dev bench torch_backend [--check] [--quick] [--only GROUP]... [--minutes N]
+
+Groups: first_call, steady, training, memory, calls, turns. Each measurement is a process of its own (measure.py), and a ratio is taken within
+one process, or between processes that alternate. --check exits 1 if a goal is missed; --quick runs small models without goals, to see that
+everything works. When the minutes are used up, the remaining measurements are named and left out, and --check exits 1 too.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from run import EXIT_CANNOT_RUN, EXIT_MISSED, judge, median_interval  # noqa: E402
+
+CACHE = HERE.parents[1] / "build" / "inductor_cache"
+GROUPS = ("first_call", "steady", "training", "memory", "calls", "turns")
+MODELS = ("geglu", "geglu_1_row", "gpt2", "gpt2_1_token", "llama", "bert", "vit", "resnet", "convnext", "unet")
+FIRST = ("geglu", "gpt2_small", "llama_8_layers")
+PROCESS_SECONDS = 900
+
+
+@dataclass
+class Row:
+    group: str
+    name: str
+    unit: str  # "ratio" of ours to Inductor's, if not another
+    samples: list
+    goal: float | None = None
+    note: str = ""
+
+    @property
+    def value(self):
+        return statistics.median(self.samples)
+
+    def quartiles(self):
+        if len(self.samples) < 2:
+            return self.value, self.value
+        low, _, high = statistics.quantiles(self.samples, n=4, method="inclusive")
+        return low, high
+
+    def interval(self):
+        """Six samples and more have a 95 % interval of their median; of fewer all of them count."""
+        return median_interval(self.samples) if len(self.samples) >= 6 else (min(self.samples), max(self.samples))
+
+    def verdict(self):
+        return judge(*self.interval(), self.goal)
+
+
+@dataclass
+class Bench:
+    goals: dict
+    quick: bool
+    end: float
+    rows: list = field(default_factory=list)
+    problems: list = field(default_factory=list)
+
+    def goal(self, *names):
+        found = self.goals
+        for name in names:
+            found = found.get(name) if isinstance(found, dict) else None
+        return None if self.quick else found
+
+    def add(self, group, name, samples, goal=None, unit="ratio", note=""):
+        row = Row(group, name, unit, samples, goal, note)
+        self.rows.append(row)
+        print(line(row), flush=True)
+
+    def measure(self, *arguments, folder=CACHE, threads=None):
+        """Runs measure.py and returns its JSON objects; a failure or the end of the time is recorded."""
+        words = [str(argument) for argument in arguments]
+        left = self.end - time.monotonic()
+        if left <= 0:
+            self.problems.append(f"left out because the time is used up: {' '.join(words)}")
+            return []
+        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder)}
+        if threads is not None:
+            environment["OMP_NUM_THREADS"] = str(threads)
+        print(f"measuring: {' '.join(words)}  ({left / 60:.0f} minutes left)", file=sys.stderr, flush=True)
+        process = subprocess.Popen([sys.executable, str(HERE / "measure.py"), *words], env=environment, stdout=subprocess.PIPE, text=True)
+        try:
+            printed, _ = process.communicate(timeout=min(left, PROCESS_SECONDS))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            printed, _ = process.communicate()
+            self.problems.append(f"stopped after {min(left, PROCESS_SECONDS):.0f} s: {' '.join(words)}")
+        else:
+            if process.returncode:
+                self.problems.append(f"ended with {process.returncode}: {' '.join(words)}")
+        return [json.loads(text) for text in printed.splitlines() if text.startswith("{")]
+
+
+def ratios(result, ours="pellucid", peer="inductor"):
+    return [a / b for a, b in zip(result["samples"][ours], result["samples"][peer])]
+
+
+def errors_text(result):
+    milliseconds = ", ".join(f"{name} {statistics.median(times) * 1e3:.3g}" for name, times in result["samples"].items())
+    return f"ms: {milliseconds}; /eager {statistics.median(ratios(result, peer='eager')):.2f}; " \
+           f"difference {result['errors']['pellucid']:.0e}"
+
+
+def first_call(bench):
+    """Ours, Inductor into an empty folder, Inductor with that folder again: in turns, each in a new process."""
+    for case in ("geglu",) if bench.quick else FIRST:
+        cold, warm, seconds, shares, parts = [], [], [], [], []
+        for _ in range(1 if bench.quick else 3):
+            ours = bench.measure("first_call", case, "pellucid", threads=1)
+            with tempfile.TemporaryDirectory(prefix="inductor-") as folder:
+                theirs = [result for _ in range(2) for result in bench.measure("first_call", case, "inductor", folder=folder, threads=1)]
+            if not ours or len(theirs) < 2:
+                continue
+            cold.append(ours[0]["seconds"] / theirs[0]["seconds"])
+            warm.append(ours[0]["seconds"] / theirs[1]["seconds"])
+            seconds.append(ours[0]["ours"])
+            shares.append(ours[0]["ours"] / ours[0]["seconds"])
+            parts = [f"{name} {ours[0][name]:.3f}" for name in ("dynamo", "aot_autograd", "lowering", "capture_and_compile", "first_plan")
+                     if ours[0][name] is not None]
+            parts += [f"sum {ours[0]['seconds']:.2f}", f"Inductor {theirs[0]['seconds']:.2f} cold, {theirs[1]['seconds']:.2f} warm"]
+        if cold:
+            bench.add("first_call", f"{case}, to Inductor cold", cold, bench.goal("first_call_cold", case), note="s: " + ", ".join(parts))
+            bench.add("first_call", f"{case}, to Inductor warm", warm, bench.goal("first_call_warm", case))
+            bench.add("first_call", f"{case}, our share, seconds", seconds, bench.goal("our_seconds", case), unit="s")
+            bench.add("first_call", f"{case}, our share of the call", shares, bench.goal("our_share", case), unit="share")
+
+
+def in_turns(bench, group, prefix, cases, arguments, suffix):
+    """Measures all cases in one process, and starts again after one that ends it. Returns the medians of the ratios."""
+    pending, medians = list(cases), []
+    while pending and time.monotonic() < bench.end:
+        results = bench.measure(*arguments, *pending, threads=arguments[1])
+        for result in results:
+            samples = ratios(result)
+            bench.add(group, f"{prefix}{result['case']}, {suffix}", samples, bench.goal(f"{group}_each"), note=errors_text(result))
+            medians.append(statistics.median(samples))
+        pending = pending[len(results) + 1:]  # the process ended at the case after the last result, or there is none
+    if pending:
+        bench.problems.append(f"left out because the time is used up: {group} {suffix}: {', '.join(pending)}")
+    return medians
+
+
+def steady(bench):
+    means = []
+    for threads in (1,) if bench.quick else (1, 2):
+        for dtype in ("float32",) if bench.quick else ("float32", "bfloat16"):
+            cases = ("geglu", "convnext") if bench.quick else MODELS
+            medians = in_turns(bench, "steady", "", cases, ["steady", threads, dtype, 1 if bench.quick else 6], f"{dtype}, {threads}")
+            if medians:
+                bench.add("steady", f"geometric mean, {dtype}, {threads}", [statistics.geometric_mean(medians)])
+            means += medians
+    if means:
+        bench.add("steady", "geometric mean of all", [statistics.geometric_mean(means)], bench.goal("steady_mean"))
+
+
+def training(bench):
+    means = []
+    for threads in (1,) if bench.quick else (1, 2):
+        cases = ("gpt2",) if bench.quick else ("gpt2", "llama")
+        means += in_turns(bench, "training", "step of ", cases, ["training", threads, 1 if bench.quick else 10], f"{threads}")
+    if means:
+        bench.add("training", "geometric mean", [statistics.geometric_mean(means)], bench.goal("training_mean"))
+
+
+def memory(bench):
+    peaks = {}
+    for backend in ("pellucid", "inductor", "eager"):
+        for result in bench.measure("memory", "gpt2", backend, threads=2):
+            peaks[backend] = result["bytes"]
+    if {"pellucid", "inductor"} <= set(peaks) and peaks["inductor"]:
+        text = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in peaks.items())
+        bench.add("memory", "peak of a training step of gpt2", [peaks["pellucid"] / peaks["inductor"]], bench.goal("memory"), note=text)
+
+
+def calls(bench):
+    for result in bench.measure("add", 1 if bench.quick else 6, threads=1):
+        microseconds = ", ".join(f"{name} {statistics.median(times) * 1e6:.2f}" for name, times in result["samples"].items())
+        bench.add("calls", "a + b of 8 floats", ratios(result), bench.goal("add"), note=f"µs: {microseconds}")
+        bench.add("calls", "a + b, below Python, µs", [seconds * 1e6 for seconds in result["below_python"]], bench.goal("add_below_python"), unit="µs")
+    for result in bench.measure("new_size", threads=1):
+        bench.add("calls", "a new size of a GPT-2 of 12 layers, ms", [seconds * 1e3 for seconds in result["seconds"]],
+                  bench.goal("new_size"), unit="ms", note=f"{result['graphs']} graph")
+
+
+def turns(bench):
+    for result in bench.measure("turns", 1 if bench.quick else 6, threads=2):
+        samples = [both / (a + b) for both, a, b in zip(*(result["samples"][name] for name in ("both", "torch", "ours")))]
+        text = ", ".join(f"{name} {statistics.median(times) * 1e6:.0f}" for name, times in result["samples"].items())
+        bench.add("turns", "torch and ours in turn, to the sum of both", samples, bench.goal("turns"), note=f"µs: {text}")
+
+
+def line(row):
+    low, high = row.quartiles()
+    goal = "-" if row.goal is None else f"{row.goal:g}"
+    verdict = "" if row.goal is None else row.verdict()
+    return f"{row.name:<44} {row.value:>8.3f}  {low:>7.3f} .. {high:<7.3f} {goal:>6}  {verdict:<12} {row.note}".rstrip()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench torch_backend", description="Times torch.compile(backend=\"pellucid\").")
+    parser.add_argument("--check", action="store_true", help="exit 1 if a goal is missed or a measurement failed")
+    parser.add_argument("--quick", action="store_true", help="small models, few samples, no goals: a smoke test of two minutes")
+    parser.add_argument("--only", action="append", choices=GROUPS, default=[], help="only this group; may be repeated")
+    parser.add_argument("--minutes", type=float, default=75.0, help="the time for all measurements (default %(default)s)")
+    asked = parser.parse_args()
+    bench = Bench(json.loads((HERE / "goals.json").read_text(encoding="utf-8")), asked.quick, time.monotonic() + 60 * asked.minutes)
+    print(f"{'median, and quartiles of pairs':<44} {'ratio':>8}  {'quartiles':<18} {'goal':>6}  verdict", flush=True)
+    for group in GROUPS:
+        if not asked.only or group in asked.only:
+            globals()[group](bench)
+    missed = [row.name for row in bench.rows if row.goal is not None and row.verdict() == "missed"]
+    for problem in bench.problems:
+        print(f"problem: {problem}")
+    if missed:
+        print(f"missed: {'; '.join(missed)}")
+    print(json.dumps({"bench": "torch_backend", "ratios": {row.name: round(row.value, 4) for row in bench.rows},
+                      "goals": {row.name: row.goal for row in bench.rows if row.goal is not None},
+                      "verdicts": {row.name: row.verdict() for row in bench.rows if row.goal is not None},
+                      "ok": not missed and not bench.problems}), flush=True)
+    if not bench.rows:
+        return EXIT_CANNOT_RUN
+    return EXIT_MISSED if asked.check and (missed or bench.problems) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

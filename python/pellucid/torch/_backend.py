@@ -303,9 +303,12 @@ def frozen(x):
 
 
 def with_seed(program):
-    """Draws a seed from PyTorch's generator in each call, so that torch.manual_seed holds."""
+    """Seeds Pellucid's generator from PyTorch's in each call, so that torch.manual_seed holds.
+
+    The seed is not a number of the program: each value of a number has a plan of its own, which costs more than small kernels.
+    """
     def run(args):
-        args.append(torch.randint(0, 1 << 62, (1,)).item())
+        pellucid.manual_seed(torch.randint(0, 1 << 62, (1,)).item())
         return program(args)
     return run
 

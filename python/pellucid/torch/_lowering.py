@@ -354,13 +354,11 @@ class Lowering:
     def sizes(self, values):
         return [self.size(x) for x in values]
 
-    def seed(self):
-        """Returns the seed and the stream of the next random op. The seed is one more input, drawn for each call."""
+    def draw(self):
+        """Records a random op. It draws from Pellucid's generator, which the caller of the program seeds in each call."""
         if self.random == "torch":
             raise Unsupported('random ops stay with PyTorch (options={"random": "torch"})')
         self.draws += 1
-        symbol = self.size_expressions.symbol(("value", len(self.placeholders)), 0)
-        return {"seed": ("size", symbol), "offset": self.draws - 1}
 
     def convert(self, argument, x, op):
         """Converts a value to an argument of our schema."""
@@ -462,8 +460,6 @@ class Lowering:
         self.result_count = len(returns)
         self.result_views = {i: self.with_numbers(view, returns) for i, view in self.result_views.items()}
         inputs = self.inputs()
-        if self.needs_seed:
-            inputs.append(("number",))
         return Description(self.size_expressions.symbols, inputs, self.calls, outputs, returns)
 
     def shared_bases(self, results):

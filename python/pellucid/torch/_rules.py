@@ -584,61 +584,63 @@ def max_pool_backward(lowering, node):
     return lowering.emit("max_pool2d_with_indices_backward", **bound)
 
 
-# ---- Random numbers: one seed for each call, and a stream for each op
+# ---- Random numbers: of Pellucid's generator, seeded in each call
 
 
-def reject_generator(node):
+def draw(lowering, node):
     if node.kwargs.get("generator") is not None:
         raise Unsupported("a random op with a generator of its own")
+    lowering.draw()
 
 
 @aten_rule("native_dropout")
 def dropout(lowering, node):
     source, p, train = node.args
-    return lowering.emit("native_dropout", input=source, p=p, train=train is not False, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("native_dropout", input=source, p=p, train=train is not False)
 
 
 @aten_rule("rand", "rand_like")
 def rand(lowering, node):
-    reject_generator(node)
-    return lowering.emit("rand", size=list(one(node).shape), dtype=one(node).dtype, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("rand", size=list(one(node).shape), dtype=one(node).dtype)
 
 
 @aten_rule("randn", "randn_like")
 def randn(lowering, node):
-    reject_generator(node)
-    return lowering.emit("randn", size=list(one(node).shape), dtype=one(node).dtype, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("randn", size=list(one(node).shape), dtype=one(node).dtype)
 
 
 @aten_rule("randint", "randint.low", "randint_like", "randint_like.low_dtype")
 def randint(lowering, node):
-    reject_generator(node)
+    draw(lowering, node)
     bound = bound_arguments(node)
     return lowering.emit("randint", low=bound.get("low", 0), high=bound["high"], size=list(one(node).shape),
-                         dtype=one(node).dtype, **lowering.seed())
+                         dtype=one(node).dtype)
 
 
 @aten_rule("bernoulli")
 def bernoulli(lowering, node):
-    reject_generator(node)
-    return lowering.emit("bernoulli", self=node.args[0], **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("bernoulli", self=node.args[0])
 
 
 @aten_rule("bernoulli.p")
 def bernoulli_p(lowering, node):
-    reject_generator(node)
+    draw(lowering, node)
     p = node.args[1] if len(node.args) > 1 else node.kwargs.get("p", 0.5)
-    drawn = lowering.emit("rand", size=list(one(node).shape), dtype=torch.float32, **lowering.seed())
+    drawn = lowering.emit("rand", size=list(one(node).shape), dtype=torch.float32)
     return lowering.emit("to", self=lowering.emit("lt", self=drawn, other=p), dtype=one(node).dtype)
 
 
 @aten_rule("randperm")
 def randperm(lowering, node):
-    reject_generator(node)
-    return lowering.emit("randperm", n=node.args[0], dtype=one(node).dtype, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("randperm", n=node.args[0], dtype=one(node).dtype)
 
 
 @aten_rule("multinomial")
 def multinomial(lowering, node):
-    reject_generator(node)
-    return lowering.by_schema("multinomial", node, dropped=("generator",), **lowering.seed())
+    draw(lowering, node)
+    return lowering.by_schema("multinomial", node, dropped=("generator",))

@@ -80,7 +80,7 @@ class LargeCache {
       std::lock_guard lock(mutex_);
       ++asked_;
       if (const auto it = free_.lower_bound(rounded);
-          it != free_.end() && it->first <= rounded + rounded / kWaste) {
+          it != free_.end() && it->first <= kMostTimes * rounded) {
         const auto [size, block] = *it;
         free_.erase(it);
         cached_ -= size;
@@ -146,13 +146,15 @@ class LargeCache {
                             : map_pages(static_cast<std::size_t>(rounded));
   }
 
-  // The smallest free block that fits is reused if at most a half of the request is wasted: a training step
-  // whose allocations have many sizes then maps 0.8 of the memory.
-  static constexpr std::int64_t kWaste = 2;
+  // The smallest free block that fits is reused if it is at most so many times as large. A step of GPT-2 that
+  // has 246 MB in use at its peak then maps 271 MB; with blocks of the same size alone 387, with 1.5 times
+  // 352.
+  static constexpr std::int64_t kMostTimes = 2;
 
   std::mutex mutex_;
   std::multimap<std::int64_t, std::byte*> free_;
-  std::unordered_map<std::byte*, std::int64_t> larger_;  // sizes of blocks in use that are larger than asked for
+  std::unordered_map<std::byte*, std::int64_t>
+      larger_;  // sizes of blocks in use that are larger than asked for
   std::int64_t cached_ = 0, asked_ = 0, reused_ = 0;
   std::int64_t limit_ = environment_bytes("PELLUCID_CACHE_LIMIT").value_or(quarter_of_ram());
 };

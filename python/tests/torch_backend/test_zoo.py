@@ -84,7 +84,7 @@ def infer(name, dynamic):
 
 
 @functools.cache
-def run(name, training, dynamic=None):
+def run(name, training, dynamic):
     """Compiles and runs a model once, for all tests of it."""
     if name in zoo.TRANSFORMERS and not zoo.has_transformers():
         pytest.skip("transformers is not installed")
@@ -109,7 +109,7 @@ def test_nearly_all_of_a_model_runs_in_pellucid(name, training, dynamic):
 
 @needs_pellucid
 def test_nearly_all_of_the_zoo_runs_in_pellucid():
-    runs = [run(name, training).shares for name, training in RUNS]
+    runs = [run(name, training, None).shares for name, training in RUNS]
     nodes, nodes_here = sum(seen.nodes for seen in runs), sum(seen.nodes_here for seen in runs)
     flops, flops_here = sum(seen.flops for seen in runs), sum(seen.flops_here for seen in runs)
     text = f"{nodes_here} of {nodes} nodes ({nodes_here / nodes:.2%}), {flops_here:.4g} of {flops:.4g} FLOPs ({flops_here / flops:.2%})"

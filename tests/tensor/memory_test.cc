@@ -113,6 +113,23 @@ TEST_F(Memory, AFreedLargeBlockIsReused) {
   EXPECT_EQ(after.cached_bytes, 0);
 }
 
+TEST_F(Memory, ASomewhatLargerBlockIsReusedAndKeepsItsSize) {
+  void* first = nullptr;
+  {
+    const Tensor a = bytes(6 * kMiB);
+    first = a.raw_data();
+  }
+  {
+    const Tensor b = bytes(4 * kMiB);
+    EXPECT_EQ(b.raw_data(), first);
+    EXPECT_EQ(memory_stats().cached_bytes, 0);
+  }
+  EXPECT_EQ(memory_stats().cached_bytes, 6 * kMiB);
+  const Tensor c = bytes(2 * kMiB);  // would waste two thirds of it
+  EXPECT_NE(c.raw_data(), first);
+  EXPECT_EQ(memory_stats().cached_bytes, 6 * kMiB);
+}
+
 TEST_F(Memory, ABlockOfAnotherSizeIsNotReused) {
   {
     bytes(3 * kMiB);

@@ -183,7 +183,9 @@ class GraphCompiler:
 
     def lower(self, graph_module, static):
         start = time.perf_counter_ns()
-        lowering = Lowering(graph_module, find_rule, static=static, random=self.options.random).run()
+        # In training AOTAutograd itself makes the views that results are of each other.
+        lowering = Lowering(graph_module, find_rule, static=static, random=self.options.random,
+                            shares_results=self.kind == "inference").run()
         self.record.lowering_ns += time.perf_counter_ns() - start
         return lowering
 
@@ -221,6 +223,8 @@ class GraphCompiler:
         except OUR_ERRORS as error:
             return refusal_of(error)
         run = program.run if not lowering.needs_seed else with_seed(program.run)
+        if lowering.result_views:
+            run = with_views(run, lowering.result_views, lowering.result_count)
         if self.options.verify:
             run = _verify.verified(run, graph_module, lowering.written_inputs, lowering.static, self.new_program,
                                    self.options.strict)
@@ -299,10 +303,26 @@ def frozen(x):
 
 
 def with_seed(program):
-    """Draws a seed from PyTorch's generator in each call, so that torch.manual_seed holds."""
+    """Seeds Pellucid's generator from PyTorch's in each call, so that torch.manual_seed holds.
+
+    The seed is not a number of the program: each value of a number has a plan of its own, which costs more than small kernels.
+    """
     def run(args):
-        args.append(torch.randint(0, 1 << 62, (1,)).item())
+        pellucid.manual_seed(torch.randint(0, 1 << 62, (1,)).item())
         return program(args)
+    return run
+
+
+def with_views(program, views, count):
+    """Makes views of results, so that they share memory as PyTorch's do. Returns after the first `count` are their sizes."""
+    def run(args):
+        results = program(args)
+        made = results[:count]
+        for i, (sizes, strides, offset) in views.items():
+            sizes, strides, (offset,) = ([results[e[1]] if isinstance(e, tuple) else e for e in part]
+                                         for part in (sizes, strides, [offset]))
+            made[i] = results[i].as_strided(sizes, strides, results[i].storage_offset() + offset)
+        return made
     return run
 
 
@@ -314,13 +334,14 @@ def guard_first_call(run, graph_module, program, record):
         nonlocal chosen
         if chosen is not None:
             return chosen(args)
-        saved = list(args)
         try:
             results = run(args)
         except _verify.VerificationError:
             raise
         except Exception as error:
-            results = run_by_torch(graph_module, record)(saved)  # an error of the user's own is raised here, by PyTorch
+            if not args:  # it failed in the middle: some of the arguments are freed already
+                raise
+            results = run_by_torch(graph_module, record)(args)  # an error of the user's own is raised here, by PyTorch
             chosen = leave_graph(graph_module, record, f"the first call failed: {error}")
             return results
         chosen = run

@@ -41,6 +41,14 @@ def core_decompositions(extra):
     return table
 
 
+def is_implicit_composite(target):
+    """Returns whether an op is made of others, and AOTAutograd always replaces it by these."""
+    try:
+        return target.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+    except MISSING:
+        return False
+
+
 def _tracing_context():
     try:
         return torch._guards.TracingContext.try_get()

@@ -7,6 +7,7 @@ pass finds all nodes that stay with PyTorch.
 """
 from __future__ import annotations
 
+import collections
 import functools
 import operator
 import re
@@ -212,14 +213,15 @@ def with_defaults(node):
 class Lowering:
     """One pass over a graph. Rules use `emit`, `by_schema`, `tensor`, `size` and `sizes`."""
 
-    def __init__(self, graph_module, find_rule, static=frozenset(), random="pellucid", free_strides=frozenset()):
+    def __init__(self, graph_module, find_rule, static=frozenset(), random="pellucid", shares_results=False):
         """find_rule: the rule of a target, or None. static: numbers of the inputs that are parameters.
-        free_strides: numbers of the outputs that may have any strides."""
+        shares_results: results that are views of one value have to share its memory."""
         self.graph_module = graph_module
         self.find_rule = find_rule
         self.static = static
         self.random = random
-        self.free_strides = free_strides
+        self.shares_results = shares_results
+        self.result_views = {}  # number of a result -> (sizes, strides, offset) of the view that it is
         self.nodes = list(graph_module.graph.nodes)
         self.placeholders = [node for node in self.nodes if node.op == "placeholder"]
         self.input_values = [node.meta.get("pellucid_input", node.meta.get("val")) for node in self.placeholders]
@@ -231,6 +233,7 @@ class Lowering:
         self.calls_of = {}  # node -> range of its calls
         self.used_inputs = set()
         self.written_inputs = set()
+        self.result_count = 0  # of the graph; the description may return some sizes more
         self.draws = 0  # random ops so far
         self.node = None
 
@@ -351,13 +354,11 @@ class Lowering:
     def sizes(self, values):
         return [self.size(x) for x in values]
 
-    def seed(self):
-        """Returns the seed and the stream of the next random op. The seed is one more input, drawn for each call."""
+    def draw(self):
+        """Records a random op. It draws from Pellucid's generator, which the caller of the program seeds in each call."""
         if self.random == "torch":
             raise Unsupported('random ops stay with PyTorch (options={"random": "torch"})')
         self.draws += 1
-        symbol = self.size_expressions.symbol(("value", len(self.placeholders)), 0)
-        return {"seed": ("size", symbol), "offset": self.draws - 1}
 
     def convert(self, argument, x, op):
         """Converts a value to an argument of our schema."""
@@ -450,14 +451,43 @@ class Lowering:
         if not isinstance(results, (list, tuple)):
             results = [results]
         outputs, returns, number_of_output = [], [], {}
+        shared = self.shared_bases(results)
         for i, node in enumerate(results):
-            returns.append(self.returned(node, i, outputs, number_of_output))
+            if node in shared:
+                self.result_views[i] = self.view_of(node, shared[node])
+                node = shared[node]
+            returns.append(self.returned(node, outputs, number_of_output))
+        self.result_count = len(returns)
+        self.result_views = {i: self.with_numbers(view, returns) for i, view in self.result_views.items()}
         inputs = self.inputs()
-        if self.needs_seed:
-            inputs.append(("number",))
         return Description(self.size_expressions.symbols, inputs, self.calls, outputs, returns)
 
-    def returned(self, node, number, outputs, number_of_output):
+    def shared_bases(self, results):
+        """Returns {result: its base} for the results that are views of a value which another result is, or is a view of."""
+        if not self.shares_results:
+            return {}
+        bases = {node: base_of(node) for node in results
+                 if isinstance(node, fx.Node) and isinstance(node.meta.get("val"), torch.Tensor)}
+        count = collections.Counter(bases.values())
+        return {node: base for node, base in bases.items()
+                if node is not base and count[base] > 1 and base not in self.index and base.op == "call_function"}
+
+    def view_of(self, node, base):
+        value = node.meta["val"]
+        offset = value.storage_offset() - base.meta["val"].storage_offset()
+        return self.sizes(value.shape), self.sizes(value.stride()), self.size(offset)
+
+    def with_numbers(self, view, returns):
+        """Replaces expressions by the numbers of further returns that are their values; plain integers stay."""
+        def number(e):
+            if isinstance(e, int):
+                return e
+            returns.append(("size", e))
+            return ("return", len(returns) - 1)
+        sizes, strides, offset = view
+        return [number(e) for e in sizes], [number(e) for e in strides], number(offset)
+
+    def returned(self, node, outputs, number_of_output):
         if node is None:
             return NONE
         if not isinstance(node, fx.Node):
@@ -483,7 +513,7 @@ class Lowering:
             if lowered == ("missing",):
                 raise Unsupported(f"the graph returns {node.name}, which stays with PyTorch")
             number_of_output[node] = len(outputs)
-            outputs.append((lowered, None if number in self.free_strides else self.sizes(value.stride())))
+            outputs.append((lowered, self.sizes(value.stride())))
         return ("result", number_of_output[node])
 
     def inputs(self):

@@ -11,6 +11,7 @@ import math
 import torch
 from torch import fx
 
+from . import _inner_api
 from ._lowering import Unsupported, arguments_of, aten, bound_arguments, value_of, with_defaults
 
 prims = torch.ops.prims
@@ -58,13 +59,20 @@ RENAMED = {
 EXCLUDED = {"max.default", "max.other", "min.default", "min.other", "where.default", "median.dim"}
 
 
+def is_traced(target):
+    """Whether graphs can have an overload: those without tensors are TorchScript's, and implicit composites are decomposed."""
+    types = [str(argument.type) for argument in target._schema.arguments]
+    makes_tensor = any("Tensor" in str(result.type) for result in target._schema.returns)
+    return makes_tensor and any("Tensor" in text for text in types) and not _inner_api.is_implicit_composite(target)
+
+
 def overloads(name):
     """Returns the overloads of an op of ATen that neither write their arguments nor use named axes."""
     packet = getattr(aten, name, None)
     for overload in packet.overloads() if packet is not None else ():
         target = getattr(packet, overload)
         text = str(target._schema)
-        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text:
+        if f"{name}.{overload}" not in EXCLUDED and "!" not in text and "Dimname" not in text and is_traced(target):
             yield target
 
 
@@ -127,7 +135,7 @@ def one(node):
 # ---- Views and copies
 
 
-@aten_rule("view", "_unsafe_view", "reshape", "_reshape_alias")
+@aten_rule("view", "_unsafe_view", "_reshape_alias")
 def view(lowering, node):
     # Graphs are functional, and our strides may differ from PyTorch's between ops: a view may need a copy here.
     return lowering.emit("reshape", self=node.args[0], shape=list(one(node).shape))
@@ -173,11 +181,6 @@ def copied(lowering, node, x):
 @aten_rule("clone", "lift_fresh_copy", "lift_fresh")
 def clone(lowering, node):
     return copied(lowering, node, node.args[0])
-
-
-@aten_rule("contiguous")
-def contiguous(lowering, node):
-    return lowering.emit("contiguous", self=node.args[0])
 
 
 @rule(aten._to_copy.default, prims.convert_element_type.default)
@@ -389,16 +392,6 @@ def batch_norm_inference(lowering, node):
     return lowering.by_schema("_native_batch_norm_legit_no_training", node)
 
 
-@aten_rule("_fused_rms_norm")
-def rms_norm(lowering, node):
-    bound = with_defaults(node)
-    if any(user.args[1] != 0 for user in node.users):
-        raise Unsupported("rms_norm whose reciprocal root mean square is read")
-    result = lowering.emit("rms_norm", self=bound["input"], normalized_shape=bound["normalized_shape"], weight=bound["weight"],
-                           eps=bound["eps"])
-    return [result, ("missing",)]
-
-
 # ---- Matmuls, convolutions, attention
 
 
@@ -591,61 +584,63 @@ def max_pool_backward(lowering, node):
     return lowering.emit("max_pool2d_with_indices_backward", **bound)
 
 
-# ---- Random numbers: one seed for each call, and a stream for each op
+# ---- Random numbers: of Pellucid's generator, seeded in each call
 
 
-def reject_generator(node):
+def draw(lowering, node):
     if node.kwargs.get("generator") is not None:
         raise Unsupported("a random op with a generator of its own")
+    lowering.draw()
 
 
 @aten_rule("native_dropout")
 def dropout(lowering, node):
     source, p, train = node.args
-    return lowering.emit("native_dropout", input=source, p=p, train=train is not False, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("native_dropout", input=source, p=p, train=train is not False)
 
 
 @aten_rule("rand", "rand_like")
 def rand(lowering, node):
-    reject_generator(node)
-    return lowering.emit("rand", size=list(one(node).shape), dtype=one(node).dtype, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("rand", size=list(one(node).shape), dtype=one(node).dtype)
 
 
 @aten_rule("randn", "randn_like")
 def randn(lowering, node):
-    reject_generator(node)
-    return lowering.emit("randn", size=list(one(node).shape), dtype=one(node).dtype, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("randn", size=list(one(node).shape), dtype=one(node).dtype)
 
 
 @aten_rule("randint", "randint.low", "randint_like", "randint_like.low_dtype")
 def randint(lowering, node):
-    reject_generator(node)
+    draw(lowering, node)
     bound = bound_arguments(node)
     return lowering.emit("randint", low=bound.get("low", 0), high=bound["high"], size=list(one(node).shape),
-                         dtype=one(node).dtype, **lowering.seed())
+                         dtype=one(node).dtype)
 
 
 @aten_rule("bernoulli")
 def bernoulli(lowering, node):
-    reject_generator(node)
-    return lowering.emit("bernoulli", self=node.args[0], **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("bernoulli", self=node.args[0])
 
 
 @aten_rule("bernoulli.p")
 def bernoulli_p(lowering, node):
-    reject_generator(node)
+    draw(lowering, node)
     p = node.args[1] if len(node.args) > 1 else node.kwargs.get("p", 0.5)
-    drawn = lowering.emit("rand", size=list(one(node).shape), dtype=torch.float32, **lowering.seed())
+    drawn = lowering.emit("rand", size=list(one(node).shape), dtype=torch.float32)
     return lowering.emit("to", self=lowering.emit("lt", self=drawn, other=p), dtype=one(node).dtype)
 
 
 @aten_rule("randperm")
 def randperm(lowering, node):
-    reject_generator(node)
-    return lowering.emit("randperm", n=node.args[0], dtype=one(node).dtype, **lowering.seed())
+    draw(lowering, node)
+    return lowering.emit("randperm", n=node.args[0], dtype=one(node).dtype)
 
 
 @aten_rule("multinomial")
 def multinomial(lowering, node):
-    reject_generator(node)
-    return lowering.by_schema("multinomial", node, dropped=("generator",), **lowering.seed())
+    draw(lowering, node)
+    return lowering.by_schema("multinomial", node, dropped=("generator",))

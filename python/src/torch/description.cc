@@ -1,5 +1,6 @@
 #include "torch/description.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -147,6 +148,8 @@ ProgramDescription::ProgramDescription(nb::handle symbol_list, nb::handle input_
       throw_unknown("kind of input", each);
     }
   }
+  tensor_count = tensors;
+  is_written.assign(tensor_count, false);
   for (const SymbolSource& source : symbols) {
     const ProgramInput& input = inputs[source.input];
     const bool fits = source.what == SymbolSource::What::Value
@@ -165,6 +168,10 @@ ProgramDescription::ProgramDescription(nb::handle symbol_list, nb::handle input_
     if (made.op == nullptr) throw ValueError("program: there is no op " + op_name);
     for (const nb::handle argument : nb::handle(tuple[1]))
       made.arguments.push_back(reader.read(argument, calls.size()));
+    const auto& schema = made.op->signature().args;
+    for (std::size_t i = 0; i < std::min(schema.size(), made.arguments.size()); ++i)
+      if (schema[i].alias.is_written && made.arguments[i].kind == ProgramArgument::Kind::Input)
+        is_written[inputs[made.arguments[i].number].number] = true;
     made.site = make_site(nb::cast<std::string>(tuple[2]), nb::cast<std::uint32_t>(tuple[3]));
     calls.push_back(std::move(made));
   }
@@ -287,10 +294,11 @@ std::vector<Tensor> ProgramDescription::run(ArrayView<Tensor> tensors, Dims valu
       const std::vector<Dim> strides = evaluate(output.strides, values);
       const Site site =
           output.value.kind == ProgramArgument::Kind::Result ? calls[output.value.number].site : Site{};
-      // Strides of axes of size 1 address nothing, but PyTorch shows them.
+      // Strides of axes of size 1 address nothing, but PyTorch shows them. If they are equal in this call and
+      // not by their expressions, a guard says so: a copy would not share memory with other results.
       bool has_same = true, has_same_elements = true;
       for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-        if (Dim::identical(tensor.strides()[axis], strides[axis])) continue;
+        if (DimArg(tensor.strides()[axis], site) == strides[axis]) continue;
         has_same = false;
         if (!Dim::identical(tensor.sizes()[axis], 1)) has_same_elements = false;
       }

@@ -69,6 +69,8 @@ struct ProgramDescription {
   std::vector<ProgramCall> calls;
   std::vector<ProgramOutput> outputs;
   std::vector<ProgramReturn> returns;
+  std::size_t tensor_count = 0;
+  std::vector<bool> is_written;                 // by tensor
   mutable std::int64_t copies_for_strides = 0;  // outputs whose strides torch has otherwise, by captures
   // By tensor: parameters that do not change are constants of the function, not inputs. Undefined: an input.
   std::vector<Tensor> frozen;

@@ -47,10 +47,48 @@ class OwnedArguments {
   OwnedArguments& operator=(const OwnedArguments&) = delete;
   PyObject* operator[](std::size_t i) const { return objects_[i]; }
   // Needs the interpreter's lock.
-  void release(std::size_t i) { Py_CLEAR(objects_[i]); }
+  void release(std::size_t i) {
+    Py_CLEAR(objects_[i]);
+    is_whole_ = false;
+  }
+  // Puts them back into the list after an error, unless some are released already.
+  void restore(PyObject* list) const {
+    if (!is_whole_) return;
+    for (PyObject* const object : objects_) PyList_Append(list, object);
+  }
 
  private:
   std::vector<PyObject*> objects_;
+  bool is_whole_ = true;
+};
+
+// What tensors look like in calls with the same numbers.
+struct Layout {
+  struct OfTensor {
+    dlpack::DataType dtype;
+    std::vector<std::int64_t> sizes, strides;
+    std::int64_t bytes = 0;
+  };
+  std::vector<std::int64_t> numbers;
+  std::vector<OfTensor> tensors;
+  std::int64_t input_bytes = 0;
+  std::vector<std::int32_t> freed_early;  // the input of each tensor that is freed after its last use, or -1
+
+  // Whether a tensor has the described strides; they count where an axis has several elements. Another dtype
+  // or other sizes are an error.
+  bool fits(const dlpack::Borrowed& given, std::size_t number) const {
+    const OfTensor& wanted = tensors[number];
+    const std::size_t rank = wanted.sizes.size();
+    if (static_cast<std::size_t>(given.rank) != rank ||
+        std::memcmp(&given.dtype, &wanted.dtype, sizeof(wanted.dtype)) != 0 ||
+        !std::equal(wanted.sizes.begin(), wanted.sizes.end(), given.sizes))
+      throw ValueError("program: tensor " + std::to_string(number) +
+                       " has another dtype or other sizes than described");
+    if (wanted.bytes == 0) return true;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      if (wanted.sizes[axis] > 1 && given.strides[axis] != wanted.strides[axis]) return false;
+    return true;
+  }
 };
 
 class Program {
@@ -61,67 +99,25 @@ class Program {
         description_(std::make_shared<ProgramDescription>(symbols, inputs, calls, outputs, returns)) {
     if (table_ == nullptr)
       throw ValueError("program: tensors of this PyTorch have no __dlpack_c_exchange_api__; update PyTorch");
-    for (const ProgramInput& input : description_->inputs)
-      if (input.kind == ProgramInput::Kind::Tensor) wanted_dtypes_.push_back(to_dlpack(input.dtype));
     freezes_ = freezes;
     if (!freezes) compile();
   }
 
+  // Empties the list, so that tensors are freed as soon as nothing uses them. After an error it is as before,
+  // unless some of them are freed already.
   nb::object call(const nb::list& args) {
-    const ProgramDescription& d = *description_;
-    if (nb::len(args) != d.inputs.size())
+    if (nb::len(args) != description_->inputs.size())
       throw ValueError("program: " + std::to_string(nb::len(args)) + " inputs, described were " +
-                       std::to_string(d.inputs.size()));
-    OwnedArguments owned(args.ptr(), d.inputs.size());
+                       std::to_string(description_->inputs.size()));
+    OwnedArguments owned(args.ptr(), description_->inputs.size());
     PyList_SetSlice(args.ptr(), 0, PyList_Size(args.ptr()), nullptr);
-
-    std::vector<dlpack::Borrowed> tensors(wanted_dtypes_.size());
-    for (std::size_t i = 0; i < d.inputs.size(); ++i) {
-      if (d.inputs[i].kind != ProgramInput::Kind::Tensor) continue;
-      if (table_->borrowed_from_object(owned[i], &tensors[d.inputs[i].number]) != 0) throw nb::python_error();
+    try {
+      return call(owned);
+    } catch (...) {
+      owned.restore(args.ptr());
+      throw;
     }
-    std::vector<std::int64_t> numbers(d.symbols.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = value_of(d.symbols[i], owned, tensors);
-    if (!has_layout_ || numbers != numbers_) set_layout(numbers);
-
-    if (freezes_) freeze(owned, tensors);
-
-    std::vector<void*> data;
-    data.reserve(tensors.size());
-    std::vector<Tensor> copies;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (freezes_ && description_->frozen[i].defined()) continue;
-      if (tensors[i].data == nullptr) {
-        data.push_back(nullptr);
-      } else if (has_wanted_layout(tensors[i], i)) {
-        data.push_back(first_element(tensors[i]));
-      } else {
-        copies.push_back(copied(tensors[i], i));
-        data.push_back(copies.back().raw_data());
-      }
-    }
-    std::vector<Tensor> results;
-    {
-      const bool unlocks = input_bytes_ >= kMinBytesToUnlock || d.calls.size() > kFewCalls;
-      UnlockScope unlocked(unlocks);
-      const std::int64_t begin = now_ns();
-      if (unlocks && !freed_early_.empty()) {
-        results = (*compiled_)(data, numbers, [&](std::size_t passed) {
-          const std::int32_t input = freed_early_[passed];
-          if (input < 0) return;
-          const LockScope locked(unlocked);
-          owned.release(static_cast<std::size_t>(input));
-        });
-      } else {
-        results = (*compiled_)(data, numbers);
-      }
-      const std::int64_t ns = now_ns() - begin;
-      if (calls_++ == 0) first_call_ns_ = ns;
-      ns_ += ns;
-    }
-    return returned(owned, results);
   }
-
   std::string explain() const { return compiled().explain().text(); }
   std::string graph() const { return compiled().graph(); }
   std::vector<std::string> kernels() const { return compiled().kernels(last_numbers()); }
@@ -138,6 +134,56 @@ class Program {
  private:
   static constexpr std::size_t kFewCalls = 16;
 
+  nb::object call(OwnedArguments& owned) {
+    const std::shared_ptr<ProgramDescription> described = description_;  // freeze() makes another one
+    const ProgramDescription& d = *described;
+    std::vector<dlpack::Borrowed> tensors(d.tensor_count);
+    for (std::size_t i = 0; i < d.inputs.size(); ++i) {
+      if (d.inputs[i].kind != ProgramInput::Kind::Tensor) continue;
+      if (table_->borrowed_from_object(owned[i], &tensors[d.inputs[i].number]) != 0) throw nb::python_error();
+    }
+    std::vector<std::int64_t> numbers(d.symbols.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = value_of(d.symbols[i], owned, tensors);
+    if (layout_ == nullptr || numbers != layout_->numbers) layout_ = make_layout(numbers);
+    const std::shared_ptr<const Layout> layout = layout_;  // other threads may call it with other sizes
+    if (freezes_) freeze(owned, tensors, *layout);
+
+    std::vector<void*> data;
+    data.reserve(tensors.size());
+    std::vector<Tensor> copies;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (freezes_ && description_->frozen[i].defined()) continue;
+      if (tensors[i].data == nullptr) {
+        data.push_back(nullptr);
+      } else if (layout->fits(tensors[i], i)) {
+        data.push_back(first_element(tensors[i]));
+      } else {
+        copies.push_back(copied(tensors[i], i, *layout));
+        data.push_back(copies.back().raw_data());
+      }
+    }
+    std::vector<Tensor> results;
+    {
+      const bool unlocks = layout->input_bytes >= kMinBytesToUnlock || d.calls.size() > kFewCalls;
+      UnlockScope unlocked(unlocks);
+      const std::int64_t begin = now_ns();
+      if (unlocks && !layout->freed_early.empty()) {
+        results = (*compiled_)(data, numbers, [&](std::size_t passed) {
+          const std::int32_t input = layout->freed_early[passed];
+          if (input < 0) return;
+          const LockScope locked(unlocked);
+          owned.release(static_cast<std::size_t>(input));
+        });
+      } else {
+        results = (*compiled_)(data, numbers);
+      }
+      const std::int64_t ns = now_ns() - begin;
+      if (calls_++ == 0) first_call_ns_ = ns;
+      ns_ += ns;
+    }
+    return returned(owned, results, layout->numbers);
+  }
+
   const CompiledAhead& compiled() const {
     if (compiled_ == nullptr)
       throw ValueError("program: parameters are frozen at the first call; call it first");
@@ -145,7 +191,7 @@ class Program {
   }
   // Of the last call; before the first one, the examples.
   std::vector<std::int64_t> last_numbers() const {
-    if (has_layout_) return numbers_;
+    if (layout_ != nullptr) return layout_->numbers;
     std::vector<std::int64_t> examples;
     for (const SymbolSource& source : description_->symbols) examples.push_back(source.example);
     return examples;
@@ -163,7 +209,8 @@ class Program {
     compile_ns_ += now_ns() - begin;
   }
   // Parameters become constants at the first call, and again if one has moved since.
-  void freeze(const OwnedArguments& owned, const std::vector<dlpack::Borrowed>& tensors) {
+  void freeze(const OwnedArguments& owned, const std::vector<dlpack::Borrowed>& tensors,
+              const Layout& layout) {
     const auto is_current = [&](const ProgramInput& input) {
       return input.kind != ProgramInput::Kind::Tensor || !input.is_static ||
              !description_->frozen[input.number].defined() ||
@@ -175,7 +222,7 @@ class Program {
     for (std::size_t i = 0; i < bound->inputs.size(); ++i) {
       const ProgramInput& input = bound->inputs[i];
       if (input.kind != ProgramInput::Kind::Tensor || !input.is_static) continue;
-      if (!has_wanted_layout(tensors[input.number], input.number)) continue;
+      if (!layout.fits(tensors[input.number], input.number)) continue;
       dlpack::Managed* managed = nullptr;
       if (table_->managed_from_object(owned[i], &managed) != 0) throw nb::python_error();
       bound->frozen[input.number] = take_managed(managed);
@@ -202,80 +249,62 @@ class Program {
     return value_of(source, owned, tensors, *description_);
   }
 
-  // The layout that tensors must have for these numbers.
-  void set_layout(const std::vector<std::int64_t>& numbers) {
+  std::shared_ptr<const Layout> make_layout(const std::vector<std::int64_t>& numbers) const {
+    auto made = std::make_shared<Layout>();
     const std::vector<Dim> dims(numbers.begin(), numbers.end());
-    wanted_.clear();
-    begin_of_wanted_.clear();
-    input_bytes_ = 0;
+    made->numbers = numbers;
     for (const ProgramInput& input : description_->inputs) {
       if (input.kind != ProgramInput::Kind::Tensor) continue;
-      begin_of_wanted_.push_back(wanted_.size());
-      std::int64_t bytes = size_bytes(input.dtype);
+      Layout::OfTensor& tensor = made->tensors.emplace_back();
+      tensor.dtype = to_dlpack(input.dtype);
+      tensor.bytes = size_bytes(input.dtype);
       for (const SizeExpression& size : input.sizes) {
-        wanted_.push_back(size.evaluate(dims).value());
-        bytes *= wanted_.back();
+        tensor.sizes.push_back(size.evaluate(dims).value());
+        tensor.bytes *= tensor.sizes.back();
       }
-      for (const SizeExpression& stride : input.strides) wanted_.push_back(stride.evaluate(dims).value());
-      input_bytes_ += bytes;
+      for (const SizeExpression& stride : input.strides)
+        tensor.strides.push_back(stride.evaluate(dims).value());
+      made->input_bytes += tensor.bytes;
     }
-    numbers_ = numbers;
-    has_layout_ = true;
-    set_freed_early();
+    if (!freezes_) set_freed_early(*made);  // otherwise numbers of inputs differ from those of tensors
+    return made;
   }
-  // Large tensors that the call holds the last reference to, such as what forward saved for backward.
-  void set_freed_early() {
-    freed_early_.clear();
-    if (freezes_) return;  // numbers of inputs would differ from those of tensors
-    freed_early_.assign(wanted_dtypes_.size(), -1);
+  // Large tensors that the call may hold the last reference to, such as what forward saved for backward.
+  void set_freed_early(Layout& layout) const {
+    layout.freed_early.assign(layout.tensors.size(), -1);
     for (std::size_t i = 0; i < description_->inputs.size(); ++i) {
       const ProgramInput& input = description_->inputs[i];
-      if (input.kind != ProgramInput::Kind::Tensor || input.is_static) continue;
-      std::int64_t bytes = size_bytes(input.dtype);
-      for (std::size_t axis = 0; axis < input.sizes.size(); ++axis)
-        bytes *= wanted_[begin_of_wanted_[input.number] + axis];
-      if (bytes >= kMinBytesToUnlock) freed_early_[input.number] = static_cast<std::int32_t>(i);
+      if (input.kind == ProgramInput::Kind::Tensor && !input.is_static &&
+          layout.tensors[input.number].bytes >= kMinBytesToUnlock)
+        layout.freed_early[input.number] = static_cast<std::int32_t>(i);
     }
     for (const ProgramReturn& wanted : description_->returns)
       if (wanted.kind == ProgramReturn::Kind::Input || wanted.kind == ProgramReturn::Kind::View)
-        freed_early_[description_->inputs[wanted.number].number] = -1;
-    if (std::ranges::all_of(freed_early_, [](std::int32_t input) { return input < 0; })) freed_early_.clear();
-  }
-  // Strides count where an axis has several elements.
-  bool has_wanted_layout(const dlpack::Borrowed& tensor, std::size_t number) const {
-    const std::int64_t* const sizes = wanted_.data() + begin_of_wanted_[number];
-    const std::size_t end =
-        number + 1 < begin_of_wanted_.size() ? begin_of_wanted_[number + 1] : wanted_.size();
-    const auto rank = static_cast<std::int32_t>((end - begin_of_wanted_[number]) / 2);
-    const dlpack::DataType& dtype = wanted_dtypes_[number];
-    if (tensor.rank != rank || std::memcmp(&tensor.dtype, &dtype, sizeof(dtype)) != 0 ||
-        !std::equal(sizes, sizes + rank, tensor.sizes))
-      throw ValueError("program: tensor " + std::to_string(number) +
-                       " has another dtype or other sizes than described");
-    bool is_empty = false, has_strides = true;
-    for (std::int32_t axis = 0; axis < rank; ++axis) {
-      is_empty = is_empty || sizes[axis] == 0;
-      if (sizes[axis] > 1 && tensor.strides[axis] != sizes[rank + axis]) has_strides = false;
-    }
-    return has_strides || is_empty;
+        layout.freed_early[description_->inputs[wanted.number].number] = -1;
+    if (std::ranges::all_of(layout.freed_early, [](std::int32_t input) { return input < 0; }))
+      layout.freed_early.clear();
   }
   static void* first_element(const dlpack::Borrowed& tensor) {
     return static_cast<char*>(tensor.data) + tensor.byte_offset;
   }
-  Tensor copied(const dlpack::Borrowed& tensor, std::size_t number) {
-    const std::int64_t* const sizes = wanted_.data() + begin_of_wanted_[number];
-    const std::vector<Dim> shape(sizes, sizes + tensor.rank),
-        strides(sizes + tensor.rank, sizes + 2 * tensor.rank);
+  Tensor copied(const dlpack::Borrowed& tensor, std::size_t number, const Layout& layout) {
+    if (description_->is_written[number])
+      throw ValueError("program: tensor " + std::to_string(number) +
+                       " is written to, and has other strides than described");
+    const Layout::OfTensor& wanted = layout.tensors[number];
+    const std::vector<Dim> sizes(wanted.sizes.begin(), wanted.sizes.end()),
+        strides(wanted.strides.begin(), wanted.strides.end());
     const Tensor given = tensor_over(tensor, false, [](void*) {});
-    Tensor copy = empty_strided(shape, strides, TensorOptions(given.dtype()));
+    Tensor copy = empty_strided(sizes, strides, TensorOptions(given.dtype()));
     copy.copy_(given);
     ++copied_inputs_;
     return copy;
   }
 
-  nb::object returned(const OwnedArguments& owned, const std::vector<Tensor>& results) const {
+  nb::object returned(const OwnedArguments& owned, const std::vector<Tensor>& results,
+                      const std::vector<std::int64_t>& numbers) const {
     const ProgramDescription& d = *description_;
-    const std::vector<Dim> dims(numbers_.begin(), numbers_.end());
+    const std::vector<Dim> dims(numbers.begin(), numbers.end());
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(d.returns.size())));
     for (std::size_t i = 0; i < d.returns.size(); ++i) {
       nb::object each = one_returned(d.returns[i], owned, results, dims);
@@ -318,15 +347,9 @@ class Program {
   const dlpack::ExchangeTable* table_;
   std::shared_ptr<ProgramDescription> description_;
   std::unique_ptr<CompiledAhead> compiled_;
-  std::vector<dlpack::DataType> wanted_dtypes_;
-  // Of the last call: its numbers, then for each tensor sizes and strides.
-  bool has_layout_ = false;
+  std::shared_ptr<const Layout> layout_;  // of the last call
   bool freezes_ = false;
   std::vector<PackedMatrix> packed_;  // of frozen parameters
-  std::vector<std::int64_t> numbers_, wanted_;
-  std::vector<std::size_t> begin_of_wanted_;
-  std::vector<std::int32_t> freed_early_;  // the input of each tensor that is freed after its last use, or -1
-  std::int64_t input_bytes_ = 0;
   std::int64_t calls_ = 0, ns_ = 0, first_call_ns_ = 0, compile_ns_ = 0, copied_inputs_ = 0;
 };
 
@@ -340,7 +363,8 @@ void add_torch(nb::module_& m) {
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, bool>(),
            nb::arg("tensor_type"), nb::arg("symbols"), nb::arg("inputs"), nb::arg("calls"),
            nb::arg("outputs"), nb::arg("returns"), nb::arg("freezes") = false)
-      .def("__call__", &Program::call, nb::arg("args"))
+      .def(
+          "__call__", [](Program& self, const nb::list& args) { return self.call(args); }, nb::arg("args"))
       .def("explain", &Program::explain, "Returns what was compiled, and why.")
       .def("graph", &Program::graph, "Returns its graphs, after all passes, as text.")
       .def("kernels", &Program::kernels, "Returns the kernels of the last call.")

@@ -106,12 +106,25 @@ def test_a_mask_of_where_goes_to_attention_as_it_is():
     assert argument == ("input", 1)
 
 
-def test_a_random_op_reads_a_seed_that_is_one_more_input():
-    lowering = lower(lambda x: F.dropout(x, 0.5), torch.randn(3, 4), mode="fake")
-    description = lowering.describe()
+def test_a_random_op_draws_from_pellucids_generator():
+    lowering = lower(lambda x: torch.native_dropout(x, 0.5, True)[0], torch.randn(3, 4), mode="fake")
     assert lowering.needs_seed
-    assert description.inputs[-1] == ("number",)
-    assert description.symbols[-1][0] == ("value", 1)
+    arguments = next(arguments for op, arguments, _, _ in lowering.describe().calls if op == "native_dropout")
+    assert arguments[-2:] == [("none",), ("none",)]
+
+
+def test_random_numbers_follow_pytorchs_seed_and_need_one_plan():
+    dropped = torch.compile(lambda x: F.dropout(x, 0.5), backend=pellucid.torch.backend)
+    torch._dynamo.reset()
+    pellucid.torch.reset_report()
+    x = torch.randn(8, 8)
+    results = []
+    for seed in (3, 4, 3):
+        torch.manual_seed(seed)
+        results.append(dropped(x))
+    assert torch.equal(results[0], results[2])
+    assert not torch.equal(results[0], results[1])
+    assert pellucid.torch.report().graphs[0].plans == 1
 
 
 def test_random_ops_stay_with_pytorch_if_asked():

@@ -224,7 +224,7 @@ class Lowering:
         self.random = random
         self.shares_results = shares_results
         self.saved = saved
-        self.row_major = set()  # results of ours that are always row-major, where PyTorch's are not
+        self.axis_orders = {}  # result of ours -> its axes by their order in memory, if PyTorch's may have another one
         self.saved_strides = {}  # number of a result -> its strides, if they are not the traced ones
         self.result_views = {}  # number of a result -> (sizes, strides, offset) of the view that it is
         self.nodes = list(graph_module.graph.nodes)
@@ -519,8 +519,8 @@ class Lowering:
                 raise Unsupported(f"the graph returns {node.name}, which stays with PyTorch")
             number_of_output[node] = len(outputs)
             strides = value.stride()
-            if number in self.saved and lowered in self.row_major:
-                strides = self.saved_strides[number] = row_major_strides(value.shape)
+            if number in self.saved and lowered in self.axis_orders:
+                strides = self.saved_strides[number] = dense_strides(value.shape, self.axis_orders[lowered])
             outputs.append((lowered, self.sizes(strides)))
         return ("result", number_of_output[node])
 
@@ -544,11 +544,13 @@ class Lowering:
         return ("tensor", dtype_name(value.dtype), self.sizes(value.shape), self.sizes(value.stride()), is_static)
 
 
-def row_major_strides(sizes):
-    strides = [1]
-    for size in reversed(sizes[1:]):
-        strides.insert(0, strides[0] * size)
-    return tuple(strides[-len(sizes):]) if sizes else ()
+def dense_strides(sizes, order):
+    """Strides of a dense tensor whose axes have this order in memory, outermost first."""
+    strides, stride = [1] * len(sizes), 1
+    for axis in reversed(order):
+        strides[axis] = stride
+        stride = stride * sizes[axis]
+    return tuple(strides)
 
 
 def item_of(lowered, item):

@@ -483,7 +483,9 @@ def attention_arguments(lowering, node):
 @aten_rule("_scaled_dot_product_flash_attention_for_cpu")
 def attention(lowering, node):
     result = lowering.emit("attention", **attention_arguments(lowering, node))
-    lowering.row_major.add(("value", result[1], 1))  # PyTorch's logsumexp has the heads as its last axis in memory
+    # Sizes are (batch, heads, queries, ...). PyTorch's result has the layout of the query, and logsumexp the heads last.
+    lowering.axis_orders[("value", result[1], 0)] = (0, 2, 1, 3)
+    lowering.axis_orders[("value", result[1], 1)] = (0, 1, 2)
     return result
 
 

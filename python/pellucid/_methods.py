@@ -8,8 +8,8 @@ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ bmm ceil ceil_
 clamp_min clamp_min_ clone contiguous copy_ copysign copysign_ cos cos_ cosh cosh_ count_nonzero cummax cummin cumprod cumsum
 deg2rad deg2rad_ detach diagonal div div_ dot eq eq_ erf erf_ erfc erfc_ erfinv erfinv_ exp exp2 exp2_ exp_ expand expm1
 expm1_ exponential_ fill_ flatten flip float_power float_power_ floor floor_ floor_divide floor_divide_ fmax fmin fmod fmod_
-frac frac_ gather ge ge_ gt gt_ hardshrink heaviside heaviside_ histc hypot hypot_ index_put index_put_ index_select
-isfinite isinf isnan isneginf isposinf item kthvalue ldexp ldexp_ le le_ lerp lerp_ log log10 log10_ log1p log1p_ log2 log2_ log_
+frac frac_ gather ge ge_ gt gt_ hardshrink heaviside heaviside_ histc hypot hypot_ index_put index_put_ index_select isfinite
+isinf isnan isneginf isposinf item kthvalue ldexp ldexp_ le le_ lerp lerp_ log log10 log10_ log1p log1p_ log2 log2_ log_
 log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_and_ logical_not logical_not_ logical_or logical_or_
 logical_xor logical_xor_ logit logit_ logsumexp lt lt_ masked_fill masked_fill_ masked_scatter masked_select matmul max
 maximum mean median min minimum mm movedim mul mul_ multinomial mv nan_to_num nan_to_num_ narrow ne ne_ neg neg_ nextafter

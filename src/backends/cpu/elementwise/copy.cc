@@ -6,6 +6,8 @@
 #include <immintrin.h>
 
 #include "backends/cpu/elementwise/strided_loop.h"
+#include "backends/cpu/gemm/avx512_transpose.h"
+#include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "base/thread_pool.h"
 #include "tensor/convert.h"
@@ -94,8 +96,8 @@ void transpose_square(const Tile<Width>& from, std::size_t row, std::size_t colu
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to[column + i].data() + row * Width), rows[i]);
 }
 
-// Transposes a matrix with dense columns into one with dense rows. Tiles go through buffers of full cache
-// lines: rows that are 4 KB apart would all map to one set of the cache.
+// Transposes a matrix with dense columns into one with dense rows. Tiles go through registers or buffers of
+// full cache lines: rows that are 4 KB apart would all map to one set of the cache.
 template <std::size_t Width>
 void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis& columns) {
   constexpr std::size_t kSide = kVector / Width, kTile = kLine / Width;
@@ -103,20 +105,40 @@ void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis&
   const auto copy_line = [](char* dst, const char* src, std::size_t bytes) {
     bytes == kLine ? std::memcpy(dst, src, kLine) : std::memcpy(dst, src, bytes);  // NOLINT: constant length
   };
+  const bool is_wide = active_isa() == codegen::Isa::Avx512;
   Tile<Width> tile{}, transposed;
-  for (std::int64_t j = 0; j < columns.size; j += kStep) {
+  const auto copy_tile = [&](std::int64_t i, std::int64_t j) {
     const auto n = static_cast<std::size_t>(std::min(kStep, columns.size - j));
-    for (std::int64_t i = 0; i < rows.size; i += kStep) {
-      const auto m = static_cast<std::size_t>(std::min(kStep, rows.size - i));
-      const char* corner = from + i * rows.src_step + j * kWidth;
+    const auto m = static_cast<std::size_t>(std::min(kStep, rows.size - i));
+    const char* corner = from + i * rows.src_step + j * kWidth;
+    char* line = to + j * columns.dst_step + i * kWidth;
+    if (Width == 4 && is_wide && m == kTile && n == kTile) {
+      // The rows of the next tile are too far apart for the processor to fetch them in time: 2060 µs without
+      // this, 1480 with it, for four matrices of 96 by 3136.
+      for (std::int64_t r = i + kStep; r < std::min(rows.size, i + 2 * kStep); ++r)
+        _mm_prefetch(from + r * rows.src_step + j * kWidth, _MM_HINT_T0);
+      transpose_wide_square(line, columns.dst_step, corner, rows.src_step);
+      return;
+    }
+    if (Width == 2 && is_wide) {
+      transpose_to_lines(transposed[0].data(), kTile, corner, rows.src_step, static_cast<std::int64_t>(n),
+                         static_cast<std::int64_t>(m));
+    } else {
       for (std::size_t r = 0; r < m; ++r, corner += rows.src_step)
         copy_line(tile[r].data(), corner, n * Width);
       for (std::size_t r = 0; r < kTile; r += kSide) {
         for (std::size_t c = 0; c < kTile; c += kSide) transpose_square<Width>(tile, r, c, transposed);
       }
-      char* line = to + j * columns.dst_step + i * kWidth;
-      for (std::size_t c = 0; c < n; ++c, line += columns.dst_step)
-        copy_line(line, transposed[c].data(), m * Width);
+    }
+    for (std::size_t c = 0; c < n; ++c, line += columns.dst_step)
+      copy_line(line, transposed[c].data(), m * Width);
+  };
+  // Several tiles of the same rows: what is adjacent in memory is read together.
+  constexpr std::int64_t kTogether = 4 * kStep;
+  for (std::int64_t j = 0; j < columns.size; j += kTogether) {
+    const std::int64_t end = std::min(columns.size, j + kTogether);
+    for (std::int64_t i = 0; i < rows.size; i += kStep) {
+      for (std::int64_t column = j; column < end; column += kStep) copy_tile(i, column);
     }
   }
 }
@@ -212,29 +234,36 @@ void copy_elements(const Operand& dst, const Operand& src) {
   }
 }
 
+// Divides the outermost axis, which preserves runs and tiles, or the longest one in units of whole tiles.
 void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy) {
+  constexpr std::int64_t kEnough = 16, kUnit = 64;  // parts for threads; elements
   const std::int64_t dst_width = width_of(dst), src_width = width_of(src);
   std::int64_t bytes = std::max(dst_width, src_width);
-  int longest = 0;
-  for (int i = 0; i < dst.rank; ++i) {
-    bytes *= dst.sizes[i];
-    longest = dst.sizes[i] > dst.sizes[longest] ? i : longest;
-  }
+  for (int i = 0; i < dst.rank; ++i) bytes *= dst.sizes[i];
   if (bytes == 0) return;
-  if (dst.rank == 0) return copy(dst, src);
-  // An axis outside the longest is as good if it is long enough, and preserves longer runs.
-  int divided = 0;
-  while (divided < longest && dst.sizes[divided] < 64) ++divided;
-  const std::int64_t size = dst.sizes[divided], each = bytes / size;
-  parallel_for(size, std::max<std::int64_t>(1, kCopyGrainBytes / each),
-               [&](std::int64_t begin, std::int64_t end) {
-                 SmallVector<std::int64_t, 8> sizes(
-                     ArrayView<std::int64_t>(dst.sizes, static_cast<std::size_t>(dst.rank)));
-                 sizes[static_cast<std::size_t>(divided)] = end - begin;
+  if (bytes < 2 * kCopyGrainBytes) return copy(dst, src);
+  const LoopAxes axes = loop_axes(dst, src);
+  std::size_t divided = axes.size() - 1;
+  for (std::size_t i = 0; i < axes.size() && axes.back().size < kEnough; ++i)
+    divided = axes[i].size > axes[divided].size ? i : divided;
+  const std::int64_t size = axes[divided].size, unit = size >= kEnough * kUnit ? kUnit : 1;
+  const std::int64_t parts = (size + unit - 1) / unit, each = std::max<std::int64_t>(1, bytes / size * unit);
+  parallel_for(parts, std::max<std::int64_t>(1, kCopyGrainBytes / each),
+               [&](std::int64_t first, std::int64_t last) {
+                 const std::int64_t begin = first * unit, end = std::min(size, last * unit);
+                 SmallVector<std::int64_t, 8> sizes, dst_strides, src_strides;  // outermost first
+                 for (std::size_t i = axes.size(); i-- > 0;) {
+                   sizes.push_back(i == divided ? end - begin : axes[i].size);
+                   dst_strides.push_back(axes[i].dst_step / dst_width);
+                   src_strides.push_back(axes[i].src_step / src_width);
+                 }
                  Operand to = dst, from = src;
-                 to.data = static_cast<char*>(dst.data) + begin * dst.strides[divided] * dst_width;
-                 from.data = static_cast<char*>(src.data) + begin * src.strides[divided] * src_width;
+                 to.data = static_cast<char*>(dst.data) + begin * axes[divided].dst_step;
+                 from.data = static_cast<char*>(src.data) + begin * axes[divided].src_step;
+                 to.rank = from.rank = static_cast<std::int32_t>(axes.size());
                  to.sizes = from.sizes = sizes.data();
+                 to.strides = dst_strides.data();
+                 from.strides = src_strides.data();
                  to.is_row_major = from.is_row_major = 0;
                  copy(to, from);
                });

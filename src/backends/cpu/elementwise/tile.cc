@@ -113,10 +113,34 @@ bool transpose_squares(const Tile& to, const Tile& from, std::int64_t rows, std:
   return true;
 }
 
+// The same for 2-byte elements, with AVX-512. Returns whether it could.
+bool transpose_halves(const Tile& to, const Tile& from, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kWidth = 2, kSide = 32;
+  if (to.row_step == kWidth && from.column_step == kWidth && to.column_step != kWidth)
+    return transpose_halves({to.data, to.column_step, to.row_step},
+                            {from.data, from.column_step, from.row_step}, columns, rows);
+  if (to.column_step != kWidth || from.row_step != kWidth || active_isa() != codegen::Isa::Avx512)
+    return false;
+  alignas(64) char lines[kSide][kSide * kWidth];
+  for (std::int64_t c = 0; c < columns; c += kSide) {
+    const std::int64_t in_line = std::min(kSide, columns - c);
+    for (std::int64_t r = 0; r < rows; r += kSide) {
+      const std::int64_t count = std::min(kSide, rows - r);
+      transpose_to_lines(lines[0], kSide, from.data + r * kWidth + c * from.column_step, from.column_step,
+                         count, in_line);
+      for (std::int64_t i = 0; i < count; ++i)
+        std::memcpy(to.data + (r + i) * to.row_step + c * kWidth, lines[i],
+                    static_cast<std::size_t>(in_line * kWidth));
+    }
+  }
+  return true;
+}
+
 // Copies squares of one cache line, so that each line of both sides is fully used while it is in L1.
 template <std::size_t Width>
 void transpose(const Tile& to, const Tile& from, std::int64_t rows, std::int64_t columns) {
   if (Width == 4 && transpose_squares(to, from, rows, columns)) return;
+  if (Width == 2 && transpose_halves(to, from, rows, columns)) return;
   constexpr std::int64_t kSide = 16;
   for (std::int64_t c = 0; c < columns; c += kSide) {
     const std::int64_t c_end = std::min(columns, c + kSide);

@@ -78,7 +78,7 @@ void RowRun::Chunk::find_rows() {
   }
   char** next = row_starts();
   for (int k = 0; k < operands; ++k) next[k] = run_.base_[k] + offset_of(run_.outer_, k, first_);
-  for (std::int64_t w = 1; w < count_; ++w, next += operands) {
+  for (std::int64_t w = 1; w < count_ && !run_.by_columns_; ++w, next += operands) {
     std::copy(next, next + operands, next + operands);
     for (std::size_t i = 0; i < at.size(); ++i) {
       const Axis& axis = run_.outer_[i];
@@ -102,8 +102,18 @@ void RowRun::Chunk::pack_rows() {
   for (int k = run_.outputs_; k < run_.operand_count(); ++k) {
     if (!run_.is_packed_[k]) continue;
     packed_begin_[k] = to;
-    for (std::int64_t w = 0; w < count_; ++w, to += run_.length_ * run_.stored_width(k))
-      gather_row(k, row(k, w), 0, run_.length_, to);
+    const std::int64_t width = run_.stored_width(k), step = run_.length_ * width;
+    for (std::int64_t w = 0, rows = 1; w < count_; w += rows, to += rows * step) {
+      if (run_.reduced_.size() > 1 || run_.outer_.empty()) {
+        gather_row(k, row(k, w), 0, run_.length_, to);
+        continue;
+      }
+      // Rows at one distance are one tile, which is transposed if they are adjacent.
+      const Axis& outer = run_.outer_[0];
+      rows = std::min(count_ - w, outer.size - (first_ + w) % outer.size);
+      copy_tile({to, step, width}, {row(k, w), outer.step[k], run_.reduced_[0].step[k]}, rows, run_.length_,
+                width);
+    }
   }
 }
 

@@ -67,8 +67,8 @@ char* RowRun::Chunk::save_columns(std::int64_t at) {
 
 void RowRun::Chunk::fold_columns(std::size_t f, std::int64_t begin, std::int64_t length, char* to) {
   const RowCode::Fold& code = run_.code_.folds[f];
-  std::vector<char> lanes(static_cast<std::size_t>(std::min(kLanes, length) * count_ * run_.width_));
-  const auto lane = [&](std::int64_t l) { return lanes.data() + l * count_ * run_.width_; };
+  char* const lanes = workspace().lanes;
+  const auto lane = [&](std::int64_t l) { return lanes + l * count_ * run_.width_; };
   std::uint64_t initial = code.initial_bits;
   LoopCall call;
   for (std::int64_t r = 0; r < length; ++r) {
@@ -86,7 +86,7 @@ void RowRun::Chunk::fold_columns(std::size_t f, std::int64_t begin, std::int64_t
         call.data[2 + i] = static_cast<char*>(call.data[2 + i]) + step;
       }
     }
-    if (f == 0 && run_.is_direct_) {
+    if (f == 0 && run_.is_direct_ && r + kFetchRows < length) {
       const std::int64_t ahead = kFetchRows * run_.reduced_[0].step[run_.outputs_];
       fetch(static_cast<char*>(call.data[2]) + ahead, count_ * run_.stored_width(run_.outputs_));
     }
@@ -102,7 +102,7 @@ void RowRun::Chunk::fold_columns(std::size_t f, std::int64_t begin, std::int64_t
       code.accumulate(count_, call.data, call.strides, scalars());
     }
   }
-  combine_lanes(code, lanes.data(), length, to);
+  combine_lanes(code, lanes, length, to);
 }
 
 void RowRun::Chunk::make_tiles(std::uint64_t reads, std::size_t values) {
@@ -139,16 +139,16 @@ void RowRun::Chunk::add_groups(LoopCall& call, std::uint64_t reads, std::int64_t
 
 void RowRun::Chunk::fold_groups(std::size_t f, std::int64_t begin, std::int64_t length, char* to) {
   const RowCode::Fold& code = run_.code_.folds[f];
-  std::vector<char> lanes(static_cast<std::size_t>(std::min(kLanes, length) * count_ * run_.width_));
+  char* const lanes = workspace().lanes;
   std::uint64_t initial = code.initial_bits;
   for (std::int64_t r = 0; r < length; r += kLanes) {
     LoopCall call;
-    call.add(lanes.data(), 1);
-    call.add(r == 0 ? View{reinterpret_cast<char*>(&initial), 0} : View{lanes.data(), 1});
+    call.add(lanes, 1);
+    call.add(r == 0 ? View{reinterpret_cast<char*>(&initial), 0} : View{lanes, 1});
     add_groups(call, code.reads, begin + r);
     code.accumulate(std::min(kLanes, length - r) * count_, call.data, call.strides, scalars());
   }
-  combine_lanes(code, lanes.data(), length, to);
+  combine_lanes(code, lanes, length, to);
 }
 
 void RowRun::Chunk::combine_lanes(const RowCode::Fold& code, char* lanes, std::int64_t length, char* to) {

@@ -36,11 +36,12 @@ void RowRun::Chunk::write(int o) {
 }
 
 void RowRun::Chunk::write_values(int o) {
+  const bool is_direct = run_.by_columns_ && run_.outer_[0].step[o] == run_.stored_width(o);
   LoopCall call;
-  call.add(results_.data(), 1);
+  call.add(is_direct ? row(o, 0) : results_.data(), 1);
   for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v), 1);
   run_.code_.outputs[static_cast<std::size_t>(o)].function(count_, call.data, call.strides, scalars());
-  scatter(o);
+  if (!is_direct) scatter(o);
 }
 
 void RowRun::Chunk::scatter(int o) {
@@ -141,11 +142,24 @@ void RowRun::Chunk::store_row(int o, std::int64_t w, std::int64_t begin, std::in
   }
 }
 
+void RowRun::Chunk::compute_columns(int o, std::int64_t at, char* to) {
+  const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
+  LoopCall call;
+  call.add(to, 1);
+  add_columns(call, code.reads, at);
+  if (run_.code_.saved_fold >= 0) call.add(read_saved_columns(at));
+  for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v), 1);
+  code.function(count_, call.data, call.strides, scalars());
+}
+
 void RowRun::Chunk::write_columns(int o) {
   const std::int64_t width = size_bytes(run_.stored_[o]), step = run_.outer_[0].step[o];
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / count_);
   const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
   const bool grouped = run_.is_grouped_ && run_.follows(o);
+  // A result whose rows are dense: a cache line of each row is computed by columns, then transposed.
+  const bool transposes = step != width && run_.is_dense_[o];
+  const std::int64_t block = transposes ? kLineBytes / width : 1;
   if (grouped) make_tiles(code.reads, run_.code_.folds.size());
   parallel_for(run_.length_, grain, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatMode mode;
@@ -155,15 +169,16 @@ void RowRun::Chunk::write_columns(int o) {
       add_groups(call, code.reads, at);
       code.function(std::min(kLanes, end - at) * count_, call.data, call.strides, scalars());
     }
-    for (std::int64_t at = begin; !grouped && at < end; ++at) {
-      char* to = row(o, 0) + offset_of(run_.reduced_, o, at);
-      LoopCall call;
-      call.add(step == width ? to : workspace().packed[o], 1);
-      add_columns(call, code.reads, at);
-      if (run_.code_.saved_fold >= 0) call.add(read_saved_columns(at));
-      for (std::size_t v = 0; v < run_.code_.folds.size(); ++v) call.add(value(v), 1);
-      code.function(count_, call.data, call.strides, scalars());
-      if (step != width) copy_tile({to, 0, step}, {workspace().packed[o], 0, width}, 1, count_, width);
+    for (std::int64_t at = begin; !grouped && at < end; at += block) {
+      char* const to = row(o, 0) + offset_of(run_.reduced_, o, at);
+      if (step == width) {
+        compute_columns(o, at, to);
+        continue;
+      }
+      char* const lines = workspace().lines;
+      const std::int64_t columns = std::min(block, end - at);
+      for (std::int64_t i = 0; i < columns; ++i) compute_columns(o, at + i, lines + i * count_ * width);
+      copy_tile({to, width, step}, {lines, count_ * width, width}, columns, count_, width);
     }
   });
 }

@@ -31,6 +31,7 @@ inline constexpr std::int64_t kFetchRows = 8;  // by columns: prefetch distance 
 // Minimum of adjacent columns for processing by columns.
 inline constexpr std::int64_t kMinColumns = 8;
 inline constexpr std::int64_t kMaxInGroup = 256;  // columns of rows that are grouped into one call
+inline constexpr std::int64_t kLineBytes = 64;    // of a cache line
 inline constexpr std::int64_t kGrain = 16 << 10;  // elements per thread task
 inline constexpr std::int64_t kMinInRun = 16;     // elements per run of a row that is written run by run
 
@@ -120,7 +121,8 @@ class RowRun::Chunk {
     partial_.allocate(std::max<std::int64_t>(1, run.blocks_) * width * bytes);
     values_.allocate(static_cast<std::int64_t>(run.code_.folds.size()) * width * bytes);
     results_.allocate(width * 8);
-    rows_.allocate(width * run.operand_count() * static_cast<std::int64_t>(sizeof(char*)));
+    rows_.allocate((run.by_columns_ ? 1 : width) * run.operand_count() *
+                   static_cast<std::int64_t>(sizeof(char*)));
     const std::int64_t saved_bytes = width * run.length_ * bytes;
     if (run.code_.saved_fold >= 0 && saved_bytes <= kMaxSavedBytes)
       saved_.resize(static_cast<std::size_t>(saved_bytes));
@@ -140,18 +142,25 @@ class RowRun::Chunk {
     alignas(64) char packed[kMaxOperands][kBlock * 8];
     alignas(64) char saved[kBlock * 8];
     alignas(64) char raw[kBlock * 8];
+    // By columns: the accumulators of a reduction; and a cache line of each row of a result, before it is
+    // transposed.
+    alignas(64) char lanes[kLanes * kMaxColumns * 8];
+    alignas(64) char lines[kMaxColumns * kLineBytes];
   };
   static Workspace& workspace() { return thread_object<Workspace>(); }
 
   void locate(std::int64_t number);
-  // Finds the start of each row of each operand. Increments positions, because a division per row costs more
-  // than a short row.
+  // Finds the start of each row of each operand; by columns, of the first one, which the others follow along
+  // the first outer axis. Increments positions, because a division per row costs more than a short row.
   void find_rows();
   // Packs short, non-dense rows once if several reductions read them.
   void pack_rows();
   char** row_starts() { return reinterpret_cast<char**>(rows_.data()); }
   char* const* row_starts() const { return reinterpret_cast<char* const*>(rows_.data()); }
-  char* row(int k, std::int64_t w) const { return row_starts()[w * run_.operand_count() + k]; }
+  char* row(int k, std::int64_t w) const {
+    return run_.by_columns_ ? row_starts()[k] + w * run_.outer_[0].step[k]
+                            : row_starts()[w * run_.operand_count() + k];
+  }
   char* value(std::size_t f, std::int64_t w = 0) {
     return values_.data() + (static_cast<std::int64_t>(f) * run_.chunk_width_ + w) * run_.width_;
   }
@@ -257,6 +266,8 @@ class RowRun::Chunk {
   // Stores dense elements to the output.
   void store_row(int o, std::int64_t w, std::int64_t begin, std::int64_t length, char* from);
   void write_columns(int o);
+  // Computes element `at` of all rows, dense, to `to`.
+  void compute_columns(int o, std::int64_t at, char* to);
 
   // Returns elements of the first input as dense values.
   const char* read_values(std::int64_t w, std::int64_t begin, std::int64_t length);

@@ -147,7 +147,7 @@ class GraphCompiler:
         self.static = _inner_api.static_inputs(graph_module, kind == "backward")
 
     def compile(self):
-        lowering = self.lower(self.graph_module, self.static)
+        lowering = self.lower(self.graph_module, self.static, self.saved_results())
         self.record.count(lowering)
         if lowering.failures:
             return self.split(lowering)
@@ -158,7 +158,25 @@ class GraphCompiler:
             self.refuse_if_strict(run.reason)
             lowering.failures.update(self.refused_nodes(lowering))
             return self.split(lowering) if lowering.failures else leave_graph(self.graph_module, self.record, run.reason)
+        self.report_strides(lowering)
         return run
+
+    def saved_results(self):
+        """Returns the numbers of the results that only backward reads."""
+        if self.kind != "forward":
+            return frozenset()
+        return _inner_api.saved_for_backward(self.result_count())
+
+    def result_count(self):
+        results = next(node for node in self.graph_module.graph.nodes if node.op == "output").args[0]
+        return len(results) if isinstance(results, (list, tuple)) else 1
+
+    def report_strides(self, lowering):
+        """Tells AOTAutograd which saved values have other strides than the traced ones, instead of copying them."""
+        if lowering.saved_strides:
+            strides = [lowering.saved_strides.get(i) for i in range(self.result_count())]
+            if not _inner_api.report_output_strides(strides):
+                raise Unsupported("AOTAutograd does not take the strides of saved values")
 
     def refused_nodes(self, lowering):
         """After a program of the whole graph has failed: tries each node alone. Returns {node: reason} of those that fail."""
@@ -181,11 +199,11 @@ class GraphCompiler:
         except OUR_ERRORS as error:
             return refusal_of(error).reason
 
-    def lower(self, graph_module, static):
+    def lower(self, graph_module, static, saved=frozenset()):
         start = time.perf_counter_ns()
         # In training AOTAutograd itself makes the views that results are of each other.
         lowering = Lowering(graph_module, find_rule, static=static, random=self.options.random,
-                            shares_results=self.kind == "inference").run()
+                            shares_results=self.kind == "inference", saved=saved).run()
         self.record.lowering_ns += time.perf_counter_ns() - start
         return lowering
 

@@ -213,14 +213,19 @@ def with_defaults(node):
 class Lowering:
     """One pass over a graph. Rules use `emit`, `by_schema`, `tensor`, `size` and `sizes`."""
 
-    def __init__(self, graph_module, find_rule, static=frozenset(), random="pellucid", shares_results=False):
+    def __init__(self, graph_module, find_rule, static=frozenset(), random="pellucid", shares_results=False,
+                 saved=frozenset()):
         """find_rule: the rule of a target, or None. static: numbers of the inputs that are parameters.
-        shares_results: results that are views of one value have to share its memory."""
+        shares_results: results that are views of one value have to share its memory.
+        saved: numbers of the results that only backward reads; they may have other strides than the traced ones."""
         self.graph_module = graph_module
         self.find_rule = find_rule
         self.static = static
         self.random = random
         self.shares_results = shares_results
+        self.saved = saved
+        self.axis_orders = {}  # result of ours -> its axes by their order in memory, if PyTorch's may have another one
+        self.saved_strides = {}  # number of a result -> its strides, if they are not the traced ones
         self.result_views = {}  # number of a result -> (sizes, strides, offset) of the view that it is
         self.nodes = list(graph_module.graph.nodes)
         self.placeholders = [node for node in self.nodes if node.op == "placeholder"]
@@ -456,7 +461,7 @@ class Lowering:
             if node in shared:
                 self.result_views[i] = self.view_of(node, shared[node])
                 node = shared[node]
-            returns.append(self.returned(node, outputs, number_of_output))
+            returns.append(self.returned(node, i, outputs, number_of_output))
         self.result_count = len(returns)
         self.result_views = {i: self.with_numbers(view, returns) for i, view in self.result_views.items()}
         inputs = self.inputs()
@@ -487,7 +492,7 @@ class Lowering:
         sizes, strides, offset = view
         return [number(e) for e in sizes], [number(e) for e in strides], number(offset)
 
-    def returned(self, node, outputs, number_of_output):
+    def returned(self, node, number, outputs, number_of_output):
         if node is None:
             return NONE
         if not isinstance(node, fx.Node):
@@ -513,7 +518,10 @@ class Lowering:
             if lowered == ("missing",):
                 raise Unsupported(f"the graph returns {node.name}, which stays with PyTorch")
             number_of_output[node] = len(outputs)
-            outputs.append((lowered, self.sizes(value.stride())))
+            strides = value.stride()
+            if number in self.saved and lowered in self.axis_orders:
+                strides = self.saved_strides[number] = dense_strides(value.shape, self.axis_orders[lowered])
+            outputs.append((lowered, self.sizes(strides)))
         return ("result", number_of_output[node])
 
     def inputs(self):
@@ -534,6 +542,15 @@ class Lowering:
         check_tensor(value)
         is_static = i in self.static and i not in self.written_inputs
         return ("tensor", dtype_name(value.dtype), self.sizes(value.shape), self.sizes(value.stride()), is_static)
+
+
+def dense_strides(sizes, order):
+    """Strides of a dense tensor whose axes have this order in memory, outermost first."""
+    strides, stride = [1] * len(sizes), 1
+    for axis in reversed(order):
+        strides[axis] = stride
+        stride = stride * sizes[axis]
+    return tuple(strides)
 
 
 def item_of(lowered, item):

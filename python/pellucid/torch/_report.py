@@ -342,7 +342,7 @@ def summary(report):
     ]
     copies = sum(g.copies_for_strides for g in report.graphs)
     if copies:
-        rows.append(("copies", f"{copies} outputs were copied into the strides that PyTorch expects"))
+        rows.append(("copies", f"{counted(copies, 'output')} copied into the strides that PyTorch expects"))
     return [f"  {name:15s} {text}" for name, text in rows]
 
 

@@ -50,7 +50,7 @@ _embedding_bag_backward _embedding_bag_dense_backward _embedding_bag_per_sample_
 # Overloads under another name here.
 RENAMED = {
     "_adaptive_avg_pool2d": "adaptive_avg_pool2d", "_adaptive_avg_pool3d": "adaptive_avg_pool3d",
-    "_adaptive_avg_pool2d_backward": "adaptive_avg_pool2d_backward", "true_divide": "div", "special_entr": "entr",
+    "_adaptive_avg_pool2d_backward": "adaptive_avg_pool2d_backward", "special_entr": "entr",
     "special_ndtr": "ndtr", "special_xlog1py": "xlog1py", "__and__": "bitwise_and", "__or__": "bitwise_or",
     "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
     "threshold_backward": "threshold_backward",  # those of tanh and sigmoid are decomposed: min-cut then recomputes the result
@@ -277,6 +277,11 @@ def div(lowering, node):
     return lowering.by_schema("div", node)
 
 
+@aten_rule("true_divide.Tensor")  # passes of PyTorch that run after tracing add it
+def true_divide(lowering, node):
+    return lowering.by_schema("div", node)
+
+
 @aten_rule("logit")
 def logit(lowering, node):
     eps = with_defaults(node)["eps"]
@@ -477,7 +482,11 @@ def attention_arguments(lowering, node):
 
 @aten_rule("_scaled_dot_product_flash_attention_for_cpu")
 def attention(lowering, node):
-    return lowering.emit("attention", **attention_arguments(lowering, node))
+    result = lowering.emit("attention", **attention_arguments(lowering, node))
+    # Sizes are (batch, heads, queries, ...). PyTorch's result has the layout of the query, and logsumexp the heads last.
+    lowering.axis_orders[("value", result[1], 0)] = (0, 2, 1, 3)
+    lowering.axis_orders[("value", result[1], 1)] = (0, 1, 2)
+    return result
 
 
 @aten_rule("_scaled_dot_product_flash_attention_for_cpu_backward")

@@ -44,7 +44,7 @@ def try_wheel(folder, wheel, python, torch, has_all):
         for first, second in (("import torch", "import pellucid"), ("import pellucid", "import torch")):
             run(inside, "-c", BOTH.format(first=first, second=second), cwd=folder)
         run(inside, "-c", EXAMPLES.format(tests=str(ROOT / "python/tests")), cwd=folder)
-        run(inside, "-m", "pip", "install", "--quiet", "pytest", "mypy", "pyright[nodejs]", "abi3audit", cwd=folder, seconds=600)
+        run(inside, "-m", "pip", "install", "--quiet", "pytest", "mypy", "pyright[nodejs]", "abi3audit", "expecttest", cwd=folder, seconds=600)
         print(run(inside, "-m", "abi3audit", "--strict", "--verbose", wheel, cwd=folder).splitlines()[-1])
     else:
         run(inside, "-m", "pip", "install", "--quiet", "pytest", "numpy", cwd=folder, seconds=600)

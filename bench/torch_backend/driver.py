@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -77,8 +78,8 @@ class Bench:
         self.rows.append(row)
         print(line(row), flush=True)
 
-    def measure(self, *arguments, folder=CACHE, threads=None):
-        """Runs measure.py and returns its JSON objects; a failure or the end of the time is recorded."""
+    def measure(self, *arguments, folder=CACHE, threads=None, then=None):
+        """Runs measure.py and returns its JSON objects, after passing each to `then`; a failure or the end of the time is recorded."""
         words = [str(argument) for argument in arguments]
         left = self.end - time.monotonic()
         if left <= 0:
@@ -89,16 +90,23 @@ class Bench:
             environment["OMP_NUM_THREADS"] = str(threads)
         print(f"measuring: {' '.join(words)}  ({left / 60:.0f} minutes left)", file=sys.stderr, flush=True)
         process = subprocess.Popen([sys.executable, str(HERE / "measure.py"), *words], env=environment, stdout=subprocess.PIPE, text=True)
+        seconds = min(left, PROCESS_SECONDS)
+        timer = threading.Timer(seconds, process.kill)
+        timer.start()
+        results = []
         try:
-            printed, _ = process.communicate(timeout=min(left, PROCESS_SECONDS))
-        except subprocess.TimeoutExpired:
+            for text in process.stdout:
+                if text.startswith("{"):
+                    results.append(json.loads(text))
+                    if then is not None:
+                        then(results[-1])
+            if process.wait():
+                reason = f"stopped after {seconds:.0f} s" if timer.finished.is_set() else f"ended with {process.returncode}"
+                self.problems.append(f"{reason}: {' '.join(words)}")
+        finally:
+            timer.cancel()
             process.kill()
-            printed, _ = process.communicate()
-            self.problems.append(f"stopped after {min(left, PROCESS_SECONDS):.0f} s: {' '.join(words)}")
-        else:
-            if process.returncode:
-                self.problems.append(f"ended with {process.returncode}: {' '.join(words)}")
-        return [json.loads(text) for text in printed.splitlines() if text.startswith("{")]
+        return results
 
 
 def ratios(result, ours="pellucid", peer="inductor"):
@@ -138,12 +146,14 @@ def first_call(bench):
 def in_turns(bench, group, prefix, cases, arguments, suffix):
     """Measures all cases in one process, and starts again after one that ends it. Returns the medians of the ratios."""
     pending, medians = list(cases), []
+
+    def record(result):
+        samples = ratios(result)
+        bench.add(group, f"{prefix}{result['case']}, {suffix}", samples, bench.goal(f"{group}_each"), note=errors_text(result))
+        medians.append(statistics.median(samples))
+
     while pending and time.monotonic() < bench.end:
-        results = bench.measure(*arguments, *pending, threads=arguments[1])
-        for result in results:
-            samples = ratios(result)
-            bench.add(group, f"{prefix}{result['case']}, {suffix}", samples, bench.goal(f"{group}_each"), note=errors_text(result))
-            medians.append(statistics.median(samples))
+        results = bench.measure(*arguments, *pending, threads=arguments[1], then=record)
         pending = pending[len(results) + 1:]  # the process ended at the case after the last result, or there is none
     if pending:
         bench.problems.append(f"left out because the time is used up: {group} {suffix}: {', '.join(pending)}")

@@ -7,7 +7,7 @@ import functools
 import typing
 
 import torch
-from torch._dynamo.backends.common import aot_autograd  # noqa: F401  used by _backend
+from torch._dynamo.backends.common import aot_autograd  # noqa: F401  for _backend
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -88,14 +88,6 @@ def report_output_strides(strides):
     return True
 
 
-def donated_inputs():
-    """Returns the numbers of the inputs of a backward graph that it may overwrite."""
-    try:
-        return frozenset(_tracing_context().fw_metadata.bw_donated_idxs or ())
-    except MISSING:
-        return frozenset()
-
-
 def hint_of(size):
     """Returns the value that a SymInt has in the example, or None."""
     if isinstance(size, int):
@@ -105,12 +97,6 @@ def hint_of(size):
         return None if hint is None else int(hint)
     except MISSING:
         return None
-
-
-def symint_of(expression, like):
-    """Returns a SymInt for a sympy expression, in the shape environment of the SymInt `like`."""
-    environment = like.node.shape_env
-    return environment.create_symintnode(expression, hint=environment.size_hint(expression))
 
 
 def compile_id():

@@ -20,7 +20,6 @@ from torch.utils._sympy import functions
 
 from pellucid import _core
 
-from . import _inner_api
 from ._sizes import Sizes, Unsupported
 
 aten = torch.ops.aten

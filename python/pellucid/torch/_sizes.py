@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 
 import sympy
 import torch
@@ -43,7 +44,8 @@ class Sizes:
         self.axes = []  # (source, size) of all axes that are not plain integers
         for i, value in enumerate(placeholders):
             if isinstance(value, torch.Tensor):
-                self.axes += [(("size", i, axis), size) for axis, size in enumerate(value.shape) if isinstance(size, torch.SymInt)]
+                self.axes += [(("size", i, axis), size) for axis, size in enumerate(value.shape)
+                              if isinstance(size, torch.SymInt)]
         for source, size in self.axes:
             if isinstance(size.node.expr, sympy.Symbol):
                 self.readable.setdefault(size.node.expr, (source, size))
@@ -98,8 +100,8 @@ class Sizes:
         if isinstance(e, sympy.Pow) and e.exp.is_Integer and int(e.exp) > 0:
             return ("*", *[self.of_sympy(e.base)] * int(e.exp))
         if type(e) in BINARY:
-            operator = BINARY[type(e)]
-            return functools.reduce(lambda a, b: (operator, a, b), map(self.of_sympy, e.args))
+            sign = BINARY[type(e)]
+            return functools.reduce(lambda a, b: (sign, a, b), map(self.of_sympy, e.args))
         if isinstance(e, functions.ModularIndexing):
             base, divisor, modulus = map(self.of_sympy, e.args)
             return ("%", ("//", base, divisor), modulus)
@@ -142,6 +144,9 @@ class Sizes:
         raise Unsupported(f"the size {symbol} is not the size of an input")
 
 
+OPERATORS = {"-": operator.sub, "//": operator.floordiv, "%": operator.mod, "max": max, "min": min}
+
+
 def product(*factors):
     """A product of expressions; numbers are multiplied now."""
     number = math.prod(f for f in factors if isinstance(f, int))
@@ -155,12 +160,12 @@ def evaluate(e, symbols):
     """The value of an expression, for the values of the symbols."""
     if isinstance(e, int):
         return e
-    operator, *rest = e
-    if operator == "s":
+    sign, *rest = e
+    if sign == "s":
         return symbols[rest[0]]
     values = [evaluate(x, symbols) for x in rest]
-    if operator == "+":
+    if sign == "+":
         return sum(values)
-    if operator == "*":
+    if sign == "*":
         return math.prod(values)
-    return {"-": lambda a, b: a - b, "//": lambda a, b: a // b, "%": lambda a, b: a % b, "max": max, "min": min}[operator](*values)
+    return OPERATORS[sign](*values)

@@ -35,6 +35,7 @@ struct DescribedInput {
   DType dtype = kF32;
   std::vector<Dim> sizes{};
   std::vector<Dim> strides{};  // in elements; empty: row-major
+  Device device = kCpu;
 };
 
 namespace compiler {

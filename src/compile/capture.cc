@@ -136,13 +136,14 @@ class Recorder final : public autograd::LeafWatch {
               "input {} is described with {} sizes and {} strides", fakes_.size(), input.sizes.size(),
               input.strides.size());
     const NewDataScope without_data(NewData::None);
-    const Tensor fake = input.strides.empty() ? make_dense(input.sizes, input.dtype, kCpu)
-                                              : make_strided(input.sizes, input.strides, input.dtype, kCpu);
+    const Tensor fake = input.strides.empty()
+                            ? make_dense(input.sizes, input.dtype, input.device)
+                            : make_strided(input.sizes, input.strides, input.dtype, input.device);
     graph_.inputs.push_back(add(fake, GraphValue::Origin::Input));
     fakes_.push_back(fake);
     InputClass& kind = guards_.inputs.emplace_back();
     kind.dtype = input.dtype;
-    kind.device = kCpu;
+    kind.device = input.device;
     kind.is_described = true;
     return fake;
   }

@@ -79,7 +79,8 @@ class LargeCache {
     {
       std::lock_guard lock(mutex_);
       ++asked_;
-      if (const auto it = free_.lower_bound(rounded); it != free_.end() && it->first <= kMaxTimes * rounded) {
+      if (const auto it = free_.lower_bound(rounded);
+          it != free_.end() && it->first <= kMaxTimes * rounded && is_huge(it->first) == is_huge(rounded)) {
         const auto [size, block] = *it;
         free_.erase(it);
         cached_ -= size;

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/shared/embedding_bag.h"
-#include "tensor/layout.h"
 
 namespace pel {
 namespace {
@@ -17,8 +16,8 @@ Tensor embedding_bag_backward_body(const Tensor& grad, const Tensor& indices, co
                                    const std::optional<Tensor>& per_sample_weights,
                                    std::int64_t padding_idx) {
   PEL_CHECK(sparse == Sparse::No, ValueError, "there are no sparse tensors: pass sparse=False");
-  const Tensor bag = is_literally(offset2bag.sizes()[0], 0) ? bag_of_each(offsets, indices.sizes()[0])
-                                                            : to(offset2bag, kI64);
+  const Tensor bag =
+      offset2bag.sizes()[0] == 0 ? bag_of_each(offsets, indices.sizes()[0]) : to(offset2bag, kI64);
   return embedding_bag_gradient({grad, indices, bag, bag_size, maximum_indices, num_weights,
                                  scale_grad_by_freq, mode, per_sample_weights, padding_idx});
 }

@@ -7,7 +7,6 @@
 
 #include "dispatch/op_table.h"
 #include "ops/shared/embedding_bag.h"
-#include "tensor/layout.h"
 
 namespace pel {
 namespace {
@@ -16,8 +15,8 @@ Tensor embedding_bag_weights_backward_body(const Tensor& grad, const Tensor& wei
                                            const Tensor& offsets, const Tensor& offset2bag, std::int64_t mode,
                                            std::int64_t padding_idx) {
   check_bag_mode(mode, grad);
-  const Tensor bag = is_literally(offset2bag.sizes()[0], 0) ? bag_of_each(offsets, indices.sizes()[0])
-                                                            : to(offset2bag, kI64);
+  const Tensor bag =
+      offset2bag.sizes()[0] == 0 ? bag_of_each(offsets, indices.sizes()[0]) : to(offset2bag, kI64);
   const Tensor products = mul(index_select(grad, 0, bag), embedding(weight, indices));
   const Tensor dots = sum(products, {1});
   return padding_idx < 0 ? dots : masked_fill(dots, eq(indices, padding_idx), 0);

@@ -313,6 +313,7 @@ void run_fastest(Stream& stream, const KernelArgs& args) {
     best = &kernel;
     shortest_ns = ns;
   }
+  PEL_ASSERT(best != nullptr, "one of the kernels supports every matmul");
   best->run(stream, args);
 }
 

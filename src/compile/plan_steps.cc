@@ -60,7 +60,7 @@ const UserCall& call_with_result(const GraphNode& fused, ValueId id) {
   return fused.site;
 }
 
-// The call in the body of `node` that stands where `call` stands in that of `first`.
+// The call in the body of `node` at the position of `call` in that of `first`.
 const UserCall& counterpart_call(const GraphNode& first, const GraphNode& node, const UserCall* call) {
   std::size_t i = 0;
   while (&first.body[i].site != call) ++i;

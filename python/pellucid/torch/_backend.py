@@ -15,6 +15,7 @@ import weakref
 import torch
 
 import pellucid
+from pellucid._core import _torch
 
 from . import _decompositions, _inner_api, _partition, _report, _verify
 from ._lowering import Lowering, Unsupported, computes
@@ -68,8 +69,6 @@ def pellucid_backend(graph_module, example_inputs, *, options=None, mode=None):
 @functools.lru_cache(maxsize=None)
 def share_threads():
     """Runs kernels on PyTorch's threads: two pools of threads on the same processors slow each other down."""
-    import pellucid
-    from pellucid._core import _torch
     if not _torch.use_loaded_openmp():  # PyTorch was built without OpenMP
         pellucid.set_num_threads(torch.get_num_threads())
 
@@ -249,7 +248,7 @@ class GraphCompiler:
         return guard_first_call(run, graph_module, program, self.record)
 
     def new_program(self, description):
-        return program_class()(torch.Tensor, *description, freezes=self.options.freeze)
+        return new_program(description, self.options)
 
 
 class Refusal(typing.NamedTuple):
@@ -268,9 +267,8 @@ def refusal_of(error):
 # ---- Programs
 
 
-def program_class():
-    from pellucid._core import _torch
-    return _torch.Program
+def new_program(description, options):
+    return _torch.Program(torch.Tensor, *description, freezes=options.freeze)
 
 
 class BuiltProgram:
@@ -291,7 +289,7 @@ def find_or_build(description, options, record):
     program = _programs.get(key) if key is not None else None
     if program is None:
         start = time.perf_counter_ns()
-        program = BuiltProgram(program_class()(torch.Tensor, *description, freezes=options.freeze))
+        program = BuiltProgram(new_program(description, options))
         record.build_ns += time.perf_counter_ns() - start
         if key is not None:
             _programs[key] = program

@@ -76,17 +76,16 @@ def overloads(name):
             yield target
 
 
-def rule(*targets, needs=()):
-    """Registers a rule for overloads. `needs`: ops of ours without which there is no rule."""
+def rule(*targets):
+    """Registers a rule for overloads."""
     def register(function):
-        if all(arguments_of(op) is not None for op in ([needs] if isinstance(needs, str) else needs)):
-            for target in targets:
-                RULES[target] = function
+        for target in targets:
+            RULES[target] = function
         return function
     return register
 
 
-def aten_rule(*names, needs=()):
+def aten_rule(*names):
     """As `rule`, for overloads by name: this version of PyTorch may not have all of them."""
     targets = []
     for name in names:
@@ -94,7 +93,7 @@ def aten_rule(*names, needs=()):
         found = getattr(getattr(aten, packet, None), overload or "default", None)
         if found is not None:
             targets.append(found)
-    return rule(*targets, needs=needs)
+    return rule(*targets)
 
 
 def add_tables():
@@ -341,7 +340,7 @@ def softmax(lowering, node):
     return lowering.emit(op, self=node.args[0], dim=node.args[1], dtype=dtype)
 
 
-@aten_rule("_safe_softmax", needs="safe_softmax")
+@aten_rule("_safe_softmax")
 def safe_softmax(lowering, node):
     return lowering.by_schema("safe_softmax", node)
 
@@ -495,6 +494,7 @@ def attention_backward(lowering, node):
     return lowering.emit("attention_backward", grad=bound.pop("grad_out"), result=bound.pop("out"), **bound)
 
 
+@aten_rule("_grouped_mm")
 def grouped_mm(lowering, node):
     given = list(node.args) + [node.kwargs.get("offs")] * (len(node.args) < 3)
     rows, matrices, offsets = given[:3]
@@ -503,9 +503,7 @@ def grouped_mm(lowering, node):
     return lowering.emit("grouped_mm", self=rows, mat2=matrices, offs=offsets)
 
 
-if arguments_of("grouped_mm") is not None:
-    aten_rule("_grouped_mm")(grouped_mm)
-    NAMED_RULES["transformers::grouped_mm_fallback"] = grouped_mm
+NAMED_RULES["transformers::grouped_mm_fallback"] = grouped_mm
 
 
 # ---- Indexing
@@ -564,8 +562,6 @@ def embedding_backward(lowering, node):
 
 @aten_rule("_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(lowering, node):
-    if arguments_of("_embedding_bag_backward") is None and any(user.args[1] != 0 for user in node.users):
-        raise Unsupported("embedding_bag whose other results are read")
     return lowering.by_schema("_embedding_bag", node)
 
 
@@ -579,18 +575,11 @@ def grid_sampler(lowering, node):
 # ---- Pooling
 
 
-@aten_rule("avg_pool2d_backward")
-def avg_pool_backward(lowering, node):
+@aten_rule("avg_pool2d_backward", "max_pool2d_with_indices_backward")
+def pool_backward(lowering, node):
     bound = with_defaults(node)
     bound["stride"] = bound["stride"] or bound["kernel_size"]
-    return lowering.emit("avg_pool2d_backward", **bound)
-
-
-@aten_rule("max_pool2d_with_indices_backward")
-def max_pool_backward(lowering, node):
-    bound = with_defaults(node)
-    bound["stride"] = bound["stride"] or bound["kernel_size"]
-    return lowering.emit("max_pool2d_with_indices_backward", **bound)
+    return lowering.emit(node.target._schema.name.removeprefix("aten::"), **bound)
 
 
 # ---- Random numbers: of Pellucid's generator, seeded in each call

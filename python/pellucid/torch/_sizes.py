@@ -31,7 +31,7 @@ class Sizes:
     """The symbols of a graph and where each call reads them.
 
     A symbol is read from an axis of an input if it is the size of one, otherwise from a number among the inputs. A symbol
-    that stands in a size such as 2*s0 alone is computed from that size.
+    that occurs only in a size such as 2*s0 is computed from that size.
     """
 
     def __init__(self, placeholders):

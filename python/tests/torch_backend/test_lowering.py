@@ -10,6 +10,7 @@ import torch.nn.functional as F  # noqa: E402
 from eager_program import EagerProgram  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
+from pellucid._core import _torch  # noqa: E402
 import pellucid.torch  # noqa: E402
 from pellucid.torch import _backend, _decompositions  # noqa: E402
 from pellucid.torch._lowering import Lowering, Unsupported, arguments_of, lowered_overloads  # noqa: E402
@@ -38,7 +39,7 @@ def run_both(function, *args, mode="symbolic"):
     """Returns the results of the compiled program and of the one that runs op by op."""
     description = described(function, *args, mode=mode)
     results = []
-    for program in (_backend.program_class(), EagerProgram):
+    for program in (_torch.Program, EagerProgram):
         results.append(program(torch.Tensor, *description)([x.clone() for x in args]))
     return results
 

@@ -17,8 +17,9 @@ MIN_NODES, MIN_FLOPS = 0.99, 0.98
 HAS_DROPOUT = ("mobilenet",)
 
 # Dynamo takes about five times as long for symbolic sizes, so a share of the tests has them for some models only.
-SYMBOLIC = (("gpt2", False), ("mobilenet", False), ("unet", True), ("dlrm", True))
-RUNS = [(name, False) for name in zoo.MODELS] + [(name, True) for name in zoo.TRAINED]
+SHARE = max(1, share() // 10)  # of the models
+SYMBOLIC = (("gpt2", False), ("mobilenet", False), ("unet", True), ("dlrm", True))[::SHARE]
+RUNS = [*((name, False) for name in zoo.MODELS), *((name, True) for name in zoo.TRAINED)][::SHARE]
 CASES = [pytest.param(name, training, dynamic, id=f"{name}-{'training' if training else 'forward'}{'-dynamic' if dynamic else ''}")
          for dynamic in (None, True) for name, training in RUNS
          if not dynamic or share() == 1 or (name, training) in SYMBOLIC]

@@ -43,9 +43,13 @@ if(PELLUCID_SANITIZE)
   target_link_options(pellucid_flags INTERFACE -fsanitize=${PELLUCID_SANITIZE})
 endif()
 
-# Several files of a target are compiled as one. Names in anonymous namespaces must then differ within a folder.
+# Several files of a target are compiled as one. Names in anonymous namespaces must then differ within a folder. Without
+# optimisation reading headers takes most of the time, so more files are joined.
 function(pellucid_compile_together target files)
   if(PELLUCID_UNITY)
+    if(PELLUCID_SANITIZE)
+      set(files 16)
+    endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files}
       UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
     # g++ treats included files as headers, which other files might include too.

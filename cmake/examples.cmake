@@ -5,6 +5,7 @@ foreach(source IN LISTS examples)
   cmake_path(GET source STEM name)
   add_executable(example_${name} ${source})
   target_link_libraries(example_${name} PRIVATE pellucid_flags Pellucid::pellucid)
+  pellucid_precompile_public_header(example_${name} examples)
   target_compile_definitions(example_${name} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   set(arguments)
   if(name STREQUAL "train_gpt")  # small sizes for the tests
@@ -30,8 +31,8 @@ if(TEST example_profile)
   set_tests_properties(example_profile PROPERTIES FIXTURES_SETUP own_trace)
 endif()
 
-# A script for users of PyTorch.
-if(TARGET pellucid-doctor)
+# Scripts for users of PyTorch, which itself is not built with sanitizers.
+if(TARGET pellucid-doctor AND NOT PELLUCID_SANITIZE)
   set(python_with_torch Python3::Interpreter)
   if(EXISTS "${PELLUCID_PEERS_DIR}/bin/python")
     set(python_with_torch "${PELLUCID_PEERS_DIR}/bin/python")

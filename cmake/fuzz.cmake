@@ -8,12 +8,11 @@ add_executable(fuzz_write_seeds "${PROJECT_SOURCE_DIR}/tests/fuzz/write_seeds.cc
 target_link_libraries(fuzz_write_seeds PRIVATE pellucid_flags pellucid_static)
 target_include_directories(fuzz_write_seeds PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 
-get_target_property(io_sources pellucid_io SOURCES)
-pellucid_count_branches(pellucid_io_counted SOURCES ${io_sources} INCLUDES "${UTF8PROC_INCLUDE_DIR}")
+pellucid_count_branches(pellucid_io)
 
 file(GLOB fuzzers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc")
 foreach(source IN LISTS fuzzers)
   cmake_path(GET source STEM name)
   string(REGEX REPLACE "_fuzz$" "" name ${name})
-  pellucid_add_fuzzer(${name} SOURCE ${source} COUNTED pellucid_io_counted LIBRARY pellucid_static SEEDS fuzz_write_seeds)
+  pellucid_add_fuzzer(${name} SOURCE ${source} LIBRARY pellucid_static SEEDS fuzz_write_seeds)
 endforeach()

@@ -47,14 +47,14 @@ foreach(folder IN LISTS pellucid_folders)
       # file costs a call of view() 18 instructions.
       foreach(source IN LISTS sources)
         file(STRINGS "${source}" own_names REGEX "^(enum |RowProgram::Wanted |RowsDef |constexpr auto k)")
-        if(own_names OR source MATCHES "/src/ops/views/")
+        if(own_names OR (source MATCHES "/src/ops/views/" AND NOT PELLUCID_SANITIZE))
           set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
         endif()
       endforeach()
     endif()
   else()
     # Files of backends are long: unity builds gain little. dispatch and tensor are compiled alone to keep their inlining.
-    if(NOT folder MATCHES "^(backends|dispatch|tensor)$")
+    if(NOT folder MATCHES "^(backends|dispatch|tensor)$" OR (PELLUCID_SANITIZE AND NOT folder STREQUAL "backends"))
       pellucid_compile_together(pellucid_${folder} 8)
     endif()
     if(folder STREQUAL "base")
@@ -173,3 +173,15 @@ endif()
 target_include_directories(pellucid_static PUBLIC
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
 target_link_libraries(pellucid_static PUBLIC fmt::fmt Threads::Threads)
+
+# For programs of one file that use the shared library: they read the public header, which is most of their build time, once.
+# Those of a group have the same options.
+function(pellucid_precompile_public_header target group)
+  get_property(first GLOBAL PROPERTY pellucid_public_header_of_${group})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
+    set_property(GLOBAL PROPERTY pellucid_public_header_of_${group} ${target})
+  endif()
+endfunction()

@@ -1,11 +1,9 @@
-# tests/FOLDER/*.cc becomes the executable FOLDER_tests; ctest names each of its tests FOLDER/Suite.Name.
+# tests/FOLDER/*.cc becomes the executable FOLDER_tests; ctest names each of its tests FOLDER/Suite.Name (cmake/add_gtests.cmake).
 #   installed  uses what a user has: the shared library and the public headers
 #   exhaustive takes 40 minutes: ./dev test exhaustive builds and runs it, ctest does not
 #   openmp     tests a file of the Python package that needs no Python, with the library of the packages
 #   parity     is one ctest test, torch_parity, because it reads one file of cases
 # The results of peers for a folder are in the build tree, written by ./dev test.
-
-include(GoogleTest)
 
 file(GLOB test_folders RELATIVE "${PROJECT_SOURCE_DIR}/tests" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*")
 if(PELLUCID_CONCURRENCY_TESTS_ONLY)
@@ -39,15 +37,21 @@ foreach(folder IN LISTS test_folders)
     target_compile_definitions(${target} PRIVATE PELLUCID_TORCH_DIR="${PELLUCID_TORCH_DIR}")
     target_link_libraries(${target} PRIVATE pellucid_package)
   else()
-    set(own_headers ${pellucid_headers_of_others} <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
-    if(PELLUCID_SANITIZE AND folder STREQUAL "conformance")  # it computes millions of reference values
-      target_precompile_headers(${target} PRIVATE ${own_headers})
-      target_compile_options(${target} PRIVATE -O1)
-    elseif(NOT first_tests)
-      set(first_tests ${target})
-      target_precompile_headers(${target} PRIVATE ${own_headers})
+    # Tests that compute many reference values are optimised; the others compile in half the time without it.
+    set(level "")
+    if(PELLUCID_SANITIZE AND folder STREQUAL "conformance")
+      set(level -O1)
+    elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND
+        NOT folder MATCHES "^(attention|bits|conformance|convolution|exhaustive|gemm|parity)$")
+      set(level -O0)
+    endif()
+    target_compile_options(${target} PRIVATE ${level})
+    if(NOT first_tests${level})  # precompiled headers are shared by tests with the same options
+      set(first_tests${level} ${target})
+      target_precompile_headers(${target} PRIVATE
+        ${pellucid_headers_of_others} <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
     else()
-      target_precompile_headers(${target} REUSE_FROM ${first_tests})
+      target_precompile_headers(${target} REUSE_FROM ${first_tests${level}})
     endif()
     if(folder MATCHES "^(concurrency|profile)$")
       target_link_libraries(${target} PRIVATE pellucid_doctor)
@@ -68,12 +72,11 @@ foreach(folder IN LISTS test_folders)
       ENVIRONMENT "PELLUCID_PARITY_CASES=${PROJECT_BINARY_DIR}/parity_cases.txt"
       SKIP_REGULAR_EXPRESSION "parity cases are missing")
   else()
-    gtest_discover_tests(${target}
-      TEST_PREFIX "${folder}/"
-      NO_PRETTY_VALUES
-      DISCOVERY_MODE PRE_TEST
-      DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 900 ENVIRONMENT "PELLUCID_ANSWERS=${PROJECT_BINARY_DIR}/answers/${folder}")
+    set(parts 1)
+    if(folder STREQUAL "conformance")
+      set(parts 4)
+    endif()
+    pellucid_add_gtests(${target} ${folder} PARTS ${parts})
   endif()
 endforeach()
 

@@ -16,7 +16,7 @@ using test::number_at;
 using test::TraceText;
 
 constexpr const char* kH100 = R"("deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}])";
-constexpr const char* kGemm = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas";
+constexpr const char* kGemmOfStep = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas";
 
 OpWork work_of_op(const std::string& name, const std::string& args) {
   const Model model = TraceText().op(1, name, 0, 10, args).model();
@@ -138,10 +138,11 @@ TEST(Utilisation, IsTheShareOfTimeThatThePeakWouldTake) {
         .op(1, "aten::mm", t + 1, 90, dims);
     trace.call(1, "cudaLaunchKernel", t + 10, 5, 10 * step + 1)
         .call(1, "cudaLaunchKernel", t + 20, 5, 10 * step + 2);
-    trace.kernel(7, kGemm, t + 100, 60, 10 * step + 1);
+    trace.kernel(7, kGemmOfStep, t + 100, 60, 10 * step + 1);
     trace.kernel(7, "void splitKreduce_kernel<32, 16, int, float, float, float, float, true>(float*)",
                  t + 160, 40, 10 * step + 2);
-    trace.call(1, "cudaLaunchKernel", t + 200, 5, 10 * step + 3).kernel(7, kGemm, t + 205, 95, 10 * step + 3);
+    trace.call(1, "cudaLaunchKernel", t + 200, 5, 10 * step + 3)
+        .kernel(7, kGemmOfStep, t + 205, 95, 10 * step + 3);
   }
   const Finding finding = found_in(trace, "utilisation");
   const std::int64_t flops = std::int64_t{2} << 30;

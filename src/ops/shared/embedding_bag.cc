@@ -89,7 +89,7 @@ BagResults run_embedding_bag(const BagArguments& a, SumSizes sum_sizes) {
             no_sizes.clone()};
   }
   const Tensor sizes = scatter_add(zeros({count}, integers), 0, bag, counted);
-  const Tensor bag_size = to_copy(sizes, {a.offsets.dtype()}), offset2bag = to(bag, a.offsets.dtype());
+  const Tensor bag_size = to_copy(sizes, a.offsets.dtype()), offset2bag = to(bag, a.offsets.dtype());
   if (mode == BagMode::Mean) {
     const Tensor divisors = to(clamp_min(sizes, 1), rows.dtype());
     return {div(sums(), divisors.unsqueeze(1)), offset2bag, bag_size, bag_size.clone()};

@@ -113,10 +113,10 @@ void transpose(char* to, const char* from, const LoopAxis& rows, const LoopAxis&
     const char* corner = from + i * rows.src_step + j * kWidth;
     char* line = to + j * columns.dst_step + i * kWidth;
     if (Width == 4 && is_wide && m == kTile && n == kTile) {
-      // The rows of the next tile are too far apart for the processor to fetch them in time: 2060 µs without
-      // this, 1480 with it, for four matrices of 96 by 3136.
+      // The rows of the next tile are too far apart for the processor to fetch them in time. It saves about a
+      // quarter of the time for four matrices of 96 by 3136.
       for (std::int64_t r = i + kStep; r < std::min(rows.size, i + 2 * kStep); ++r)
-        _mm_prefetch(from + r * rows.src_step + j * kWidth, _MM_HINT_T0);
+        __builtin_prefetch(from + r * rows.src_step + j * kWidth);
       transpose_wide_square(line, columns.dst_step, corner, rows.src_step);
       return;
     }

@@ -123,7 +123,7 @@ __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& famil
   constexpr std::int64_t kAhead = 8;  // rows
   const auto fetch = [&](std::int64_t k) {
     for (std::int64_t line = 0; line < range.count * size_bytes(b.dtype); line += 64)
-      _mm_prefetch(b.at(k, range.first) + line, _MM_HINT_T0);
+      __builtin_prefetch(b.at(k, range.first) + line);
   };
   const auto load = [&](const char* from) __attribute__((target("avx2"))) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
@@ -165,7 +165,7 @@ void pack_rows_by_k(const TileFamily& family, const PackSource& a, const PackRan
       const std::int64_t left = range.count - r;
       const int lines = left > kAmxSide ? 2 * kAmxSide : kAmxSide;
       const char* const from = a.at(range.first + r, range.first_k + k);
-      for (std::int64_t l = kPairDepth; l < 2 * kPairDepth; ++l) _mm_prefetch(from + l * k_step, _MM_HINT_T1);
+      for (std::int64_t l = kPairDepth; l < 2 * kPairDepth; ++l) __builtin_prefetch(from + l * k_step, 0, 2);
       transpose_to_lines(rows + r * block_bytes + k * lines * kHalf, lines, from, k_step, left,
                          range.depth - k);
     }

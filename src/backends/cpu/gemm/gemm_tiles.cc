@@ -288,7 +288,7 @@ class SingleGemm {
   void prefetch(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns) const {
     const std::int64_t line = 64 / size_bytes(p_.dtype);
     for (std::int64_t c = column; c < column + columns; ++c) {
-      for (std::int64_t l = k; l < end; l += line) _mm_prefetch(b_.at(l, c), _MM_HINT_T1);
+      for (std::int64_t l = k; l < end; l += line) __builtin_prefetch(b_.at(l, c), 0, 2);
     }
   }
 

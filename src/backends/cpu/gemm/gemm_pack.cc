@@ -8,6 +8,7 @@
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/gemm/avx512_transpose.h"
+#include "base/check.h"
 
 namespace pel::cpu {
 namespace {
@@ -115,6 +116,11 @@ void pack_panel(const TileFamily& family, const PackSource& b, const PackRange& 
                b.dtype, range.depth, range.count);
 }
 
+// Whether packing converts bf16 to f32, which is a shift: every instruction set gives the same bits.
+bool widens(const TileFamily& family, const PackSource& b) {
+  return family.type == kF32 && b.dtype == kBF16 && !family.is_amx();
+}
+
 // Packs full panels of a matrix with contiguous columns: row by row, because rows may be so far apart that
 // few of them stay in L1. `range` begins at a multiple of 32.
 __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& family, const PackSource& b,
@@ -132,13 +138,33 @@ __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& famil
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
   };
   const std::int64_t width = family.columns;
-  if (!family.is_amx()) {
-    const std::int64_t row = width * family.element_size;
+  const std::int64_t row = width * family.element_size;
+  if (widens(family, b)) {  // eight numbers at a time
+    PEL_ASSERT(width % 8 == 0, "panels are vectors of f32");
     for (std::int64_t k = 0; k < range.depth; ++k) {
       fetch(range.first_k + k + kAhead);
       const char* from = b.at(range.first_k + k, range.first);
-      for (std::int64_t c = 0; c < range.count; c += width, from += row) {
-        char* const to = panels + c / width * panel_bytes + k * row;
+      char* to = panels + k * row;  // in the panel of each c
+      for (std::int64_t c = 0; c < range.count; c += width, to += panel_bytes) {
+        for (std::int64_t i = 0; i < width; i += 8, from += 8 * kHalf) {
+          const __m256i halves =
+              _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+          store(to + 4 * i, _mm256_slli_epi32(halves, 16));
+        }
+      }
+    }
+    const std::int64_t padding = family.padded(range.depth) - range.depth;
+    for (std::int64_t c = 0; padding > 0 && c < range.count; c += width)
+      std::memset(panels + c / width * panel_bytes + range.depth * row, 0,
+                  static_cast<std::size_t>(padding * row));
+    return;
+  }
+  if (!family.is_amx()) {
+    for (std::int64_t k = 0; k < range.depth; ++k) {
+      fetch(range.first_k + k + kAhead);
+      const char* from = b.at(range.first_k + k, range.first);
+      char* to = panels + k * row;  // in the panel of each c
+      for (std::int64_t c = 0; c < range.count; c += width, from += row, to += panel_bytes) {
         for (std::int64_t i = 0; i < row; i += 32) store(to + i, load(from + i));
       }
     }
@@ -177,8 +203,8 @@ void pack_rows_by_k(const TileFamily& family, const PackSource& a, const PackRan
 void pack_panels(const TileFamily& family, const PackSource& b, const PackRange& range, char* panels,
                  std::int64_t panel_bytes) {
   const bool by_rows =
-      b.matrix.column == 1 &&
-      (family.is_amx() || (family.order == codegen::TileOrder::Chain && b.dtype == family.type));
+      b.matrix.column == 1 && (family.is_amx() || widens(family, b) ||
+                               (family.order == codegen::TileOrder::Chain && b.dtype == family.type));
   const std::int64_t whole = by_rows ? range.count / family.columns * family.columns : 0;
   if (whole > 0)
     pack_panels_by_rows(family, b, {range.first_k, range.depth, range.first, whole}, panels, panel_bytes);

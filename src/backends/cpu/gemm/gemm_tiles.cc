@@ -187,8 +187,9 @@ class SingleGemm {
       constexpr std::int64_t kMaxPanels = 64, kDepth = 32;
       slab = {std::clamp(ceil_div(p_.n / f_.columns, thread_count()), std::int64_t{1}, kMaxPanels), kDepth,
               true};
-    } else if (along_columns) {
-      slab = f_.is_amx() ? Slab{4, copied_depth(4, 196'608), false} : Slab{2, copied_depth(2, 49'152), false};
+    } else if (along_columns) {  // wide slabs read long runs; with more rows, deep ones store sums less often
+      const std::int64_t panels = f_.is_amx() || p_.m > 16 ? 4 : 8;
+      slab = {panels, copied_depth(panels, f_.is_amx() ? 196'608 : 49'152), false};
     }
     const char* packed = nullptr;
     if (packs_rows_) {

@@ -8,7 +8,8 @@
 namespace pel {
 
 // Returns the number of threads that a kernel may use, including the calling one. The default is
-// PELLUCID_THREADS, or the number of processors that this process may run on.
+// PELLUCID_THREADS, or the number of processors that this process may use, by its affinity and by the limit
+// of the container it runs in.
 PEL_API int thread_count();
 // Takes effect with the next kernel. 1 runs everything on the calling thread; the maximum is 1024.
 PEL_API void set_thread_count(int count, Site site = Site::current());

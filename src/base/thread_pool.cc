@@ -10,12 +10,12 @@
 #include <utility>
 
 #include <pthread.h>
-#include <sched.h>
 
 #include "pellucid/threads.h"
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "base/processors.h"
 
 namespace pel {
 namespace detail {
@@ -31,10 +31,7 @@ constexpr int kPiecesPerThread = 4;
 
 int initial_thread_count() {
   if (const auto count = environment_count("PELLUCID_THREADS", kMaxThreads)) return *count;
-  auto count = static_cast<int>(std::thread::hardware_concurrency());
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) count = std::min(count, CPU_COUNT(&allowed));
-  return std::clamp(count, 1, kMaxThreads);
+  return std::min(available_processors(), kMaxThreads);
 }
 
 struct Loop {

@@ -32,6 +32,17 @@ target_compile_options(pellucid_flags INTERFACE
 set(pellucid_headers_of_others <algorithm> <array> <atomic> <cmath> <cstdint> <functional> <limits> <map> <memory> <mutex>
   <optional> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
 
+# Precompiles the headers for a target, once for all targets of a group, which have the same options.
+function(pellucid_share_precompiled target group)
+  get_property(first GLOBAL PROPERTY pellucid_first_of_${group})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY pellucid_first_of_${group} ${target})
+  endif()
+endfunction()
+
 if(PELLUCID_SANITIZE)
   set(CMAKE_CXX_FLAGS_DEBUG "-gline-tables-only")  # enough for the reports of sanitizers
   target_compile_options(pellucid_flags INTERFACE

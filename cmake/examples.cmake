@@ -5,7 +5,7 @@ foreach(source IN LISTS examples)
   cmake_path(GET source STEM name)
   add_executable(example_${name} ${source})
   target_link_libraries(example_${name} PRIVATE pellucid_flags Pellucid::pellucid)
-  pellucid_precompile_public_header(example_${name} examples)
+  pellucid_share_precompiled(example_${name} examples "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
   target_compile_definitions(example_${name} PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   set(arguments)
   if(name STREQUAL "train_gpt")  # small sizes for the tests

@@ -173,15 +173,3 @@ endif()
 target_include_directories(pellucid_static PUBLIC
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
 target_link_libraries(pellucid_static PUBLIC fmt::fmt Threads::Threads)
-
-# For programs of one file that use the shared library: they read the public header, which is most of their build time, once.
-# Those of a group have the same options.
-function(pellucid_precompile_public_header target group)
-  get_property(first GLOBAL PROPERTY pellucid_public_header_of_${group})
-  if(first)
-    target_precompile_headers(${target} REUSE_FROM ${first})
-  else()
-    target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
-    set_property(GLOBAL PROPERTY pellucid_public_header_of_${group} ${target})
-  endif()
-endfunction()

@@ -46,13 +46,8 @@ foreach(folder IN LISTS test_folders)
       set(level -O0)
     endif()
     target_compile_options(${target} PRIVATE ${level})
-    if(NOT first_tests${level})  # precompiled headers are shared by tests with the same options
-      set(first_tests${level} ${target})
-      target_precompile_headers(${target} PRIVATE
-        ${pellucid_headers_of_others} <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
-    else()
-      target_precompile_headers(${target} REUSE_FROM ${first_tests${level}})
-    endif()
+    pellucid_share_precompiled(${target} tests${level}
+      ${pellucid_headers_of_others} <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
     if(folder MATCHES "^(concurrency|profile)$")
       target_link_libraries(${target} PRIVATE pellucid_doctor)
     elseif(folder STREQUAL "inspect")

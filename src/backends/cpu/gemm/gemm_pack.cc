@@ -138,36 +138,29 @@ __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& famil
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
   };
   const std::int64_t width = family.columns;
-  const std::int64_t row = width * family.element_size;
-  if (widens(family, b)) {  // eight numbers at a time
-    PEL_ASSERT(width % 8 == 0, "panels are vectors of f32");
+  if (!family.is_amx()) {
+    const bool is_wider = widens(family, b);
+    const std::int64_t row = width * family.element_size, from_row = width * size_bytes(b.dtype);
+    PEL_ASSERT(!is_wider || width % 8 == 0, "panels are vectors of f32");
     for (std::int64_t k = 0; k < range.depth; ++k) {
       fetch(range.first_k + k + kAhead);
       const char* from = b.at(range.first_k + k, range.first);
       char* to = panels + k * row;  // in the panel of each c
-      for (std::int64_t c = 0; c < range.count; c += width, to += panel_bytes) {
-        for (std::int64_t i = 0; i < width; i += 8, from += 8 * kHalf) {
-          const __m256i halves =
-              _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-          store(to + 4 * i, _mm256_slli_epi32(halves, 16));
+      for (std::int64_t c = 0; c < range.count; c += width, from += from_row, to += panel_bytes) {
+        if (is_wider) {
+          for (std::int64_t i = 0; i < row; i += 32) {
+            const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i / 2));
+            store(to + i, _mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+          }
+        } else {
+          for (std::int64_t i = 0; i < row; i += 32) store(to + i, load(from + i));
         }
       }
     }
     const std::int64_t padding = family.padded(range.depth) - range.depth;
-    for (std::int64_t c = 0; padding > 0 && c < range.count; c += width)
-      std::memset(panels + c / width * panel_bytes + range.depth * row, 0,
-                  static_cast<std::size_t>(padding * row));
-    return;
-  }
-  if (!family.is_amx()) {
-    for (std::int64_t k = 0; k < range.depth; ++k) {
-      fetch(range.first_k + k + kAhead);
-      const char* from = b.at(range.first_k + k, range.first);
-      char* to = panels + k * row;  // in the panel of each c
-      for (std::int64_t c = 0; c < range.count; c += width, from += row, to += panel_bytes) {
-        for (std::int64_t i = 0; i < row; i += 32) store(to + i, load(from + i));
-      }
-    }
+    char* end = panels + range.depth * row;
+    for (std::int64_t c = 0; padding > 0 && c < range.count; c += width, end += panel_bytes)
+      std::memset(end, 0, static_cast<std::size_t>(padding * row));
     return;
   }
   const std::int64_t whole = range.depth / kPairDepth * kPairDepth;

@@ -72,10 +72,15 @@ def find_executable(folder, name):
     return [str(found[0])]
 
 
+def find_side(folder, name):
+    """Returns the executable of one of our benchmarks, or the named peer."""
+    return find_executable(folder, name if name.startswith("peer_") else f"bench_{name}")
+
+
 def find_peer(folder, name, other=None):
-    """Returns an executable, unless the peer is another of our benchmarks or a script for the peers' Python."""
+    """Returns an executable, unless the peer is a script for the peers' Python."""
     if other:
-        return find_executable(folder, f"bench_{other}")
+        return find_side(folder, other)
     if script := next((ROOT / "bench").glob(f"*/peer_{name}.py"), None):
         return ["env", f"PYTHONPATH={ROOT / 'bench' / 'support'}", str(ROOT / ".peers" / "bin" / "python"), str(script)]
     return find_executable(folder, f"peer_{name}")
@@ -429,7 +434,7 @@ def run(options):
     side = FirstCalls if description.get("first_calls") else lambda server: Side(server, rest)
     pin_to_cores(cores)
     with (
-        Server(options.ours or find_executable(options.build, f"bench_{description.get('ours', options.name)}")) as ours,
+        Server(options.ours or find_side(options.build, description.get("ours", options.name))) as ours,
         Server(options.peer or find_peer(options.build, options.name, description.get("against"))) as peer,
     ):
         check_names({case.name for case in cases}, ours, peer, "ours" in description)

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "pellucid/threads.h"
 
@@ -21,6 +24,7 @@ namespace pel {
 namespace detail {
 constinit std::atomic<int> wanted_threads = 0;
 constinit thread_local bool inside_piece = false;
+constinit thread_local LoopWatcher* loop_watcher = nullptr;
 }  // namespace detail
 
 namespace {
@@ -28,10 +32,49 @@ namespace {
 constexpr int kMaxThreads = 1024;
 // A worker that wakes late or shares its core holds up the end by about a quarter of its share.
 constexpr int kPiecesPerThread = 4;
+// A worker that parks is woken for so many units of Grain::time, 10 µs or more; one that spins joins for any.
+constexpr double kTimeToWake = 4;
 
 int initial_thread_count() {
   if (const auto count = environment_count("PELLUCID_THREADS", kMaxThreads)) return *count;
   return std::min(available_processors(), kMaxThreads);
+}
+
+// ---- Waiting
+//
+// A thread that waits first spins and then parks. While it spins it sees a change within a microsecond; to
+// wake it from parking takes 10 to 25.
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// For the next loop a worker spins this long; less where loops are rare.
+constexpr Clock::duration kMinSpin = microseconds(5), kMaxSpin = microseconds(200);
+// For the last pieces of its loop the caller spins this long. If the processor of a worker is taken by
+// another process, the worker continues on the processor of the caller, once the caller parks.
+constexpr Clock::duration kEndSpin = microseconds(50);
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+// Spins until the condition holds; returns false if the time is over. Lets other threads use the processor in
+// between.
+template <class Condition>
+bool spin_for(Clock::duration time, const Condition& condition) {
+  const auto holds_soon = [&] {
+    for (int i = 0; i < 32; ++i, relax())
+      if (condition()) return true;
+    return false;
+  };
+  if (holds_soon()) return true;
+  for (const auto end = Clock::now() + time; Clock::now() < end; sched_yield())
+    if (holds_soon()) return true;
+  return condition();
 }
 
 struct Loop {
@@ -46,16 +89,16 @@ struct Loop {
   void run(int piece) noexcept {
     if (failed.load(std::memory_order_relaxed)) return;
     try {
-      f(begin_of(piece), piece + 1 == pieces ? count : begin_of(piece + 1));
+      f(begin_of(piece), end_of(piece));
     } catch (...) {
       if (!failed.exchange(true)) error = std::current_exception();
     }
   }
 
- private:
   std::int64_t begin_of(int piece) const {
     return (piece * grains + std::min<std::int64_t>(piece, longer)) * grain;
   }
+  std::int64_t end_of(int piece) const { return piece + 1 == pieces ? count : begin_of(piece + 1); }
 };
 
 // While in scope, loops of this thread run inline.
@@ -96,9 +139,14 @@ class Pool {
   bool enter() { return !taken_.test_and_set(std::memory_order_acquire); }
   void leave() { taken_.clear(std::memory_order_release); }
 
-  void run(Loop& loop, int threads) {
+  bool has_runner() const { return runner_ != nullptr; }
+  // How many workers see a loop at once, because they spin. Those that are not made yet count as parked.
+  int hot_workers() const { return workers_.load(std::memory_order_relaxed) - parked_.load(); }
+
+  // Wakes workers so that up to `threads` take part; `all` is how many there are.
+  void run(Loop& loop, int threads, int all) {
     if (runner_ != nullptr) return run_by(*runner_, loop, threads);
-    fit_workers(threads - 1);
+    fit_workers(all - 1);
     loop_ = &loop;
     unfinished_.store(loop.pieces, std::memory_order_relaxed);
     unclaimed_.store(loop.pieces);
@@ -107,7 +155,9 @@ class Pool {
       const InsidePiece here;
       unfinished_.fetch_sub(run_pieces());
     }
-    await_zero(unfinished_);
+    if (!spins_.load(std::memory_order_relaxed) ||
+        !spin_for(kEndSpin, [this] { return unfinished_.load() == 0; }))
+      await_zero(unfinished_);
   }
 
   // Null: the workers run loops. Only for who entered, as run() is.
@@ -123,14 +173,26 @@ class Pool {
     std::fesetenv(FE_DFL_ENV);  // a thread inherits rounding and flushing from the one that made it
     pthread_setname_np(pthread_self(), "pellucid");
     detail::inside_piece = true;
+    Clock::duration patience = kMaxSpin;
     while (true) {
-      unclaimed_.wait(0);
+      await_loop(patience);
       // Subtracted at once: until then the loop lives, so all these pieces were of the same one.
       if (const int done = run_pieces(); done != 0 && unfinished_.fetch_sub(done) == done)
         unfinished_.notify_one();
       if (unclaimed_.load() == kRetire) break;
     }
     if (workers_.fetch_sub(1) == 1) workers_.notify_one();
+  }
+
+  void await_loop(Clock::duration& patience) {
+    if (spins_.load(std::memory_order_relaxed) &&
+        spin_for(patience, [this] { return unclaimed_.load(std::memory_order_relaxed) != 0; }))
+      return;
+    const auto start = Clock::now();
+    parked_.fetch_add(1);
+    unclaimed_.wait(0);
+    parked_.fetch_sub(1);
+    patience = Clock::now() - start < kMaxSpin ? kMaxSpin : std::max(kMinSpin, patience / 2);
   }
 
   // Runs pieces until all are claimed; returns how many it ran.
@@ -148,14 +210,18 @@ class Pool {
   }
 
   void wake(int helpers) {
-    if (helpers >= workers_.load(std::memory_order_relaxed)) return unclaimed_.notify_all();
-    for (int i = 0; i < helpers; ++i) unclaimed_.notify_one();
+    const int parked = parked_.load(), wanted = helpers - (workers_.load(std::memory_order_relaxed) - parked);
+    if (wanted >= parked) return unclaimed_.notify_all();  // no system call if none parks
+    for (int i = 0; i < wanted; ++i) unclaimed_.notify_one();
   }
 
   // To have fewer, all are retired: a worker that should go cannot be told apart from one that parks.
   void fit_workers(int wanted) {
     int have = workers_.load();
     if (have == wanted) return;
+    static const int processors = available_processors();
+    spins_.store(wanted < processors,
+                 std::memory_order_relaxed);  // otherwise they would take time from those that work
     if (have > wanted) {
       unclaimed_.store(kRetire);
       unclaimed_.notify_all();
@@ -186,7 +252,9 @@ class Pool {
   std::atomic_flag taken_;
   ParallelRunner* runner_ = nullptr;             // for those who entered
   Loop* loop_ = nullptr;                         // for those who have claimed a piece
+  std::atomic<bool> spins_ = false;              // whether threads spin before they park
   std::atomic<int> workers_ = 0;                 // made and not ended; only who entered adds
+  std::atomic<int> parked_ = 0;                  // or about to park
   alignas(64) std::atomic<int> unclaimed_ = 0;   // pieces, or kRetire; workers park on 0
   alignas(64) std::atomic<int> unfinished_ = 0;  // pieces
 };
@@ -238,18 +306,51 @@ void set_parallel_runner(ParallelRunner runner, Site site) try {
   throw;
 }
 
-void detail::run_on_threads(std::int64_t count, std::int64_t grain, RangeFn f) {
-  PEL_ASSERT(grain > 0, "a piece has elements");
-  const int threads = thread_count();
-  if (threads == 1 || !pool.enter()) return f(0, count);
-  const std::int64_t max_pieces = threads * kPiecesPerThread;
-  Loop loop{f, count, grain, static_cast<int>(std::min(count / grain, max_pieces))};
-  {
-    struct Leave {
-      ~Leave() { pool.leave(); }
-    } leave;  // also if a runner throws
-    pool.run(loop, threads);
+namespace {
+
+// How many threads a loop is worth, if `hot` workers see it at once.
+int threads_worth(std::int64_t grains, Grain grain, int all, int hot) {
+  const double time = static_cast<double>(grains) * static_cast<double>(grain.time);
+  const double waking = std::min(time / kTimeToWake, static_cast<double>(all));
+  return static_cast<int>(std::min<std::int64_t>({grains, all, std::max(hot + 1, static_cast<int>(waking))}));
+}
+
+Loop cut(std::int64_t count, Grain grain, RangeFn f, int threads) {
+  const std::int64_t pieces = std::min<std::int64_t>(count / grain.elements, threads * kPiecesPerThread);
+  return {f, count, grain.elements, static_cast<int>(pieces)};
+}
+
+void run_watched(detail::LoopWatcher& watcher, Loop loop, Grain grain) {
+  watcher.loop(loop.count, grain, loop.pieces);
+  const InsidePiece here;
+  for (int piece = 0; piece < loop.pieces; ++piece) {
+    loop.f(loop.begin_of(piece), loop.end_of(piece));
+    watcher.piece_ended(loop.begin_of(piece), loop.end_of(piece));
   }
+}
+
+}  // namespace
+
+void detail::run_on_threads(std::int64_t count, Grain grain, RangeFn f) {
+  PEL_ASSERT(grain.elements > 0, "a piece has elements");
+  const int all = thread_count();
+  const std::int64_t grains = count / grain.elements;
+  if (loop_watcher != nullptr) [[unlikely]]
+    return run_watched(*loop_watcher, cut(count, grain, f, threads_worth(grains, grain, all, all - 1)),
+                       grain);
+  if (all == 1 || !pool.enter()) return f(0, count);
+  struct Leave {
+    ~Leave() { pool.leave(); }
+  };
+  std::optional<Leave> leave(std::in_place);  // also if a runner throws
+  const int threads = threads_worth(grains, grain, all, pool.has_runner() ? 0 : pool.hot_workers());
+  if (threads == 1) {
+    leave.reset();
+    return f(0, count);
+  }
+  Loop loop = cut(count, grain, f, threads);
+  pool.run(loop, threads, all);
+  leave.reset();
   if (loop.error) std::rethrow_exception(loop.error);
 }
 

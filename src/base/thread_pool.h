@@ -1,4 +1,5 @@
-// Loops over several threads. The threads are made by the first loop that needs them and park between loops.
+// Loops over several threads. The threads are made by the first loop that needs them and wait between
+// loops: they spin for a short time, then park.
 #pragma once
 
 #include <atomic>
@@ -13,26 +14,56 @@ using RangeFn = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
 namespace detail {
 extern constinit std::atomic<int> wanted_threads;  // 0 until someone asks for the number
 extern constinit thread_local bool inside_piece;
-void run_on_threads(std::int64_t count, std::int64_t grain, RangeFn f);
+}  // namespace detail
+
+// The least work of a piece of a loop: so many elements, which take `time` units of 2 to 3 µs.
+struct Grain {
+  // NOLINTNEXTLINE(google-explicit-constructor): most grains take one unit
+  constexpr Grain(std::int64_t grain_elements, std::int64_t grain_time = 1)
+      : elements(grain_elements), time(grain_time) {}
+
+  // For elements of cost `each`, where a cost of `unit` takes 2 to 3 µs.
+  static constexpr Grain of(std::int64_t unit, std::int64_t each) {
+    return each < unit ? Grain(unit / (each > 0 ? each : 1)) : Grain(1, each / unit);
+  }
+  // For elements that all are worth a thread.
+  static constexpr Grain whole() { return {1, 1 << 20}; }
+
+  std::int64_t elements, time;
+};
+
+namespace detail {
+void run_on_threads(std::int64_t count, Grain grain, RangeFn f);
+
+// For tests of the cuts: while one is set, loops of this thread run their pieces on it, one after the other,
+// cut as for thread_count() threads that all are awake.
+class LoopWatcher {
+ public:
+  virtual ~LoopWatcher() = default;
+  virtual void loop(std::int64_t count, Grain grain, int pieces) = 0;
+  virtual void piece_ended(std::int64_t begin, std::int64_t end) = 0;
+};
+extern constinit thread_local LoopWatcher* loop_watcher;
 }  // namespace detail
 
 // Calls f(begin, end) for pieces that together are [0, count), on this thread and on workers; returns when
-// all have ended. Every piece begins at a multiple of `grain` and has at least `grain` elements, unless
-// `count` itself has fewer; grain is positive. Where the range is cut depends on the number of threads and on
+// all have ended. Every piece begins at a multiple of the grain's elements and has at least that many, unless
+// `count` itself is less; they are positive. Where the range is cut depends on the number of threads and on
 // whether the workers are free: a caller whose result must not differ makes it independent of the cuts.
 //
-// Choose a grain worth 10 µs or more: waking a worker costs the caller about 1 µs, and it joins 10 to 25 µs
-// later (2 virtual cores under load); until then the caller runs alone.
+// A worker that waited for less than 200 µs joins within 1 µs. Others park: to wake one costs the caller
+// about 1 µs, and it joins 10 to 25 µs later, so short loops do not wake them.
 //
-// f runs once, with all of [0, count), on this thread if there is one piece or one thread, inside a piece of
-// another loop, or while the workers serve the loop of another thread. For count 0 it is not called.
+// f runs once, with all of [0, count), on this thread if there is one piece or one thread, if the loop is too
+// short to wake a worker, inside a piece of another loop, or while the workers serve the loop of another
+// thread. For count 0 it is not called.
 //
 // The first exception of a piece is thrown again here, after all pieces have ended; pieces not begun by then
 // are left out. A child forked inside a piece must not return from it; otherwise a child has workers of its
 // own.
-inline void parallel_for(std::int64_t count, std::int64_t grain, RangeFn f) {
-  if (count - grain >= grain && detail::wanted_threads.load(std::memory_order_relaxed) != 1 &&
-      !detail::inside_piece) {
+inline void parallel_for(std::int64_t count, Grain grain, RangeFn f) {
+  if (count - grain.elements >= grain.elements &&
+      detail::wanted_threads.load(std::memory_order_relaxed) != 1 && !detail::inside_piece) {
     detail::run_on_threads(count, grain, f);
   } else if (count > 0) {
     f(0, count);

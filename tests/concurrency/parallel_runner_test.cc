@@ -57,7 +57,7 @@ class ParallelRunnerTest : public testing::Test {
   static std::vector<std::pair<std::int64_t, std::int64_t>> cuts_of(std::int64_t count, std::int64_t grain) {
     std::mutex mutex;
     std::vector<std::pair<std::int64_t, std::int64_t>> cuts;
-    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count, Grain(grain, Grain::whole().time), [&](std::int64_t begin, std::int64_t end) {
       std::lock_guard lock(mutex);
       cuts.emplace_back(begin, end);
     });
@@ -164,10 +164,10 @@ TEST_F(ParallelRunnerTest, NestedLoopsRunInlineOnTheirThread) {
   for (const ParallelRunner& runner : runners_) {
     std::atomic<int> calls = 0, nested = 0;
     set_parallel_runner(counting(calls, runner));
-    parallel_for(12, 1, [&](std::int64_t, std::int64_t) {
+    parallel_for(12, Grain::whole(), [&](std::int64_t, std::int64_t) {
       const auto thread = std::this_thread::get_id();
       int pieces = 0;
-      parallel_for(1000, 1, [&](std::int64_t, std::int64_t) {
+      parallel_for(1000, Grain::whole(), [&](std::int64_t, std::int64_t) {
         EXPECT_EQ(std::this_thread::get_id(), thread);
         ++pieces;
       });
@@ -187,7 +187,7 @@ TEST_F(ParallelRunnerTest, AnExceptionOfAPieceIsRethrownToTheCaller) {
     set_parallel_runner(runner);
     for (const std::int64_t bad : {0, 5, 99}) {
       const auto error = test::thrown_by<ShapeError>([&] {
-        parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(100, Grain::whole(), [&](std::int64_t begin, std::int64_t end) {
           if (begin <= bad && bad < end) throw ShapeError("piece with " + std::to_string(bad));
         });
       });
@@ -236,7 +236,7 @@ TEST_F(ParallelRunnerTest, ManyThreadsMayCallKernelsAndItServesOneAtATime) {
       start.arrive_and_wait();
       for (int i = test::Random::share_of(200); i > 0; --i) {
         std::atomic<std::int64_t> sum = 0;
-        parallel_for(90, 3, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(90, Grain(3, Grain::whole().time), [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t at = begin; at < end; ++at) sum += at;
         });
         ASSERT_EQ(sum, 90 * 89 / 2);
@@ -269,8 +269,9 @@ TEST_F(ParallelRunnerTest, SettingItInsideALoopIsRefused) {
   set_thread_count(2);
   for (const ParallelRunner& runner : {ParallelRunner(), ParallelRunner(run_backwards)}) {
     set_parallel_runner(runner);
-    const auto error = test::thrown_by<ValueError>(
-        [] { parallel_for(100, 1, [](std::int64_t, std::int64_t) { set_parallel_runner(nullptr); }); });
+    const auto error = test::thrown_by<ValueError>([] {
+      parallel_for(100, Grain::whole(), [](std::int64_t, std::int64_t) { set_parallel_runner(nullptr); });
+    });
     EXPECT_EQ(error.op(), "set_parallel_runner");
     EXPECT_EQ(
         error.message(),

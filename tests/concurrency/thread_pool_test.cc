@@ -5,6 +5,7 @@
 #include <atomic>
 #include <barrier>
 #include <cfenv>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -16,12 +17,14 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pellucid/error.h"
 #include "pellucid/threads.h"
 
 #include "base/environment.h"
+#include "base/processors.h"
 #include "support/errors.h"
 #include "support/random.h"
 #include "support/under_tsan.h"
@@ -37,11 +40,13 @@ class ParallelFor : public testing::Test {
     std::int64_t begin, end;
     std::thread::id thread;
   };
+  // A grain that is worth a thread, however many elements it has.
+  static Grain long_grain(std::int64_t elements) { return {elements, Grain::whole().time}; }
   // The pieces of one call in ascending order.
   static std::vector<Piece> pieces_of(std::int64_t count, std::int64_t grain) {
     std::mutex mutex;
     std::vector<Piece> pieces;
-    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count, long_grain(grain), [&](std::int64_t begin, std::int64_t end) {
       std::lock_guard lock(mutex);
       pieces.push_back({begin, end, std::this_thread::get_id()});
     });
@@ -65,7 +70,7 @@ class ParallelFor : public testing::Test {
     std::mutex mutex;
     std::set<std::thread::id> seen;
     std::atomic<int> threads = 0;
-    parallel_for(thread_count(), 1, [&](std::int64_t, std::int64_t) {
+    parallel_for(thread_count(), Grain::whole(), [&](std::int64_t, std::int64_t) {
       {
         std::lock_guard lock(mutex);
         if (seen.insert(std::this_thread::get_id()).second) {
@@ -98,7 +103,7 @@ TEST_F(ParallelFor, CoversEveryElementOnceForRandomCountsAndGrains) {
     set_thread_count(static_cast<int>(random.between(1, 4)));
     const std::int64_t count = random.between(0, 5000), grain = random.between(1, 300);
     std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
-    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count, long_grain(grain), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = begin; at < end; ++at) ++visits[static_cast<std::size_t>(at)];
     });
     for (const auto& visit : visits) ASSERT_EQ(visit, 1) << "count " << count << ", grain " << grain;
@@ -165,6 +170,45 @@ TEST_F(ParallelFor, WorkersTakePartAndAreAtMostTheThreadCount) {
   }
 }
 
+TEST_F(ParallelFor, ShortLoopsDoNotWakeWorkersThatPark) {
+  set_thread_count(2);
+  const auto pieces_of_short_loop = [](std::int64_t grains) {
+    int pieces = 0;
+    std::mutex mutex;
+    parallel_for(grains, 1, [&](std::int64_t, std::int64_t) {
+      const std::lock_guard lock(mutex);
+      ++pieces;
+    });
+    return pieces;
+  };
+  pieces_of(100, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(pieces_of_short_loop(4), 1);
+  EXPECT_EQ(pieces_of_short_loop(8), 8) << "20 µs of work wake them";
+  if (available_processors() < 2) return;  // with one, workers do not spin
+  // A worker that has just ended a piece spins, unless its processor was taken meanwhile.
+  int longest = 0;
+  for (int attempt = 0; attempt < 1000 && longest != 4; ++attempt) {
+    on_workers([] {});
+    longest = pieces_of_short_loop(4);
+  }
+  EXPECT_EQ(longest, 4) << "a worker that spins joins";
+}
+
+TEST_F(ParallelFor, WorkersUseNoTimeWhenIdle) {
+  set_thread_count(2);
+  const auto process_time = [] {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  for (int i = 0; i < 100; ++i) pieces_of(100, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto before = process_time();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LT(process_time() - before, std::chrono::milliseconds(2));
+}
+
 TEST_F(ParallelFor, NestedCallsRunInlineOnTheirThread) {
   set_thread_count(3);
   std::atomic<int> inner_calls = 0;
@@ -184,7 +228,7 @@ TEST_F(ParallelFor, AnExceptionOfAnyPieceIsRethrownAndThePoolStaysUsable) {
     set_thread_count(threads);
     for (std::int64_t bad = 0; bad < 100; bad += 9) {
       const auto error = test::thrown_by<ShapeError>([&] {
-        parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(100, Grain::whole(), [&](std::int64_t begin, std::int64_t end) {
           if (begin <= bad && bad < end) throw ShapeError("piece with " + std::to_string(bad));
         });
       });
@@ -198,7 +242,7 @@ TEST_F(ParallelFor, OneOfManyExceptionsComesBackWhenNoPieceRunsAnyMore) {
   set_thread_count(4);
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> running = 0;
-    EXPECT_THROW(parallel_for(1000, 1,
+    EXPECT_THROW(parallel_for(1000, Grain::whole(),
                               [&](std::int64_t begin, std::int64_t) {
                                 ++running;
                                 std::this_thread::yield();
@@ -230,7 +274,7 @@ TEST_F(ParallelFor, ManyThreadsMayCallAtOnce) {
       for (int i = test::Random::share_of(1000); i > 0; --i) {
         const std::int64_t count = 10 + (i * 7 + t) % 90;
         std::atomic<std::int64_t> sum = 0;
-        parallel_for(count, 3, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(count, long_grain(3), [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t at = begin; at < end; ++at) sum += at;
         });
         ASSERT_EQ(sum, count * (count - 1) / 2);
@@ -242,7 +286,7 @@ TEST_F(ParallelFor, ManyThreadsMayCallAtOnce) {
 TEST_F(ParallelFor, ASecondCallerDoesNotWaitForTheFirst) {
   set_thread_count(2);
   std::atomic<bool> second_done = false;
-  parallel_for(2, 1, [&](std::int64_t begin, std::int64_t) {
+  parallel_for(2, Grain::whole(), [&](std::int64_t begin, std::int64_t) {
     if (begin == 1) return;
     std::jthread([&] {
       EXPECT_EQ(pieces_of(100, 1).size(), 1u);
@@ -257,7 +301,7 @@ TEST_F(ParallelFor, PlainWritesOfPiecesAreSeenByTheCallerAndByLaterPieces) {  //
   std::vector<int> values(1000);
   for (int round = 1; round <= test::Random::share_of(2000); ++round) {
     const std::int64_t grain = 1 + round % 400;
-    parallel_for(1000, grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(1000, long_grain(grain), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = begin; at < end; ++at) ++values[static_cast<std::size_t>(at)];
     });
     ASSERT_EQ(std::count(values.begin(), values.end(), round), 1000);
@@ -364,7 +408,7 @@ class FreshProcess : public testing::Test {
   }
   static std::int64_t sum_below(std::int64_t count) {
     std::atomic<std::int64_t> sum = 0;
-    parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count, Grain::whole(), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = begin; at < end; ++at) sum += at;
     });
     return sum;

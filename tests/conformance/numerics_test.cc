@@ -148,10 +148,11 @@ std::optional<double> exhaustive_error(const Job& job, const exhaustive::Measure
 TEST(Numerics, ErrorsAreWithinTheirBoundsAndAsThePageSays) {
   const std::vector<Job> jobs = all_jobs();
   std::vector<Worst> worst(jobs.size());
-  parallel_for(static_cast<std::int64_t>(jobs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      worst[static_cast<std::size_t>(i)] = measure(jobs[static_cast<std::size_t>(i)]);
-  });
+  parallel_for(static_cast<std::int64_t>(jobs.size()), Grain::whole(),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i)
+                   worst[static_cast<std::size_t>(i)] = measure(jobs[static_cast<std::size_t>(i)]);
+               });
 
   const exhaustive::MeasuredByOp measured = exhaustive::read_measured();
   std::map<std::string, NumericsRow> rows;

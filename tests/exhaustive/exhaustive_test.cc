@@ -171,7 +171,7 @@ Worst sweep(const TestedOp& tested) {
   std::mutex mutex;
   const std::int64_t count = kBlocks / test_share();
   Progress progress(tested.name, count);
-  parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(count, Grain::whole(), [&](std::int64_t begin, std::int64_t end) {
     BlockSweep blocks(tested, kernel);
     Worst own;
     for (std::int64_t i = begin; i < end; ++i) {

@@ -31,7 +31,6 @@ inline Support supports_any(const KernelArgs&) { return Support::yes(); }
 
 // Copies elements of one width, whatever their type. A stride of 0 repeats an element of src.
 void copy_elements(const Operand& dst, const Operand& src);
-inline constexpr std::int64_t kCopyGrainBytes = 128 << 10;  // per thread task
 // Runs `copy` on all threads, split along an axis that is long enough. The steps of src may be negative.
 using CopyFn = void (*)(const Operand& dst, const Operand& src);
 void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy = copy_elements);

@@ -168,7 +168,7 @@ double best_seconds(double budget, const std::function<void()>& f) {
 
 // Runs one piece per thread. Pieces repeat long enough for all of them to overlap.
 void on_all_threads(int threads, const std::function<void(int)>& piece) {
-  parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(threads, Grain::whole(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) piece(static_cast<int>(i));
   });
 }

@@ -116,10 +116,11 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
   const profile::CompileSpan span(is_profiling() && !kernels.empty() ? interned(kernels.front().name) : "");
   const std::vector<std::vector<LoopKernel>> parts = split(kernels);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(parts.size());
-  parallel_for(static_cast<std::int64_t>(parts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      objects[i] = compile_module(parts[i], isa);
-  });
+  parallel_for(static_cast<std::int64_t>(parts.size()), Grain::whole(),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+                   objects[i] = compile_module(parts[i], isa);
+               });
 
   // Each module has a JITDylib of its own, so names may repeat. It resolves memcpy and fmod
   // in the process.

@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include "pellucid/threads.h"
+
 #include "backends/cpu/attention/attention_loops.h"
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/rounding.h"
@@ -25,11 +27,11 @@
 #include "backends/cpu/gemm/gemm_pack.h"
 #include "backends/cpu/gemm/gemm_tiles.h"
 #include "backends/cpu/gemm/tile_mode.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/rows/row_arguments.h"
 #include "backends/cpu/scratch.h"
 #include "base/thread_object.h"
-#include "base/thread_pool.h"
 #include "tensor/make.h"
 
 namespace pel::cpu {
@@ -38,9 +40,9 @@ namespace {
 using codegen::kAmxSide;
 using codegen::PelTileCall;
 
-constexpr std::int64_t kKeys = 1024;   // per tile
-constexpr std::int64_t kMaxRows = 64;  // rows per block
-constexpr std::int64_t kLine = 64;     // padding between rows, so that they do not map to one set of L1
+constexpr std::int64_t kKeys = 1024;                  // per tile
+constexpr std::int64_t kMaxRows = 64, kMinRows = 16;  // rows per block
+constexpr std::int64_t kLine = 64;  // padding between rows, so that they do not map to one set of L1
 
 // [batch, head, row, column]; strides are in elements.
 struct Heads {
@@ -113,8 +115,11 @@ class Attention {
   }
 
   void run(char* scratch) {
-    const std::int64_t blocks = ceil_div(rows_, kMaxRows), tiles = ceil_div(keys_, kKeys);
-    const std::int64_t heads = batch_ * key_heads_;
+    const std::int64_t heads = batch_ * key_heads_, tiles = ceil_div(keys_, kKeys);
+    // Smaller blocks, if there would be few for each thread: what they read of the keys stays in L2.
+    std::int64_t block_rows = kMaxRows;
+    while (block_rows > kMinRows && heads * ceil_div(rows_, block_rows) < 4 * thread_count()) block_rows /= 2;
+    const std::int64_t blocks = ceil_div(rows_, block_rows);
     const std::int64_t key_bytes = panels_bytes(f_, width_, kKeys),
                        value_bytes = panels_bytes(f_, kKeys, value_width_);
     std::optional<Tensor> allocated;
@@ -125,40 +130,45 @@ class Attention {
         scratch = static_cast<char*>(allocated->raw_data());
       }
       packed = scratch;
-      parallel_for(heads * tiles, std::max<std::int64_t>(1, (1 << 17) / (key_bytes + value_bytes)),
+      // Keys and values of a tile in turns.
+      parallel_for(2 * heads * tiles, Grain::of(kCopyGrainBytes, (key_bytes + value_bytes) / 2),
                    [&](std::int64_t begin, std::int64_t end) {
                      const DefaultFloatMode mode;
                      for (std::int64_t i = begin; i < end; ++i) {
-                       char* const to = scratch + i * (key_bytes + value_bytes);
-                       const std::int64_t first = i % tiles * kKeys, count = std::min(kKeys, keys_ - first);
-                       const std::int64_t b = i / tiles / key_heads_, h = i / tiles % key_heads_;
-                       pack_keys(b, h, first, count, to);
-                       pack_values(b, h, first, count, to + key_bytes);
+                       const std::int64_t tile = i / 2, first = tile % tiles * kKeys,
+                                          count = std::min(kKeys, keys_ - first);
+                       const std::int64_t b = tile / tiles / key_heads_, h = tile / tiles % key_heads_;
+                       char* const to = scratch + tile * (key_bytes + value_bytes);
+                       if (i % 2 == 0) {
+                         pack_keys(b, h, first, count, to);
+                       } else {
+                         pack_values(b, h, first, count, to + key_bytes);
+                       }
                      }
                    });
     }
-    parallel_for(heads * blocks, grain(std::min(rows_, kMaxRows)), [&](std::int64_t begin, std::int64_t end) {
-      const TileMode mode(f_);
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t head = i / blocks, first = i % blocks * kMaxRows;
-        const char* const panels =
-            packed != nullptr ? packed + head * tiles * (key_bytes + value_bytes) : nullptr;
-        Block block(*this, mode, head / key_heads_, head % key_heads_, first,
-                    std::min(kMaxRows, rows_ - first));
-        block.run(panels, key_bytes, key_bytes + value_bytes);
-      }
-    });
+    parallel_for(heads * blocks, grain(std::min(rows_, block_rows)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const TileMode mode(f_);
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const std::int64_t head = i / blocks, first = i % blocks * block_rows;
+                     const char* const panels =
+                         packed != nullptr ? packed + head * tiles * (key_bytes + value_bytes) : nullptr;
+                     Block block(*this, mode, head / key_heads_, head % key_heads_, first,
+                                 std::min(block_rows, rows_ - first));
+                     block.run(panels, key_bytes, key_bytes + value_bytes);
+                   }
+                 });
   }
 
  private:
   static constexpr std::int64_t kSize = sizeof(T);
 
-  // Returns a grain size of about 20 µs per task.
-  std::int64_t grain(std::int64_t rows) const {
+  Grain grain(std::int64_t rows) const {
     const auto multiply_adds = static_cast<double>(keys_ * (width_ + value_width_));
     const double ns =
         multiply_adds * std::max(static_cast<double>(rows) / 50, static_cast<double>(f_.element_size) / 20);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(20'000 / std::max(ns, 1.0)));
+    return Grain::of(kGrainNs, static_cast<std::int64_t>(ns));
   }
 
   void pack_keys(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t count, char* to) const {

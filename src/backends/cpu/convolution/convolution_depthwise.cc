@@ -102,9 +102,8 @@ void run_convolution_depthwise(Stream&, const KernelArgs& args) {
   const PaddedImage padded(c);
   const std::vector<std::int64_t> offsets = padded.tap_offsets();
   const std::int64_t multiplications = c.positions() * c.taps() * c.out_channels;
-  constexpr std::int64_t kTaskMultiplications = 100'000;  // multiplications per thread task
-  parallel_for(c.batch * c.groups,
-               std::max<std::int64_t>(1, kTaskMultiplications / std::max<std::int64_t>(multiplications, 1)),
+  constexpr std::int64_t kGrainMultiplications = 25'000;
+  parallel_for(c.batch * c.groups, Grain::of(kGrainMultiplications, multiplications),
                [&](std::int64_t begin, std::int64_t end) {
                  const DefaultFloatMode mode;
                  const ScratchBuffer scratch(padded.bytes(1));

@@ -15,14 +15,16 @@
 
 #include <immintrin.h>
 
+#include "pellucid/threads.h"
+
 #include "backends/cpu/convolution/convolution.h"
 #include "backends/cpu/convolution/padded_image.h"
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/gemm/gemm_loops.h"
 #include "backends/cpu/gemm/gemm_tiles.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
-#include "base/thread_pool.h"
 
 namespace pel::cpu {
 namespace {
@@ -72,7 +74,7 @@ class Convolution {
         std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(panel, 1), 1, kMaxPanels);
     // Each block reads all weights: if they stay in L2, blocks may be small, so that there are many.
     if (c.out_channels * c.depth() * size_ <= kLightBytes)
-      panels = std::clamp<std::int64_t>(c.positions() / family_.columns / kMinBlocks, 1, panels);
+      panels = std::clamp<std::int64_t>(c.positions() / family_.columns / min_blocks(), 1, panels);
     block_ = panels * family_.columns;
   }
 
@@ -82,8 +84,7 @@ class Convolution {
     constexpr double kSmall = 4e6;
     if (flops < kSmall) {
       // Images too small to split: each is a task.
-      parallel_for(c_.batch * c_.groups,
-                   std::max<std::int64_t>(1, static_cast<std::int64_t>(1e6 / std::max(flops, 1.0))),
+      parallel_for(c_.batch * c_.groups, Grain::of(kGrainFlops, static_cast<std::int64_t>(flops)),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) run_images(i / c_.groups, 1, i % c_.groups);
                    });
@@ -91,14 +92,15 @@ class Convolution {
     }
     // Images whose positions together fill some blocks of panels.
     const std::int64_t together =
-        std::clamp<std::int64_t>(ceil_div(kMinBlocks * block_, c_.positions()) - 1, 1, c_.batch);
+        std::clamp<std::int64_t>(ceil_div(min_blocks() * block_, c_.positions()) - 1, 1, c_.batch);
     for (std::int64_t n = 0; n < c_.batch; n += together) {
       for (std::int64_t g = 0; g < c_.groups; ++g) run_images(n, std::min(together, c_.batch - n), g);
     }
   }
 
  private:
-  static constexpr std::int64_t kMinBlocks = 8;
+  // At least so many blocks are worth more than larger ones.
+  static std::int64_t min_blocks() { return std::max<std::int64_t>(8, 4 * thread_count()); }
 
   // Returns whether the window is 1x1 with stride 1: the input itself is the matrix.
   bool is_pointwise() const {
@@ -155,10 +157,9 @@ class Convolution {
     dense.data = copied_weights_->data();
     dense.channel = depth;
     dense.batch = depth * c_.out_channels;
-    parallel_for(rows, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(depth, 1)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t r = begin; r < end; ++r) copy_weights(dense.data + r * depth * size_, r);
-                 });
+    parallel_for(rows, Grain::of(kGrainElements, depth), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) copy_weights(dense.data + r * depth * size_, r);
+    });
     return dense;
   }
   void copy_weights(char* to, std::int64_t row) const {
@@ -188,16 +189,16 @@ class Convolution {
       image = copy->data();
     }
     const std::int64_t columns = images * c_.positions(), blocks = ceil_div(columns, block_);
-    if (blocks < kMinBlocks) return run_block(image, first, images, g, 0, columns);
-    parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t b = begin; b < end; ++b)
-        run_block(image, first, images, g, b * block_, std::min(block_, columns - b * block_));
-    });
+    if (blocks < min_blocks()) return run_block(image, first, images, g, 0, columns);
+    parallel_for(blocks, Grain::of(kGrainFlops, block_ * 2 * c_.out_channels * c_.depth()),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t b = begin; b < end; ++b)
+                     run_block(image, first, images, g, b * block_, std::min(block_, columns - b * block_));
+                 });
   }
   void fill_images(char* copy, std::int64_t first, std::int64_t images, std::int64_t g) const {
     const std::int64_t channel_bytes = padded_.bytes(1) / std::max<std::int64_t>(c_.in_channels, 1);
-    parallel_for(images * c_.in_channels,
-                 std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(channel_bytes, 1)),
+    parallel_for(images * c_.in_channels, Grain::of(kCopyGrainBytes, channel_bytes),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i)
                      padded_.fill_channel(copy + padded_.bytes(i / c_.in_channels),
@@ -236,16 +237,17 @@ class Convolution {
 
   void fill_panels(char* panels, std::int64_t width, const char* image, std::int64_t column,
                    std::int64_t columns) const {
-    parallel_for(ceil_div(columns, width), 1, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<Run> runs;
-      for (std::int64_t p = begin; p < end; ++p) {
-        const std::int64_t count = std::min(width, columns - p * width);
-        find_runs(column + p * width, count, runs);
-        const std::int64_t row = writes_panels_ ? family_.width_at(p * width, columns) : count;
-        fill_panel(panels + p * width * c_.depth() * size_, row * size_,
-                   reads_input_ ? Source::Input : Source::Copy, image, taps_, size_, runs);
-      }
-    });
+    parallel_for(ceil_div(columns, width), Grain::of(kCopyGrainBytes, width * c_.depth() * size_),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::vector<Run> runs;
+                   for (std::int64_t p = begin; p < end; ++p) {
+                     const std::int64_t count = std::min(width, columns - p * width);
+                     find_runs(column + p * width, count, runs);
+                     const std::int64_t row = writes_panels_ ? family_.width_at(p * width, columns) : count;
+                     fill_panel(panels + p * width * c_.depth() * size_, row * size_,
+                                reads_input_ ? Source::Input : Source::Copy, image, taps_, size_, runs);
+                   }
+                 });
   }
 
   // Finds the runs of the positions for the first tap: rows of each image.
@@ -267,7 +269,7 @@ class Convolution {
   // Distributes columns of several images, to each image its own.
   void scatter_images(char* sums, std::int64_t first, std::int64_t g, std::int64_t column,
                       std::int64_t columns) const {
-    parallel_for(c_.out_channels, std::max<std::int64_t>(1, 16384 / columns),
+    parallel_for(c_.out_channels, Grain::of(kGrainElements, columns),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t done = 0; done < columns;) {
                      const std::int64_t n = (column + done) / c_.positions(),

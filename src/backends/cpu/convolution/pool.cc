@@ -4,6 +4,7 @@
 //   run_rows      f32, contiguous rows: a copy of the plane has its padding and its columns sorted by their
 //                 remainder modulo the stride, so that one tap reads contiguous elements.
 //   run_plane     any layout and dtype, element by element.
+// A dense plane of 16-bit elements is converted to f32 first, which is what they are computed in.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,11 +14,12 @@
 
 #include "backends/cpu/convolution/pool_lanes.h"
 #include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/tile.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "base/thread_object.h"
-#include "base/thread_pool.h"
 
 namespace pel::cpu {
 namespace {
@@ -44,22 +46,25 @@ class Pool {
     if (vectors && c_.image.channel == 1 && c_.pooled.channel == 1 && c_.channels >= kPoolLanes &&
         (indices_.data == nullptr || indices_.channel == 1))
       return run_channels();
-    const std::int64_t positions = std::max<std::int64_t>(c_.image_positions(), 1);
-    const bool takes_whole_planes = !is_max_ && c_.positions() == 1 && contiguous_run(window(0, 0, 0)) > 0;
-    parallel_for(c_.batch * c_.channels, std::max<std::int64_t>(1, kPoolGrain / positions),
+    parallel_for(c_.batch * c_.channels, Grain::of(kGrainElements, c_.image_positions()),
                  [&](std::int64_t begin, std::int64_t end) {
                    const DefaultFloatMode mode;
-                   std::vector<float> scratch;
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     if (vectors && takes_whole_planes) {
-                       mean_of_plane(i / c_.channels, i % c_.channels);
-                     } else if (vectors && !c_.is_adaptive) {
-                       run_rows(i / c_.channels, i % c_.channels, scratch);
-                     } else {
-                       run_plane(i / c_.channels, i % c_.channels);
-                     }
-                   }
+                   run_planes(begin, end, vectors);
                  });
+  }
+  // Planes are numbered over the batch and the channels.
+  void run_planes(std::int64_t begin, std::int64_t end, bool vectors) const {
+    const bool takes_whole_planes = !is_max_ && c_.positions() == 1 && contiguous_run(window(0, 0, 0)) > 0;
+    std::vector<float> scratch;
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (vectors && takes_whole_planes) {
+        mean_of_plane(i / c_.channels, i % c_.channels);
+      } else if (vectors && !c_.is_adaptive) {
+        run_rows(i / c_.channels, i % c_.channels, scratch);
+      } else {
+        run_plane(i / c_.channels, i % c_.channels);
+      }
+    }
   }
 
  private:
@@ -162,7 +167,7 @@ class Pool {
     const std::int64_t rows = c_.axes[0].out * c_.axes[1].out;
     const std::int64_t task_elements =
         std::max<std::int64_t>(1, c_.channels * c_.image_positions() / std::max<std::int64_t>(rows, 1));
-    parallel_for(c_.batch * rows, std::max<std::int64_t>(1, kPoolGrain / task_elements),
+    parallel_for(c_.batch * rows, Grain::of(kGrainElements, task_elements),
                  [&](std::int64_t begin, std::int64_t end) {
                    const DefaultFloatMode mode;
                    for (std::int64_t i = begin; i < end; ++i) {
@@ -298,19 +303,79 @@ class Pool {
   Image indices_;
 };
 
-void run_max(Stream&, const KernelArgs& args) {
+// Strides of a plane that is dense.
+void set_dense(Image& image, const PoolAxis (&axes)[kSpatialAxes], std::int64_t PoolAxis::* size) {
+  std::int64_t stride = 1;
+  for (int i = kSpatialAxes - 1; i >= 0; --i) {
+    image.axis[i] = stride;
+    stride *= axes[i].*size;
+  }
+}
+bool is_dense(const Image& image, const PoolAxis (&axes)[kSpatialAxes], std::int64_t PoolAxis::* size) {
+  Image dense;
+  set_dense(dense, axes, size);
+  for (int i = 0; i < kSpatialAxes; ++i)
+    if (axes[i].*size > 1 && image.axis[i] != dense.axis[i]) return false;
+  return true;
+}
+
+// Dense planes of a 16-bit type, by way of f32.
+class WidenedPool {
+ public:
+  WidenedPool(const PoolCall& c, DType dtype, bool is_max, Averaging average, const Operand* indices)
+      : c_(c), dtype_(dtype), is_max_(is_max), average_(average), indices_(indices) {}
+
+  static bool supports(const PoolCall& c, DType dtype) {
+    return (dtype == kBF16 || dtype == kF16) && active_isa().has_value() &&
+           c.image_positions() < std::numeric_limits<std::int32_t>::max() &&
+           is_dense(c.image, c.axes, &PoolAxis::in) && is_dense(c.pooled, c.axes, &PoolAxis::out);
+  }
+
+  void run() const {
+    parallel_for(c_.batch * c_.channels, Grain::of(kGrainElements, c_.image_positions()),
+                 [&](std::int64_t begin, std::int64_t end) { run_planes(begin, end); });
+  }
+
+ private:
+  void run_planes(std::int64_t begin, std::int64_t end) const {
+    const DefaultFloatMode mode;
+    std::vector<float> image(static_cast<std::size_t>(c_.image_positions())),
+        pooled(static_cast<std::size_t>(c_.positions()));
+    PoolCall one = c_;  // each plane is widened into the same memory
+    one.image = {reinterpret_cast<char*>(image.data()), 0, 0, {}};
+    one.pooled = {reinterpret_cast<char*>(pooled.data()), 0, 0, {}};
+    set_dense(one.image, one.axes, &PoolAxis::in);
+    set_dense(one.pooled, one.axes, &PoolAxis::out);
+    const Pool<float> pool(one, is_max_, average_, indices_);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t n = i / c_.channels, c = i % c_.channels;
+      const auto plane = [&](const Image& of) {
+        return of.data + (n * of.batch + c * of.channel) * kHalfSize;
+      };
+      cast_elements(one.image.data, kF32, plane(c_.image), dtype_, c_.image_positions());
+      pool.run_planes(i, i + 1, true);
+      cast_elements(plane(c_.pooled), dtype_, one.pooled.data, kF32, c_.positions());
+    }
+  }
+  static constexpr std::int64_t kHalfSize = 2;
+  const PoolCall& c_;
+  DType dtype_;
+  bool is_max_;
+  Averaging average_;
+  const Operand* indices_;
+};
+
+void run_pool(const KernelArgs& args, bool is_max, Averaging average, const Operand* indices) {
   const PoolCall c(input(args, 0), output(args, 0), args.scalar_count == 0 ? nullptr : args.scalars);
-  with_type(static_cast<DType>(output(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
-    if constexpr (!std::is_same_v<T, bool>) Pool<T>(c, true, {}, &output(args, 1)).run();
+  const auto dtype = static_cast<DType>(output(args, 0).dtype);
+  if (WidenedPool::supports(c, dtype)) return WidenedPool(c, dtype, is_max, average, indices).run();
+  with_type(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (!std::is_same_v<T, bool>) Pool<T>(c, is_max, average, indices).run();
   });
 }
 
-void run_average(Stream&, const KernelArgs& args) {
-  const PoolCall c(input(args, 0), output(args, 0), args.scalar_count == 0 ? nullptr : args.scalars);
-  with_type(static_cast<DType>(output(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
-    if constexpr (!std::is_same_v<T, bool>) Pool<T>(c, false, averaging_of(args), nullptr).run();
-  });
-}
+void run_max(Stream&, const KernelArgs& args) { run_pool(args, true, {}, &output(args, 1)); }
+void run_average(Stream&, const KernelArgs& args) { run_pool(args, false, averaging_of(args), nullptr); }
 
 }  // namespace
 

@@ -38,8 +38,6 @@ struct PoolCall {
   std::int64_t positions() const { return axes[0].out * axes[1].out * axes[2].out; }
 };
 
-inline constexpr std::int64_t kPoolGrain = 1 << 14;  // input elements per thread task
-
 template <class T>
 using PoolValue = std::conditional_t<std::is_integral_v<T>, std::int64_t,
                                      std::conditional_t<std::is_same_v<T, double>, double, float>>;

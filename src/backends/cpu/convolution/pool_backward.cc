@@ -3,8 +3,8 @@
 
 #include "backends/cpu/convolution/pool.h"
 #include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/grains.h"
 #include "base/check.h"
-#include "base/thread_pool.h"
 
 namespace pel::cpu {
 namespace {
@@ -15,8 +15,7 @@ void run_backward(const PoolCall& c, AddGradient&& add_gradient) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
   const std::int64_t positions = c.image_positions();
   parallel_for(
-      c.batch * c.channels, std::max<std::int64_t>(1, kPoolGrain / std::max<std::int64_t>(positions, 1)),
-      [&](std::int64_t begin, std::int64_t end) {
+      c.batch * c.channels, Grain::of(kGrainElements, positions), [&](std::int64_t begin, std::int64_t end) {
         const DefaultFloatMode mode;
         std::vector<PoolValue<T>> sums(static_cast<std::size_t>(positions));
         for (std::int64_t i = begin; i < end; ++i) {

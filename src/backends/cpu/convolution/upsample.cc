@@ -9,15 +9,14 @@
 
 #include "backends/cpu/convolution/convolution.h"
 #include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
-#include "base/thread_pool.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;  // result elements per thread task
 constexpr int kMaxTaps = 4;
 
 template <class T>
@@ -144,7 +143,7 @@ class Resampler {
   void run() const {
     const std::int64_t channels = dst_.sizes[1], height = dst_.sizes[2], width = dst_.sizes[3];
     if (src_.strides[1] == 1 && dst_.strides[1] == 1 && channels > 1) {
-      parallel_for(dst_.sizes[0] * height, std::max<std::int64_t>(1, kGrain / (width * channels)),
+      parallel_for(dst_.sizes[0] * height, Grain::of(kGrainElements, width * channels),
                    [&](std::int64_t begin, std::int64_t end) {
                      const DefaultFloatMode mode;
                      std::vector<V> scratch(static_cast<std::size_t>(3 * channels));
@@ -152,7 +151,7 @@ class Resampler {
                    });
       return;
     }
-    parallel_for(dst_.sizes[0] * channels, std::max<std::int64_t>(1, kGrain / (height * width)),
+    parallel_for(dst_.sizes[0] * channels, Grain::of(kGrainElements, height * width),
                  [&](std::int64_t begin, std::int64_t end) {
                    const DefaultFloatMode mode;
                    for (std::int64_t i = begin; i < end; ++i) run_plane(i / channels, i % channels);

@@ -7,9 +7,9 @@
 
 #include "backends/cpu/elementwise/strided_loop.h"
 #include "backends/cpu/gemm/avx512_transpose.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
-#include "base/thread_pool.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
@@ -248,25 +248,24 @@ void copy_on_threads(const Operand& dst, const Operand& src, CopyFn copy) {
     divided = axes[i].size > axes[divided].size ? i : divided;
   const std::int64_t size = axes[divided].size, unit = size >= kEnough * kUnit ? kUnit : 1;
   const std::int64_t parts = (size + unit - 1) / unit, each = std::max<std::int64_t>(1, bytes / size * unit);
-  parallel_for(parts, std::max<std::int64_t>(1, kCopyGrainBytes / each),
-               [&](std::int64_t first, std::int64_t last) {
-                 const std::int64_t begin = first * unit, end = std::min(size, last * unit);
-                 SmallVector<std::int64_t, 8> sizes, dst_strides, src_strides;  // outermost first
-                 for (std::size_t i = axes.size(); i-- > 0;) {
-                   sizes.push_back(i == divided ? end - begin : axes[i].size);
-                   dst_strides.push_back(axes[i].dst_step / dst_width);
-                   src_strides.push_back(axes[i].src_step / src_width);
-                 }
-                 Operand to = dst, from = src;
-                 to.data = static_cast<char*>(dst.data) + begin * axes[divided].dst_step;
-                 from.data = static_cast<char*>(src.data) + begin * axes[divided].src_step;
-                 to.rank = from.rank = static_cast<std::int32_t>(axes.size());
-                 to.sizes = from.sizes = sizes.data();
-                 to.strides = dst_strides.data();
-                 from.strides = src_strides.data();
-                 to.is_row_major = from.is_row_major = 0;
-                 copy(to, from);
-               });
+  parallel_for(parts, Grain::of(kCopyGrainBytes, each), [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t begin = first * unit, end = std::min(size, last * unit);
+    SmallVector<std::int64_t, 8> sizes, dst_strides, src_strides;  // outermost first
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      sizes.push_back(i == divided ? end - begin : axes[i].size);
+      dst_strides.push_back(axes[i].dst_step / dst_width);
+      src_strides.push_back(axes[i].src_step / src_width);
+    }
+    Operand to = dst, from = src;
+    to.data = static_cast<char*>(dst.data) + begin * axes[divided].dst_step;
+    from.data = static_cast<char*>(src.data) + begin * axes[divided].src_step;
+    to.rank = from.rank = static_cast<std::int32_t>(axes.size());
+    to.sizes = from.sizes = sizes.data();
+    to.strides = dst_strides.data();
+    from.strides = src_strides.data();
+    to.is_row_major = from.is_row_major = 0;
+    copy(to, from);
+  });
 }
 
 KernelLists copy_kernels() {

@@ -7,8 +7,8 @@
 
 #include <immintrin.h>
 
+#include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
-#include "base/thread_pool.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
@@ -168,8 +168,7 @@ void run_step(Stream&, const KernelArgs& args) {
   }
   const Rule<float> in_f32(args, lr, *step);
   const Rule<double> in_f64(args, lr, *step);
-  constexpr std::int64_t kGrain = 16'384;
-  parallel_for(total, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(total, kGrainElements, [&](std::int64_t begin, std::int64_t end) {
     auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
     while (begin < end) {
       const std::int64_t base = at == 0 ? 0 : ends[at - 1];

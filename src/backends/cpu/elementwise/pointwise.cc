@@ -181,15 +181,15 @@ class StridedRun {
 
   void run() {
     const std::int64_t tiles = outer_count_ * row_tiles_ * column_tiles_;
-    const std::int64_t grain = std::max<std::int64_t>(1, code_.grain / (tile_rows_ * tile_columns_));
     std::atomic<std::uint32_t> status = 0;
-    parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end) {
-      const DefaultFloatMode mode;
-      std::uint32_t local_status = 0;
-      for (std::int64_t tile = begin; tile < end; ++tile)
-        local_status |= gathers_ ? run_gathered(tile) : run_tile(tile);
-      status.fetch_or(local_status, std::memory_order_relaxed);
-    });
+    parallel_for(tiles, Grain::of(code_.grain, tile_rows_ * tile_columns_),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const DefaultFloatMode mode;
+                   std::uint32_t local_status = 0;
+                   for (std::int64_t tile = begin; tile < end; ++tile)
+                     local_status |= gathers_ ? run_gathered(tile) : run_tile(tile);
+                   status.fetch_or(local_status, std::memory_order_relaxed);
+                 });
     check_status(status.load());
   }
 
@@ -330,10 +330,11 @@ class StridedRun {
     alignas(64) char raw[kBlockBytes];
     if (source.column_step != width || (columns == 1 && rows > 1)) {
       copy_tile({raw, columns * width, width}, source, rows, columns, width);
-      return cast(to.data, loop_dtype_[k], raw, stored_[k], rows * columns);
+      return cast_elements(to.data, loop_dtype_[k], raw, stored_[k], rows * columns);
     }
     for (std::int64_t r = 0; r < rows; ++r)
-      cast(to.data + r * to.row_step, loop_dtype_[k], from + r * source.row_step, stored_[k], columns);
+      cast_elements(to.data + r * to.row_step, loop_dtype_[k], from + r * source.row_step, stored_[k],
+                    columns);
   }
   void write(int k, const Tile& from, char* to, std::int64_t rows, std::int64_t columns) {
     const std::int64_t width = size_bytes(stored_[k]);
@@ -342,16 +343,12 @@ class StridedRun {
     alignas(64) char raw[kBlockBytes];
     if (target.column_step == width) {
       for (std::int64_t r = 0; r < rows; ++r)
-        cast(to + r * target.row_step, stored_[k], from.data + r * from.row_step, loop_dtype_[k], columns);
+        cast_elements(to + r * target.row_step, stored_[k], from.data + r * from.row_step, loop_dtype_[k],
+                      columns);
       return;
     }
-    cast(raw, stored_[k], from.data, loop_dtype_[k], rows * columns);
+    cast_elements(raw, stored_[k], from.data, loop_dtype_[k], rows * columns);
     copy_tile(target, {raw, columns * width, width}, rows, columns, width);
-  }
-  static void cast(char* to, DType to_type, char* from, DType from_type, std::int64_t count) {
-    void* data[2] = {to, from};
-    constexpr std::int64_t kDense[2] = {1, 1};
-    cast_loop(from_type, to_type)->function(count, data, kDense, nullptr);
   }
 
   // Calls f(row's first element, elements of the row, elements before it) for `count` elements from `begin`
@@ -399,13 +396,13 @@ class StridedRun {
       for_each_row(k, begin, count, [&](char* row, std::int64_t length, std::int64_t done) {
         copy_tile({to + done * width, 0, width}, {row, 0, step}, 1, length, width);
       });
-      if (to == raw) cast(packed[k], loop_dtype_[k], raw, stored_[k], count);
+      if (to == raw) cast_elements(packed[k], loop_dtype_[k], raw, stored_[k], count);
     }
     const std::uint32_t status = code_.function(count, data, strides, scalars_);
     for (int k = 0; k < outputs(); ++k) {
       char* from = packed[k];
       if (stored_[k] != loop_dtype_[k]) {
-        cast(raw, stored_[k], packed[k], loop_dtype_[k], count);
+        cast_elements(raw, stored_[k], packed[k], loop_dtype_[k], count);
         from = raw;
       }
       const std::int64_t width = size_bytes(stored_[k]), step = axes_[0].step[k];
@@ -450,6 +447,12 @@ template <class Kind>
   StridedRun<Kind>(code, args).run();
 }
 }  // namespace
+
+void cast_elements(char* to, DType to_type, char* from, DType from_type, std::int64_t count) {
+  void* data[2] = {to, from};
+  constexpr std::int64_t kDense[2] = {1, 1};
+  cast_loop(from_type, to_type)->function(count, data, kDense, nullptr);
+}
 
 void run_loop(Stream&, const KernelArgs& args) { run_any_loop<OneOp>(args); }
 void run_fused_loop(Stream&, const KernelArgs& args) { run_any_loop<Fused>(args); }

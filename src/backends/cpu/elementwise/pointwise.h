@@ -17,7 +17,7 @@ struct LoopCode {
   int input_count = 0;
   DType operands[kMaxLoopOperands] = {};
 };
-// Returns the number of elements of a task of about 20 µs: ten times the cost of scheduling it.
+// Returns the elements of a grain of parallel_for.
 std::int64_t grain_of(double cycles_per_element);
 
 // Registers the kernels of one ISA in the lists of the elementwise ops; without an argument, those of the
@@ -40,5 +40,7 @@ void convert_one(void* to, DType to_type, const void* from, DType from_type);
 
 // Returns the loop that casts between two dtypes. Null if they are equal or the processor is not supported.
 const LoopCode* cast_loop(DType from, DType to);
+// Converts dense elements to another dtype.
+void cast_elements(char* to, DType to_type, char* from, DType from_type, std::int64_t count);
 
 }  // namespace pel::cpu

@@ -18,10 +18,10 @@
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/gemm/tile_mode.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/scratch.h"
 #include "base/check.h"
 #include "base/thread_object.h"
-#include "base/thread_pool.h"
 #include "tensor/make.h"
 
 namespace pel::cpu {
@@ -127,11 +127,10 @@ class SingleGemm {
                    }
                  });
   }
-  // Returns a grain size of about 20 µs per task.
-  std::int64_t grain(std::int64_t elements) const {
+  Grain grain(std::int64_t elements) const {
     const double ns =
         static_cast<double>(elements) * static_cast<double>(p_.k + 8) * 2 / (f_.is_amx() ? 800.0 : 100.0);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(20'000 / std::max(ns, 1.0)));
+    return Grain::of(kGrainNs, static_cast<std::int64_t>(ns));
   }
 
   void run_block(const char* panels, const char* packed, std::int64_t row, std::int64_t rows,
@@ -185,10 +184,9 @@ class SingleGemm {
     if (can_transpose(f_, b_)) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
     if (is_unpacked) {
       constexpr std::int64_t kMaxPanels = 64, kDepth = 32;
-      slab = {std::clamp(ceil_div(p_.n / f_.columns, thread_count()), std::int64_t{1}, kMaxPanels), kDepth,
-              true};
+      slab = {shared_panels(p_.n / f_.columns, kMaxPanels), kDepth, true};
     } else if (along_columns) {  // wide slabs read long runs; with more rows, deep ones store sums less often
-      const std::int64_t panels = f_.is_amx() || p_.m > 16 ? 4 : 8;
+      const std::int64_t panels = shared_panels(p_.n / f_.columns, f_.is_amx() || p_.m > 16 ? 4 : 8);
       slab = {panels, copied_depth(panels, f_.is_amx() ? 196'608 : 49'152), false};
     }
     const char* packed = nullptr;
@@ -215,6 +213,10 @@ class SingleGemm {
     std::int64_t panels, depth;
     bool is_unpacked;
   };
+  // Panels of a slab, so that each thread has two slabs or more.
+  static std::int64_t shared_panels(std::int64_t all, std::int64_t max) {
+    return std::clamp(ceil_div(all, 2 * std::int64_t{thread_count()}), std::int64_t{1}, max);
+  }
   std::int64_t copied_depth(std::int64_t panels, std::int64_t bytes) const {
     return std::max(kPairDepth, bytes / (panels * f_.columns * f_.element_size) / kPairDepth * kPairDepth);
   }
@@ -453,8 +455,7 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
   const std::int64_t bytes = family.panel_bytes(k);
   if (bytes == 0) return;
   const std::int64_t width = kGroup * family.columns;
-  parallel_for(ceil_div(n, width),
-               std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, kGroup * bytes)),
+  parallel_for(ceil_div(n, width), Grain::of(kCopyGrainBytes, kGroup * bytes),
                [&](std::int64_t begin, std::int64_t end) {
                  const DefaultFloatMode mode;
                  for (std::int64_t i = begin; i < end; ++i) {
@@ -486,7 +487,7 @@ void run_tiles(const TileGemm& gemm, const TileFamily& family) {
     return;
   }
   const double flops = flops_of_one(gemm);
-  parallel_for(gemm.batch, std::max<std::int64_t>(1, static_cast<std::int64_t>(1e6 / std::max(flops, 1.0))),
+  parallel_for(gemm.batch, Grain::of(kGrainFlops, static_cast<std::int64_t>(flops)),
                [&](std::int64_t begin, std::int64_t end) {
                  char* panels = nullptr;
                  if (SingleGemm::packs_panels(gemm))

@@ -118,8 +118,9 @@ const LoopCode* cast_loop(DType from, DType to) {
 }
 
 std::int64_t grain_of(double cycles_per_element) {
-  constexpr double kCyclesPerPiece = 60'000;
-  return static_cast<std::int64_t>(kCyclesPerPiece / cycles_per_element);
+  constexpr double kCycles = 8'000;   // about 2.5 µs
+  constexpr std::int64_t kUnit = 64;  // threads write to cache lines of their own
+  return (static_cast<std::int64_t>(kCycles / cycles_per_element) / kUnit + 1) * kUnit;
 }
 
 void register_pointwise() {

@@ -8,17 +8,16 @@
 
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/elementwise/stream_store.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/indexing/indexed_walk.h"
 #include "backends/cpu/kernels.h"
 #include "base/check.h"
-#include "base/thread_pool.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
 namespace {
 
 // Elements that take 10 µs or more.
-constexpr std::int64_t kGrain = 16384;
 
 template <std::size_t Width>
 void copy_steps(char* to, const char* from, std::int64_t count, std::int64_t to_step,
@@ -300,9 +299,9 @@ void move_all(IndexedWalk walk, const Runs& runs) {
   if (divided < 0) return move_runs(walk, runs);
   const auto axis = static_cast<std::size_t>(divided);
   const std::int64_t size = walk.axes[axis].size, each = count / size;
-  parallel_for(
-      size, std::max<std::int64_t>(1, (kGrain + each - 1) / each),
-      [&](std::int64_t begin, std::int64_t end) { move_runs(part_of(walk, axis, begin, end), runs); });
+  parallel_for(size, Grain::of(kGrainElements, each), [&](std::int64_t begin, std::int64_t end) {
+    move_runs(part_of(walk, axis, begin, end), runs);
+  });
 }
 
 template <template <std::size_t> class Move>

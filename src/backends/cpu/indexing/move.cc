@@ -6,8 +6,8 @@
 
 #include "backends/cpu/elementwise/stream_store.h"
 #include "backends/cpu/elementwise/strided_loop.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
-#include "base/thread_pool.h"
 
 namespace pel::cpu {
 namespace {
@@ -246,7 +246,7 @@ void run_triangle(Stream&, const KernelArgs& args) {
                         : width == 4 ? copy_triangle_row<4>
                                      : copy_triangle_row<8>;
   const std::int64_t all_rows = product(dst.sizes, 0, rank - 1);
-  parallel_for(all_rows, std::max<std::int64_t>(1, kCopyGrainBytes / (columns * width)),
+  parallel_for(all_rows, Grain::of(kCopyGrainBytes, columns * width),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t r = begin; r < end; ++r) {
                    std::int64_t to = 0, from = 0, left = r;

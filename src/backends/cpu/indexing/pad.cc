@@ -3,15 +3,14 @@
 #include <array>
 #include <cstring>
 
+#include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
 #include "base/small_vector.h"
-#include "base/thread_pool.h"
 #include "tensor/element.h"
 
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kGrainBytes = 64 << 10;
 constexpr std::int64_t kOutside = -1;  // in a table: the constant
 
 using Table = SmallVector<std::int64_t, 16>;
@@ -80,26 +79,24 @@ void run_pad(Stream&, const KernelArgs& args) {
 
   std::int64_t rows = 1;
   for (int i = 0; i + 1 < rank; ++i) rows *= dst.sizes[i];
-  parallel_for(rows, std::max<std::int64_t>(1, kGrainBytes / (columns * width)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t row = begin; row < end; ++row) {
-                   const char* from = static_cast<const char*>(src.data);
-                   std::int64_t left = row;
-                   for (int i = rank - 1; i-- > 0;) {
-                     const std::int64_t at = left % dst.sizes[i];
-                     left /= dst.sizes[i];
-                     const std::int64_t source =
-                         tables[static_cast<std::size_t>(i)][static_cast<std::size_t>(at)];
-                     if (source == kOutside) {
-                       from = nullptr;
-                       break;
-                     }
-                     from += source * src.strides[i] * width;
-                   }
-                   fill(static_cast<char*>(dst.data) + row * columns * width, from, constant, tables.back(),
-                        first, last, src.strides[rank - 1] * width);
-                 }
-               });
+  parallel_for(rows, Grain::of(kCopyGrainBytes, columns * width), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const char* from = static_cast<const char*>(src.data);
+      std::int64_t left = row;
+      for (int i = rank - 1; i-- > 0;) {
+        const std::int64_t at = left % dst.sizes[i];
+        left /= dst.sizes[i];
+        const std::int64_t source = tables[static_cast<std::size_t>(i)][static_cast<std::size_t>(at)];
+        if (source == kOutside) {
+          from = nullptr;
+          break;
+        }
+        from += source * src.strides[i] * width;
+      }
+      fill(static_cast<char*>(dst.data) + row * columns * width, from, constant, tables.back(), first, last,
+           src.strides[rank - 1] * width);
+    }
+  });
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 #include <array>
 #include <cstring>
 
+#include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
 #include "base/check.h"
 #include "base/small_vector.h"
-#include "base/thread_pool.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
@@ -141,17 +141,16 @@ void run_one_hot(Stream&, const KernelArgs& args) {
   const std::int64_t classes = dst.sizes[dst.rank - 1];
   const auto* from = static_cast<const char*>(src.data);
   auto* to = static_cast<std::int64_t*>(dst.data);
-  parallel_for(element_count(src), std::max<std::int64_t>(1, 16384 / classes),
-               [&](std::int64_t begin, std::int64_t end) {
-                 std::memset(to + begin * classes, 0, static_cast<std::size_t>((end - begin) * classes) * 8);
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   const auto value = load_as<std::int64_t>(from + i * 8);
-                   PEL_CHECK(value >= 0 && value < classes, ValueError,
-                             "class {} is out of range [0, {}); pass a larger number of classes", value,
-                             classes);
-                   to[i * classes + value] = 1;
-                 }
-               });
+  parallel_for(
+      element_count(src), Grain::of(kGrainElements, classes), [&](std::int64_t begin, std::int64_t end) {
+        std::memset(to + begin * classes, 0, static_cast<std::size_t>((end - begin) * classes) * 8);
+        for (std::int64_t i = begin; i < end; ++i) {
+          const auto value = load_as<std::int64_t>(from + i * 8);
+          PEL_CHECK(value >= 0 && value < classes, ValueError,
+                    "class {} is out of range [0, {}); pass a larger number of classes", value, classes);
+          to[i * classes + value] = 1;
+        }
+      });
 }
 Support bounds_only(const KernelArgs& args) {
   return args.scalar_count == 1 ? Support::yes() : Support::no("the number of classes is known");

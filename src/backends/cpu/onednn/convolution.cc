@@ -435,7 +435,7 @@ void run(Stream&, const KernelArgs& args) {
   }
   const Rows src(c, true), dst(c, false);
   const Split split(c, prepared.by_rows());
-  parallel_for(split.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(split.count(), Grain::whole(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) run_piece(c, split[i], src, dst, weights, bias);
   });
 }

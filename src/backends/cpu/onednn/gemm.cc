@@ -357,7 +357,7 @@ void run_piece(const GemmCall& c, const Piece& p, std::size_t implementation) {
 
 void run_with(const GemmCall& call, std::size_t implementation) {
   const Split split(call);
-  parallel_for(split.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(split.count(), Grain::whole(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) run_piece(call, split[i], implementation);
   });
 }

@@ -21,8 +21,8 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kChunk = 512;          // elements generated at a time, in L1
-constexpr std::int64_t kGrain = 16 * kChunk;  // elements per thread task
+constexpr std::int64_t kChunk = 512;  // elements generated at a time, in L1
+constexpr std::int64_t kGrain = 4 * kChunk;
 
 PhiloxStream stream_of(const KernelArgs& args) {
   return {static_cast<std::uint64_t>(args.scalars[0].as_int),

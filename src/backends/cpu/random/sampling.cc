@@ -120,7 +120,7 @@ void run_multinomial(Stream&, const KernelArgs& args) {
   const Operand &dst = output(args, 0), &src = input(args, 0);
   const std::int64_t rows = src.rank == 1 ? 1 : src.sizes[0], samples = dst.sizes[dst.rank - 1];
   const std::int64_t cost = src.sizes[src.rank - 1] + 8 * samples;
-  parallel_for(rows, std::max<std::int64_t>(1, 4096 / cost), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(rows, Grain::of(4096, cost), [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatMode mode;
     RowSampler sample(args);
     for (std::int64_t row = begin; row < end; ++row)

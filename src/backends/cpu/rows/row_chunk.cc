@@ -5,12 +5,6 @@
 
 namespace pel::cpu {
 
-void cast_elements(char* to, DType to_type, char* from, DType from_type, std::int64_t count) {
-  void* data[2] = {to, from};
-  constexpr std::int64_t kDense[2] = {1, 1};
-  cast_loop(from_type, to_type)->function(count, data, kDense, nullptr);
-}
-
 void RowRun::Chunk::run(std::int64_t number) {
   locate(number);
   pack_rows();

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/tile.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/rows/row_run.h"
 #include "tensor/convert.h"
 
@@ -154,14 +155,13 @@ void RowRun::Chunk::compute_columns(int o, std::int64_t at, char* to) {
 
 void RowRun::Chunk::write_columns(int o) {
   const std::int64_t width = size_bytes(run_.stored_[o]), step = run_.outer_[0].step[o];
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / count_);
   const RowCode::Output& code = run_.code_.outputs[static_cast<std::size_t>(o)];
   const bool grouped = run_.is_grouped_ && run_.follows(o);
   // A result whose rows are dense: a cache line of each row is computed by columns, then transposed.
   const bool transposes = step != width && run_.is_dense_[o];
   const std::int64_t block = transposes ? kLineBytes / width : 1;
   if (grouped) make_tiles(code.reads, run_.code_.folds.size());
-  parallel_for(run_.length_, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(run_.length_, Grain::of(kGrainElements, count_), [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatMode mode;
     for (std::int64_t at = begin; grouped && at < end; at += kLanes) {
       LoopCall call;

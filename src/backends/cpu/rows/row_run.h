@@ -8,13 +8,16 @@
 #include <memory>
 #include <vector>
 
+#include "pellucid/threads.h"
+
 #include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/stream_store.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/rows/row_arguments.h"
 #include "backends/cpu/rows/rows.h"
 #include "base/small_vector.h"
 #include "base/thread_object.h"
-#include "base/thread_pool.h"
 
 namespace pel::cpu {
 
@@ -26,13 +29,12 @@ inline constexpr std::int64_t kMaxRows = 32, kMaxRowsWithoutFolds = 512, kMaxCol
 // Limit of the saved elements of a chunk; beyond it they are recomputed.
 inline constexpr std::int64_t kMaxSavedBytes = 1 << 20;
 // Chunks for the threads, if each has enough columns.
-inline constexpr std::int64_t kTasks = 8, kMinInChunk = 256;
+inline constexpr std::int64_t kMinTasks = 8, kTasksPerThread = 4, kMinInChunk = 64;
 inline constexpr std::int64_t kFetchRows = 8;  // by columns: prefetch distance in rows
 // Minimum of adjacent columns for processing by columns.
 inline constexpr std::int64_t kMinColumns = 8;
 inline constexpr std::int64_t kMaxInGroup = 256;  // columns of rows that are grouped into one call
 inline constexpr std::int64_t kLineBytes = 64;    // of a cache line
-inline constexpr std::int64_t kGrain = 16 << 10;  // elements per thread task
 inline constexpr std::int64_t kMinInRun = 16;     // elements per run of a row that is written run by run
 
 class RowRun {
@@ -86,6 +88,7 @@ class RowRun {
   std::int64_t length_ = 1, rows_ = 1, blocks_ = 1;
   bool by_columns_ =
       false;  // adjacent elements belong to different rows: all rows of a chunk advance together
+  std::int64_t tasks_ = std::max(kMinTasks, kTasksPerThread* thread_count());
   std::int64_t chunk_width_ = 1, chunks_ = 1, chunks_inside_ = 1;
   SmallVector<PelScalar, 4> scalars_;
 };
@@ -175,13 +178,13 @@ class RowRun::Chunk {
   // Calls f(begin, length, number) for each block.
   template <class F>
   void for_blocks(F&& f) {
-    const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (kBlock * count_));
-    parallel_for(run_.blocks_, grain, [&](std::int64_t begin, std::int64_t end) {
-      const DefaultFloatMode mode;
-      for (std::int64_t b = begin; b < end; ++b)
-        f(b * kBlock, std::min(kBlock, run_.length_ - b * kBlock), b);
-      stream_fence();
-    });
+    parallel_for(run_.blocks_, Grain::of(kGrainElements, kBlock * count_),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const DefaultFloatMode mode;
+                   for (std::int64_t b = begin; b < end; ++b)
+                     f(b * kBlock, std::min(kBlock, run_.length_ - b * kBlock), b);
+                   stream_fence();
+                 });
   }
   // Calls f(row, begin, length, number) for each block, row by row. With several rows, there are enough of
   // them that threads need not split their blocks.
@@ -285,8 +288,5 @@ class RowRun::Chunk {
   std::vector<char> saved_;
   std::vector<std::vector<char>> staged_;
 };
-
-// Converts dense elements to another dtype.
-void cast_elements(char* to, DType to_type, char* from, DType from_type, std::int64_t count);
 
 }  // namespace pel::cpu

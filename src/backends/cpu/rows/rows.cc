@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/grains.h"
 #include "backends/cpu/rows/row_run.h"
 #include "base/check.h"
 
@@ -26,10 +27,9 @@ RowRun::RowRun(const RowCode& code, const KernelArgs& args)
 
 void RowRun::run() {
   // If there are few chunks of many blocks, threads split the blocks.
-  const std::int64_t grain =
-      chunks_ < kTasks && blocks_ >= kTasks
-          ? chunks_
-          : std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length_ * chunk_width_));
+  const Grain grain = chunks_ < tasks_ && blocks_ >= tasks_
+                          ? Grain(chunks_)
+                          : Grain::of(kGrainElements, length_ * chunk_width_);
   parallel_for(chunks_, grain, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatMode mode;
     Chunk chunk(*this);
@@ -89,12 +89,12 @@ void RowRun::plan() {
     const bool once = code_.folds.size() == 1 && !has_row_output();
     const std::int64_t fits =
         once ? kMaxColumns : std::clamp<std::int64_t>(2 * kChunkBytes / row_bytes, 16, kMaxColumns);
-    const std::int64_t shared = std::max(kMinInChunk, (outer_[0].size + kTasks - 1) / kTasks);
+    const std::int64_t shared = std::max(kMinInChunk, (outer_[0].size + tasks_ - 1) / tasks_);
     chunk_width_ = is_grouped_ ? outer_[0].size : std::min({fits, shared, outer_[0].size});
     chunks_inside_ = (outer_[0].size + chunk_width_ - 1) / chunk_width_;
     chunks_ = rows_ / outer_[0].size * chunks_inside_;
   } else {
-    const std::int64_t shared = std::max<std::int64_t>(1, rows_ / kTasks);
+    const std::int64_t shared = std::max<std::int64_t>(1, rows_ / tasks_);
     const std::int64_t max_rows = code_.folds.empty() ? kMaxRowsWithoutFolds : kMaxRows;
     chunk_width_ = std::min(std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, max_rows), shared);
     chunks_ = (rows_ + chunk_width_ - 1) / chunk_width_;
@@ -127,7 +127,7 @@ void RowRun::plan() {
 
 bool RowRun::is_plain(int o) const {
   const RowCode::Output& code = code_.outputs[static_cast<std::size_t>(o)];
-  bool is_plain = chunks_ >= kTasks && !streams_[o] && code_.saved_fold < 0 && code_.stages.empty() &&
+  bool is_plain = chunks_ >= tasks_ && !streams_[o] && code_.saved_fold < 0 && code_.stages.empty() &&
                   reduced_.size() >= 1 && reduced_.size() <= 2 &&
                   reduced_[0].step[o] == size_bytes(stored_[o]);
   for (int k = outputs_; is_plain && k < operand_count(); ++k) {

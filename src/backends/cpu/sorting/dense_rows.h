@@ -10,10 +10,10 @@
 
 namespace pel::cpu {
 
-// Calls process(dst0, dst1, src) for each row, where process = make_process() once per thread task. `grain`:
-// rows per task.
+// Calls process(dst0, dst1, src) for each row, where process = make_process() once per thread task. `unit`:
+// elements that are worth a task (Grain::of).
 template <class MakeProcess>
-void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeProcess&& make_process) {
+void for_dense_rows(const AxisRows& rows, std::int64_t unit, MakeProcess&& make_process) {
   constexpr int kInput = 2;
   bool is_dense[3], any_packed = false;
   std::int64_t max_row_bytes = 1;
@@ -27,7 +27,7 @@ void for_dense_rows(const AxisRows& rows, std::int64_t grain, MakeProcess&& make
   const std::int64_t group_size =
       any_packed ? std::clamp<std::int64_t>(kGroupBytes / max_row_bytes, 1, kGroup) : 1;
   parallel_for(
-      rows.group_count(group_size), std::max<std::int64_t>(1, grain / group_size),
+      rows.group_count(group_size), Grain::of(unit, rows.length(kInput) * group_size),
       [&](std::int64_t begin, std::int64_t end) {
         auto process = make_process();
         std::vector<char> packed[3];

@@ -14,11 +14,11 @@
 
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/elementwise/stream_store.h"
+#include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/random/random_values.h"
 #include "backends/cpu/sorting/axis_rows.h"
-#include "base/thread_pool.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
@@ -26,8 +26,7 @@ namespace {
 
 constexpr std::int64_t kChains = 8;  // rows that advance together: enough to hide the latency of an addition
 constexpr std::int64_t kPiece = 64;  // elements per row and step
-constexpr std::int64_t kAcross = 1024;    // rows with adjacent elements: a page of f32
-constexpr std::int64_t kGrain = 1 << 14;  // elements per thread task
+constexpr std::int64_t kAcross = 1024;  // rows with adjacent elements: a page of f32
 
 // f32 accumulates in f64, as in PyTorch; integers wrap.
 template <class T>
@@ -242,7 +241,7 @@ void scan(const KernelArgs& args) {
   const bool streams = rows.count() * rows.length(0) * kWidth >= kStreamBytes &&
                        args.operands[0].data != args.operands[1].data;
   parallel_for(
-      rows.group_count(group_size), std::max<std::int64_t>(1, kGrain / group_elements),
+      rows.group_count(group_size), Grain::of(kGrainElements, group_elements),
       [&](std::int64_t begin, std::int64_t end) {
         const DefaultFloatMode mode;
         for (std::int64_t g = begin; g < end; ++g) {
@@ -298,10 +297,9 @@ void run_extremes(Stream&, const KernelArgs& args) {
   const AxisRows rows(args, args.scalars[0].as_int);
   with_type(static_cast<DType>(input(args, 0).dtype), [&]<class T>(std::type_identity<T>) {
     const std::int64_t length = std::max<std::int64_t>(1, rows.length(0));
-    parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain / length),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t r = begin; r < end; ++r) scan_extremes<T, IsMax>(rows, r);
-                 });
+    parallel_for(rows.count(), Grain::of(kGrainElements, length), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) scan_extremes<T, IsMax>(rows, r);
+    });
   });
 }
 

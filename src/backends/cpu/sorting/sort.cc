@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/sorting/dense_rows.h"
 #include "backends/cpu/sorting/sort_entries.h"
@@ -10,12 +11,7 @@
 namespace pel::cpu {
 namespace {
 
-constexpr std::int64_t kSortGrain = 1 << 11;    // elements per thread task when sorting
-constexpr std::int64_t kSelectGrain = 1 << 14;  // elements per thread task when selecting
-
-std::int64_t grain_of(std::int64_t elements, std::int64_t length) {
-  return std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, length));
-}
+constexpr std::int64_t kSortGrain = 1 << 9;  // elements; to select takes less than to sort
 
 // Calls f(type of the elements, type of the entries).
 template <class F>
@@ -83,12 +79,12 @@ class RowSelector {
 
 // Scalars: axis, descending. The outputs hold the first elements of each sorted row: all of them, or k.
 template <template <class, class> class Worker>
-void run_rows(const KernelArgs& args, std::int64_t grain) {
+void run_rows(const KernelArgs& args, std::int64_t unit) {
   const AxisRows rows(args, args.scalars[0].as_int);
   const auto order = static_cast<Order>(args.scalars[1].as_int != 0);
   const std::int64_t length = rows.length(2), requested = rows.length(0);
   with_entries(input(args, 0), length, [&]<class T, class E>(std::type_identity<T>, std::type_identity<E>) {
-    for_dense_rows(rows, grain_of(grain, length), [&] { return Worker<T, E>(length, requested, order); });
+    for_dense_rows(rows, unit, [&] { return Worker<T, E>(length, requested, order); });
   });
 }
 
@@ -100,7 +96,7 @@ Support supports_selection(const KernelArgs& args) {
 }
 
 void run_sort(Stream&, const KernelArgs& args) { run_rows<RowSorter>(args, kSortGrain); }
-void run_select(Stream&, const KernelArgs& args) { run_rows<RowSelector>(args, kSelectGrain); }
+void run_select(Stream&, const KernelArgs& args) { run_rows<RowSelector>(args, kGrainElements); }
 
 // Selects one element of the sorted row; with `nan_wins`, the first NaN if there is one.
 template <class T, class Entry>
@@ -137,7 +133,7 @@ void run_nth(Stream&, const KernelArgs& args) {
   const std::int64_t length = rows.length(2), nth = args.scalars[1].as_int;
   const bool nan_wins = args.scalars[2].as_int != 0;
   with_entries(input(args, 0), length, [&]<class T, class E>(std::type_identity<T>, std::type_identity<E>) {
-    for_dense_rows(rows, grain_of(kSortGrain, length), [&] { return RowNth<T, E>(length, nth, nan_wins); });
+    for_dense_rows(rows, kSortGrain, [&] { return RowNth<T, E>(length, nth, nan_wins); });
   });
 }
 

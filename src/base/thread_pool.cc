@@ -34,6 +34,7 @@ constexpr int kMaxThreads = 1024;
 constexpr int kPiecesPerThread = 4;
 // A worker that parks is woken for so many units of Grain::time, 10 µs or more; one that spins joins for any.
 constexpr double kTimeToWake = 4;
+constexpr double kTimeOfShortLoops = 16;  // 40 µs of loops that wake none
 
 int initial_thread_count() {
   if (const auto count = environment_count("PELLUCID_THREADS", kMaxThreads)) return *count;
@@ -140,6 +141,18 @@ class Pool {
   void leave() { taken_.clear(std::memory_order_release); }
 
   bool has_runner() const { return runner_ != nullptr; }
+  // Whether loops that are too short to wake workers follow each other so fast that together they are worth
+  // it: the first ones run alone, and then the workers spin. `time` is that of one more, in units of
+  // Grain::time.
+  bool are_short_loops_frequent(double time) {
+    const auto now = Clock::now();
+    if (now - last_short_ > kMaxSpin) short_time_ = 0;
+    last_short_ = now;
+    short_time_ += time;
+    if (short_time_ < kTimeOfShortLoops) return false;
+    short_time_ = 0;
+    return true;
+  }
   // How many workers see a loop at once, because they spin. Those that are not made yet count as parked.
   int hot_workers() const { return workers_.load(std::memory_order_relaxed) - parked_.load(); }
 
@@ -252,6 +265,8 @@ class Pool {
   std::atomic_flag taken_;
   ParallelRunner* runner_ = nullptr;             // for those who entered
   Loop* loop_ = nullptr;                         // for those who have claimed a piece
+  Clock::time_point last_short_{};               // a loop that ran alone; both for those who entered
+  double short_time_ = 0;                        // of such loops
   std::atomic<bool> spins_ = false;              // whether threads spin before they park
   std::atomic<int> workers_ = 0;                 // made and not ended; only who entered adds
   std::atomic<int> parked_ = 0;                  // or about to park
@@ -343,7 +358,10 @@ void detail::run_on_threads(std::int64_t count, Grain grain, RangeFn f) {
     ~Leave() { pool.leave(); }
   };
   std::optional<Leave> leave(std::in_place);  // also if a runner throws
-  const int threads = threads_worth(grains, grain, all, pool.has_runner() ? 0 : pool.hot_workers());
+  int threads = threads_worth(grains, grain, all, pool.has_runner() ? 0 : pool.hot_workers());
+  if (threads == 1 && !pool.has_runner() &&
+      pool.are_short_loops_frequent(static_cast<double>(grains) * static_cast<double>(grain.time)))
+    threads = static_cast<int>(std::min<std::int64_t>(grains, all));
   if (threads == 1) {
     leave.reset();
     return f(0, count);

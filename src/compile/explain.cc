@@ -1,6 +1,7 @@
 #include "compile/explain.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -126,13 +127,14 @@ class GraphExplanation {
       kernel.calls.push_back(call_of(node));
       return;
     }
+    std::set<std::uint32_t> storages;  // views of a value are not written either, and count once
     for (const GraphNode& inner : node.body) {
       kernel.calls.push_back(call_of(inner));
       for (const GraphArg& result : inner.results) {
         for_values(result, [&](ValueId id) {
           const bool is_given = std::ranges::any_of(
               node.results, [&](const GraphArg& given) { return std::get<ValueId>(given) == id; });
-          if (!is_given) kernel.saved.push_back(value_of(id));
+          if (!is_given && storages.insert(graph_[id].storage).second) kernel.saved.push_back(value_of(id));
         });
       }
     }

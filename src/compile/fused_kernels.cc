@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "compile/gemm_calls.h"
 #include "compile/row_loops.h"
 
 namespace pel::compiler {
@@ -10,6 +11,7 @@ namespace {
 
 // Outputs of the kernel that may overwrite an input, a bit each.
 std::uint64_t overwrites_of(const LoopSource& source) {
+  if (source.gemm) return 0;  // it reads its factors until the end
   if (!source.rows) return kAnyOutput;
   // Rows that are written between reductions are written before all is read.
   const bool writes_early = std::ranges::any_of(
@@ -34,11 +36,14 @@ CompiledLoops compile_fused(const Graph& graph, GraphFacts& facts) {
     for (const GraphNode& inner : node.body) {
       const std::vector<LoopPart>& own_parts = facts.of(graph, inner).parts;
       of_node.insert(of_node.end(), own_parts.begin(), own_parts.end());
+      if (node.kind == NodeKind::FusedGemm) continue;
       std::optional<FusedCall> call = facts.fused_call(graph, inner);
       PEL_CHECK(call, InternalError, "{}: {} cannot be fused", node.name, inner.label());
       calls.push_back(*std::move(call));
     }
-    overwritten.push_back(overwrites_of(sources.emplace_back(source_of(graph, node, calls))));
+    sources.push_back(node.kind == NodeKind::FusedGemm ? gemm_source(graph, node, facts)
+                                                       : source_of(graph, node, calls));
+    overwritten.push_back(overwrites_of(sources.back()));
   }
   if (sources.empty()) return {};
   CompiledLoops loops = loop_compiler(device->type)(sources);

@@ -196,7 +196,7 @@ class Verifier {
 }  // namespace
 
 std::string_view fused_prefix(NodeKind kind) {
-  constexpr std::string_view kPrefixes[] = {"", "poi_fused_", "red_fused_"};
+  constexpr std::string_view kPrefixes[] = {"", "poi_fused_", "red_fused_", "gemm_fused_"};
   return kPrefixes[static_cast<int>(kind)];
 }
 

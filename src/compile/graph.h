@@ -40,9 +40,11 @@ enum class NodeKind : std::uint8_t {
   Call,              // of one op
   FusedElementwise,  // calls that are one elementwise loop
   FusedRows,         // row reductions, with elementwise calls before and after them
+  FusedGemm,         // a matmul, views of its result, and elementwise calls over it
 };
 
-// How names of fused nodes begin, as those of torch.compile do: poi_fused_, red_fused_. Empty for a call.
+// How names of fused nodes begin, as those of torch.compile do: poi_fused_, red_fused_, gemm_fused_. Empty
+// for a call.
 std::string_view fused_prefix(NodeKind kind);
 
 // One call, or several that are fused. An op that writes to an argument has that argument's value as its

@@ -22,6 +22,7 @@ std::int64_t span_bytes(const GraphValue& value, const SymbolicSizes& sizes) {
 // Whether a plan may put a result where an operand of its size lies.
 bool writes_in_place(const GraphNode& node) {
   // A row kernel overwrites an input if it writes the elements of its rows once, and at its end.
+  if (node.kind == NodeKind::FusedGemm) return false;
   if (node.is_fused()) return node.kind == NodeKind::FusedElementwise || node.results.size() == 1;
   if (const Rows* rows = node.op->rows())
     return std::ranges::any_of(rows->programs,

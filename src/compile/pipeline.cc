@@ -11,6 +11,7 @@
 #include "base/environment.h"
 #include "compile/node_content.h"
 #include "compile/passes/fold_constants.h"
+#include "compile/passes/fuse_gemm.h"
 #include "compile/passes/fuse_pointwise.h"
 #include "compile/passes/fuse_rows.h"
 #include "compile/passes/move_views_up.h"
@@ -36,6 +37,7 @@ constexpr Pass kPasses[] = {
     {"move_views_up", move_views_up},
     {"recompute", recompute},            // fusion joins its copies with their consumers
     {"fuse_pointwise", fuse_pointwise},  // from here on passes see fused nodes
+    {"fuse_gemm", fuse_gemm},  // before fuse_rows: what a matmul takes is not written to memory before
     {"fuse_rows", fuse_rows},
     {"order_for_memory", order_for_memory},
 };

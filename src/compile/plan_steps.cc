@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/small_vector.h"
 #include "compile/effects.h"
+#include "compile/gemm_calls.h"
 #include "compile/node_content.h"
 #include "compile/row_calls.h"
 #include "dispatch/op_table.h"
@@ -221,10 +222,9 @@ void PlanSteps::add_node(std::uint32_t number, const CompiledLoops& loops) {
   }
   // At other sizes a call may launch another formula than when the loop was compiled: then calls run one by
   // one.
-  if (node.is_fused() && call_parts(launches) == loops.parts[next_loop_++]) {
-    add_fused(number, loops, launches);
+  if (node.is_fused() && call_parts(launches) == loops.parts[next_loop_++] &&
+      add_fused(number, loops, launches))
     return note_added(number, added);
-  }
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const RecordedLaunch& launch = launches[i];
     // A call that can be fused is one launch.
@@ -245,22 +245,33 @@ void PlanSteps::add_node(std::uint32_t number, const CompiledLoops& loops) {
   note_added(number, added);
 }
 
-void PlanSteps::add_fused(std::uint32_t number, const CompiledLoops& loops,
+bool PlanSteps::add_fused(std::uint32_t number, const CompiledLoops& loops,
                           const std::vector<RecordedLaunch>& launches) {
   const GraphNode& node = graph_->nodes[number];
   const std::size_t loop = next_loop_ - 1;
+  std::optional<LoopOperands> all;
+  switch (node.kind) {
+    case NodeKind::FusedRows:
+      all = row_operands(node, launches, *run_);
+      break;
+    case NodeKind::FusedGemm:
+      all = gemm_operands(node, launches, *run_);
+      break;
+    default:
+      all = elementwise_operands(node, launches, *run_);
+  }
+  if (!all) return false;
   for (const RecordedLaunch& launch : launches)
     operand_tensors_.insert(operand_tensors_.end(), launch.outputs.begin(), launch.outputs.end());
-  const LoopOperands all = node.kind == NodeKind::FusedRows ? row_operands(node, launches, *run_)
-                                                            : elementwise_operands(node, launches, *run_);
-  if (std::ranges::all_of(all.outputs, [](const Tensor& t) { return t.numel().value() == 0; })) return;
+  if (std::ranges::all_of(all->outputs, [](const Tensor& t) { return t.numel().value() == 0; })) return true;
   add_step({.kernel = loops.kernels[loop],
             .op_name = interned(node.name),
             .site = node.site,
             .overwrites = loops.overwrites[loop],
             .node = number,
             .call = &call_that_may_fail(node)},
-           all.outputs, all.inputs, all.numbers);
+           all->outputs, all->inputs, all->numbers);
+  return true;
 }
 
 // Places the results of a node that has been run, and notes its steps for nodes that are alike.
@@ -423,7 +434,8 @@ void PlanSteps::note_write(const PlanStep& step, std::size_t o) {
   if (buffer.home == PlanBuffer::Home::Constant) written_constants.push_back(buffer.number);
   if (buffer.home != PlanBuffer::Home::Input) return;
   const GraphNode& node = graph_->nodes[step.node];
-  const bool is_one_of_several = node.kind == NodeKind::FusedElementwise && step.op == nullptr;
+  const bool is_one_of_several =
+      (node.kind == NodeKind::FusedElementwise || node.kind == NodeKind::FusedGemm) && step.op == nullptr;
   const UserCall* const writer =
       is_one_of_several ? &call_with_result(node, std::get<ValueId>(node.results[o])) : step.call;
   written_inputs.push_back({buffer.number, writer, describe(operand_tensors_[operand_facts_.back().tensor])});

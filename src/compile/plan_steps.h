@@ -142,7 +142,8 @@ class PlanSteps {
                    ArrayView<ValueId> firsts, ArrayView<ValueId> own);
   void note_added(std::uint32_t number, Added added);
   void check_window(const GraphNode& node);
-  void add_fused(std::uint32_t number, const CompiledLoops& loops,
+  // False: its calls run one by one.
+  bool add_fused(std::uint32_t number, const CompiledLoops& loops,
                  const std::vector<RecordedLaunch>& launches);
   void add_step(PlanStep step, ArrayView<Tensor> outputs, ArrayView<Tensor> inputs,
                 const std::vector<PelScalar>& numbers);

@@ -1,5 +1,5 @@
-// Fused elementwise loops and row reductions: the compiler describes them, a backend compiles them for its
-// device.
+// Fused elementwise loops, row reductions and matmuls: the compiler describes them, a backend compiles them
+// for its device.
 #pragma once
 
 #include <memory>
@@ -50,12 +50,23 @@ struct RowLoops {
   std::vector<Output> outputs;
 };
 
+// A matmul whose sums go through an elementwise loop. The first input of the body is the sum, in the type in
+// which `dtype` is computed, and the second the tensor that the matmul adds, if it adds one; then other
+// inputs. The kernel's inputs are both factors, and then those. All operands have the rank of the result,
+// whose last two axes are rows and columns; a stride of 0 repeats elements. The first two numbers are beta
+// and alpha.
+struct GemmLoop {
+  DType dtype{};  // of the factors
+  bool adds = false;
+};
+
 // An elementwise loop: result i of the body is stored to output i, which has its dtype; input i is read from
 // input i. Or a row reduction, whose first number says which axes are reduced, a bit each.
 struct LoopSource {
   std::string name;
   scalar::ScalarExpr body{};
   std::optional<RowLoops> rows{};
+  std::optional<GemmLoop> gemm{};
 };
 
 // The launch of one of the fused calls at the time of compilation. If a size is used as a number, other sizes

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compile/dependencies.h"
+#include "compile/gemm_calls.h"
 #include "compile/grouping.h"
 #include "dispatch/loop_compiler.h"
 #include "dispatch/pointwise.h"
@@ -78,6 +79,7 @@ class Fusion {
                                                     producing.label(), graph_.nodes[consumer].label()),
                                         reason, graph_.nodes[consumer].site, Decision::Kind::Refused});
     };
+    if (gemm_call_of(graph_, producing, context_.facts)) return;  // fuse_gemm decides, and says why not
     if (!calls_[*producer]) return refuse(fmt::format("{} is not elementwise", producing.label()));
     if (is_view) return refuse("a view lies between them");
     if (!same_sizes(lead_of(*producer), lead_of(consumer)) &&

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
+#include "dispatch/gemm_result.h"
 #include "dispatch/pointwise.h"
 
 namespace pel::cpu {
@@ -21,10 +22,7 @@ scalar::ScalarExpr gemm_finish_expr(DType dtype) {
   ScalarBuilder builder;
   const Term sum = cast(builder.input(gemm_sum_type(dtype)), type), added = cast(builder.input(dtype), type);
   const Term beta = builder.param(type), alpha = builder.param(type);
-  const Term scaled = dtype == kBool       ? (alpha & sum) | (beta & added)
-                      : is_floating(dtype) ? fma(alpha, sum, beta * added)
-                                           : alpha * sum + beta * added;
-  const Term result = cast(scaled, dtype);
+  const Term result = gemm_result(dtype, sum, added, beta, alpha);
   return builder.finish({&result, 1});
 }
 

@@ -8,6 +8,7 @@
 #include "pellucid/profile.h"
 
 #include "backends/cpu/elementwise/pointwise.h"
+#include "backends/cpu/gemm/fused_gemm.h"
 #include "backends/cpu/generated/kernel_set.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
@@ -22,6 +23,7 @@ namespace {
 struct Loops {
   std::deque<LoopCode> codes;
   std::deque<RowCode> rows;
+  std::deque<FusedGemmCode> gemms;
   std::optional<codegen::CompiledKernels> compiled;
 };
 
@@ -144,6 +146,11 @@ CompiledLoops compile_loops(const std::vector<LoopSource>& sources) {
       code.name = name;
       fill_rows(code, source.name, *source.rows, *isa, list);
       result.kernels.push_back({name, supports_any, run_rows, kAllDTypes, 0, &code});
+    } else if (source.gemm) {
+      FusedGemmCode& code = loops->gemms.emplace_back();
+      code = {.name = name, .loop = nullptr, .dtype = source.gemm->dtype, .adds = source.gemm->adds};
+      list.add({.name = source.name, .body = source.body}, &code.loop);
+      result.kernels.push_back(fused_gemm_kernel(code));
     } else {
       LoopCode& code = loops->codes.emplace_back();
       code.name = name;

@@ -1,17 +1,13 @@
 #include "backends/cpu/gemm/fused_gemm.h"
 
+#include <utility>
+
 #include "backends/cpu/gemm/gemm.h"
 #include "backends/cpu/gemm/gemm_tiles.h"
 #include "backends/cpu/kernels.h"
-#include "packing/packing.h"
 
 namespace pel::cpu {
 namespace {
-
-Matrix matrix_at(const Operand& o) {
-  const int rows = o.rank - 2;
-  return {static_cast<char*>(o.data), rows > 0 ? o.strides[0] : 0, o.strides[rows], o.strides[rows + 1]};
-}
 
 TileGemm gemm_at(const KernelArgs& args) {
   const auto& code = *static_cast<const FusedGemmCode*>(args.context);
@@ -22,37 +18,27 @@ TileGemm gemm_at(const KernelArgs& args) {
                 out.sizes[rows + 1],
                 a.sizes[rows + 1],
                 code.dtype,
-                matrix_at(a),
-                matrix_at(input(args, 1)),
-                matrix_at(out),
+                matrix_of(a),
+                matrix_of(input(args, 1)),
+                matrix_of(out),
                 static_cast<DType>(out.dtype),
                 {},
                 {}};
   gemm.epilogue.loop = code.loop;
   gemm.epilogue.scalars = args.scalars;
   for (std::uint32_t i = 2; i < args.input_count; ++i)
-    gemm.epilogue.inputs.push_back({matrix_at(input(args, static_cast<int>(i))),
+    gemm.epilogue.inputs.push_back({matrix_of(input(args, static_cast<int>(i))),
                                     static_cast<DType>(input(args, static_cast<int>(i)).dtype)});
   return gemm;
-}
-
-std::shared_ptr<const PackedForm> packed_form_of(const TileGemm& gemm) {
-  if (gemm.batch > 1 && gemm.b.batch != 0) return nullptr;
-  return find_packed({gemm.b.data, gemm.k, gemm.n, gemm.b.row, gemm.b.column}, gemm.dtype);
 }
 
 void run_fused_gemm(Stream&, const KernelArgs& args) {
   TileGemm gemm = gemm_at(args);
   gemm.scratch = static_cast<char*>(args.scratch);
-  const std::shared_ptr<const PackedForm> form = packed_form_of(gemm);
-  if (form) gemm.packed.data = static_cast<const char*>(form->panels.raw_data());
-  run_tiles(gemm);
+  run_packed_or_not(std::move(gemm));
 }
 
-std::uint64_t scratch_of_fused(const KernelArgs& args) {
-  const TileGemm gemm = gemm_at(args);
-  return packed_form_of(gemm) ? 0 : static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(gemm.dtype)));
-}
+std::uint64_t scratch_of_fused(const KernelArgs& args) { return kernel_scratch(gemm_at(args)); }
 
 std::uint64_t flops_of_fused(const KernelArgs& args) {
   const TileGemm gemm = gemm_at(args);

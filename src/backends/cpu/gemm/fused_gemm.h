@@ -11,7 +11,6 @@ struct FusedGemmCode {
   const char* name = nullptr;
   codegen::PelLoopFn* loop = nullptr;
   DType dtype{};  // of the factors
-  bool adds = false;
 };
 
 // args.context is a FusedGemmCode, which must outlive the kernel.

@@ -34,21 +34,16 @@ GemmCall::GemmCall(const KernelArgs& args)
       dtype(static_cast<DType>(args.operands[0].dtype)),
       beta(args.scalars[0]),
       alpha(args.scalars[1]) {
-  const auto matrix = [](const Operand& o) {
-    const int rows = o.rank - 2;
-    return Matrix{static_cast<char*>(o.data), rows > 0 ? o.strides[0] : 0, o.strides[rows],
-                  o.strides[rows + 1]};
-  };
   const Operand& first = output(args, 0);
   const int rows = first.rank - 2;
   if (rows > 0) batch = first.sizes[0];
   m = first.sizes[rows];
   n = first.sizes[rows + 1];
   k = input(args, 0).sizes[rows + 1];
-  out = matrix(first);
-  a = matrix(input(args, 0));
-  b = matrix(input(args, 1));
-  if (adds) added = matrix(input(args, 2));
+  out = matrix_of(first);
+  a = matrix_of(input(args, 0));
+  b = matrix_of(input(args, 1));
+  if (adds) added = matrix_of(input(args, 2));
 }
 
 double GemmCall::bytes() const {
@@ -230,22 +225,15 @@ PackedForm pack_for_tiles(const Tensor& matrix) {
   return {matrix, matrix.version(), panels};
 }
 
-// Returns the panels of the right operand if it is packed.
-std::shared_ptr<const PackedForm> packed_form(const GemmCall& c) {
-  if (c.batch > 1 && c.b.batch != 0) return nullptr;
-  return find_packed({c.b.data, c.k, c.n, c.b.row, c.b.column}, c.dtype);
+TileGemm tiles_of(const GemmCall& c) {
+  return {c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
 }
 
-std::uint64_t scratch_of_tiles(const KernelArgs& args) {
-  const GemmCall c(args);
-  if (packed_form(c)) return 0;
-  const TileGemm gemm{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
-  return static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(c.dtype)));
-}
+std::uint64_t scratch_of_tiles(const KernelArgs& args) { return kernel_scratch(tiles_of(GemmCall(args))); }
 
 void run_gemm_tiles(Stream&, const KernelArgs& args) {
   const GemmCall c(args);
-  TileGemm gemm{c.batch, c.m, c.n, c.k, c.dtype, c.a, c.b, c.out, c.dtype, {}, {}};
+  TileGemm gemm = tiles_of(c);
   gemm.scratch = static_cast<char*>(args.scratch);
   const PelScalar scalars[2] = {c.beta, c.alpha};
   // If the call has only a factor, the epilogue adds a zero.
@@ -256,9 +244,7 @@ void run_gemm_tiles(Stream&, const KernelArgs& args) {
         {c.adds ? c.added : Matrix{reinterpret_cast<char*>(&zero), 0, 0, 0}, c.dtype});
     gemm.epilogue.scalars = scalars;
   }
-  const std::shared_ptr<const PackedForm> form = packed_form(c);
-  if (form) gemm.packed.data = static_cast<const char*>(form->panels.raw_data());
-  run_tiles(gemm);
+  run_packed_or_not(gemm);
 }
 
 std::string full_name(const GemmCall& c, std::string_view isa, const std::string& layout,
@@ -273,7 +259,7 @@ std::string describe_tiles(const KernelArgs& args) {
   const GemmCall c(args);
   const TileFamily& family = tiles_for(c.dtype);
   std::string layout = c.layout();
-  if (packed_form(c)) layout[0] = 'p';
+  if (packed_form(tiles_of(c))) layout[0] = 'p';
   return full_name(c, isa_name(family), layout, fmt::format("{}x{}", family.rows, family.columns));
 }
 

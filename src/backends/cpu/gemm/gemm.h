@@ -22,6 +22,11 @@ struct Matrix {
   }
 };
 
+// Describes an operand whose last two axes are rows and columns, and the first of three is the batch.
+inline Matrix matrix_of(const Operand& o) {
+  const int rows = o.rank - 2;
+  return {static_cast<char*>(o.data), rows > 0 ? o.strides[0] : 0, o.strides[rows], o.strides[rows + 1]};
+}
 // Describes a tensor of two axes.
 inline Matrix matrix_of(const Tensor& t) {
   return {static_cast<char*>(t.raw_data()), 0, t.strides()[0].value(), t.strides()[1].value()};

@@ -496,4 +496,19 @@ void run_tiles(const TileGemm& gemm, const TileFamily& family) {
                });
 }
 
+std::shared_ptr<const PackedForm> packed_form(const TileGemm& gemm) {
+  if (gemm.batch > 1 && gemm.b.batch != 0) return nullptr;
+  return find_packed({gemm.b.data, gemm.k, gemm.n, gemm.b.row, gemm.b.column}, gemm.dtype);
+}
+
+void run_packed_or_not(TileGemm gemm) {
+  const std::shared_ptr<const PackedForm> form = packed_form(gemm);
+  if (form) gemm.packed.data = static_cast<const char*>(form->panels.raw_data());
+  run_tiles(gemm);
+}
+
+std::uint64_t kernel_scratch(const TileGemm& gemm) {
+  return packed_form(gemm) ? 0 : static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(gemm.dtype)));
+}
+
 }  // namespace pel::cpu

@@ -11,6 +11,7 @@
 #include "backends/cpu/gemm/gemm_pack.h"
 #include "base/small_vector.h"
 #include "codegen/loop_ir.h"
+#include "packing/packing.h"
 
 namespace pel::cpu {
 
@@ -50,5 +51,11 @@ struct TileGemm {
 std::int64_t scratch_bytes(const TileGemm& gemm, const TileFamily& family);
 void run_tiles(const TileGemm& gemm, const TileFamily& family);
 inline void run_tiles(const TileGemm& gemm) { run_tiles(gemm, tiles_for(gemm.dtype)); }
+
+// The packed form of the right operand, if the user or the cache has packed it.
+std::shared_ptr<const PackedForm> packed_form(const TileGemm& gemm);
+// Runs with the packed form, if there is one, and what it needs as scratch.
+void run_packed_or_not(TileGemm gemm);
+std::uint64_t kernel_scratch(const TileGemm& gemm);
 
 }  // namespace pel::cpu

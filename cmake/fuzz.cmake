@@ -8,7 +8,7 @@ add_executable(fuzz_write_seeds "${PROJECT_SOURCE_DIR}/tests/fuzz/write_seeds.cc
 target_link_libraries(fuzz_write_seeds PRIVATE pellucid_flags pellucid_static)
 target_include_directories(fuzz_write_seeds PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 
-pellucid_count_branches(pellucid_io)
+pellucid_count_branches(pellucid_io trace-cmp)
 
 file(GLOB fuzzers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc")
 foreach(source IN LISTS fuzzers)

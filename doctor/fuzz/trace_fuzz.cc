@@ -3,7 +3,7 @@
 // must agree on a document without faults and differ on one with faults; parsing on the caller's thread and
 // ahead must agree.
 //
-// The first byte selects the size of a block, and bytes of gzip or zstd are decompressed.
+// The first byte selects the size of a block and of the page, and bytes of gzip or zstd are decompressed.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -118,11 +118,12 @@ ReadOptions lenient_on_this_thread() {
   ReadOptions options;
   options.reading = Reading::Lenient;
   options.parsing = Parsing::OnCallersThread;
+  options.block_bytes = kLongestDiagnosedBytes;
   return options;
 }
 
 // The whole of what `pellucid doctor` does with a trace, with all of its options.
-void diagnose_whole(std::string_view bytes) {
+void diagnose_whole(std::string_view bytes, const HtmlOptions& page) {
   const auto source = [](std::string_view text) {
     return pel::test::TextSource(std::string(text), text.size() + 1);
   };
@@ -147,8 +148,7 @@ void diagnose_whole(std::string_view bytes) {
   const std::vector<Finding> changes = compare(before.examined(), after.examined());
   diagnosis.before = "half";
   diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
-  require(!html_report(diagnosis, after.examined()).empty());
-  require(!html_report(diagnosis, after.examined(), {.max_bytes = 0, .max_edges = 0}).empty());
+  require(!html_report(diagnosis, after.examined(), page).empty());
   report.traces.push_back({std::move(diagnosis)});
   report.traces.push_back({diagnose(before)});
   std::vector<RankFacts> ranks = {reduce_rank(after.examined(), "rank0.json"),
@@ -211,6 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   if (looks_like_perfetto(bytes)) read_packets(bytes);
-  if (bytes.size() <= kLongestDiagnosedBytes && block != kLargestBlock) diagnose_whole(bytes);
+  const HtmlOptions page = data[0] % 2 == 0 ? HtmlOptions{} : HtmlOptions{.max_bytes = 0, .max_edges = 0};
+  if (bytes.size() <= kLongestDiagnosedBytes && block != kLargestBlock) diagnose_whole(bytes, page);
   return 0;
 }

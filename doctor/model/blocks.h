@@ -1,12 +1,13 @@
-// A column that grows without moving its elements, so peak memory is not doubled.
+// A column that grows by blocks, without moving those that are full, so peak memory is not doubled.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace pel::doctor {
@@ -15,18 +16,32 @@ template <class T>
 class Blocks {
  public:
   void push_back(T value) {
-    if (size_ % kBlock == 0) blocks_.push_back(std::make_unique_for_overwrite<std::array<T, kBlock>>());
-    (*blocks_.back())[size_ % kBlock] = value;
+    if (size_ == capacity_) grow();
+    blocks_.back()[size_ % kBlock] = value;
     ++size_;
   }
-  const T& operator[](std::size_t i) const { return (*blocks_[i / kBlock])[i % kBlock]; }
-  T& operator[](std::size_t i) { return (*blocks_[i / kBlock])[i % kBlock]; }
+  const T& operator[](std::size_t i) const { return blocks_[i / kBlock][i % kBlock]; }
+  T& operator[](std::size_t i) { return blocks_[i / kBlock][i % kBlock]; }
   std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::size_t kBlock = std::size_t{1} << 14;
-  std::vector<std::unique_ptr<std::array<T, kBlock>>> blocks_;
-  std::size_t size_ = 0;
+  static constexpr std::size_t kBlock = std::size_t{1} << 14, kFirst = 32;
+
+  // A whole block, or the first one doubled: a short trace has tens of columns with few elements.
+  [[gnu::noinline]] void grow() {
+    const std::size_t elements = blocks_.empty() ? kFirst : std::min(2 * size_, kBlock);
+    auto block = std::make_unique_for_overwrite<T[]>(elements);
+    if (size_ != 0 && size_ < kBlock) {
+      std::copy_n(blocks_[0].get(), size_, block.get());
+      blocks_.clear();
+      capacity_ = 0;
+    }
+    blocks_.push_back(std::move(block));
+    capacity_ += elements;
+  }
+
+  std::vector<std::unique_ptr<T[]>> blocks_;
+  std::size_t size_ = 0, capacity_ = 0;
 };
 
 // Numbers of which nearly all fit into 32 bits, or are the least of 64, which says that there is none; others

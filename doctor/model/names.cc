@@ -7,7 +7,7 @@ namespace pel::doctor {
 namespace {
 
 constexpr NameId kFree = ~NameId{0};
-constexpr std::size_t kArenaBytes = std::size_t{256} << 10;
+constexpr std::size_t kFirstArenaBytes = std::size_t{4} << 10, kMaxArenaBytes = std::size_t{256} << 10;
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
@@ -62,7 +62,8 @@ void Names::grow() {
 std::string_view Names::keep(std::string_view text) {
   if (text.empty()) return {};
   if (text.size() > left_) {
-    left_ = std::max(kArenaBytes, text.size());
+    arena_bytes_ = std::clamp(2 * arena_bytes_, kFirstArenaBytes, kMaxArenaBytes);
+    left_ = std::max(arena_bytes_, text.size());
     arenas_.push_back(std::make_unique_for_overwrite<char[]>(left_));
     free_ = arenas_.back().get();
   }

@@ -28,7 +28,8 @@ class Names {
   std::vector<std::uint64_t> hashes_;
   std::vector<NameId> slots_;  // by hash, open addressing
   std::vector<std::unique_ptr<char[]>> arenas_;
-  std::size_t left_ = 0;  // in the last arena
+  std::size_t arena_bytes_ = 0;  // of the last one, unless it is for a longer text
+  std::size_t left_ = 0;         // in the last arena
   char* free_ = nullptr;
 };
 

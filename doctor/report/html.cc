@@ -14,16 +14,39 @@ namespace {
 
 constexpr std::array<std::size_t, 4> kMaxRows{5'000, 1'000, 300, 100};  // of a table; the first that fits
 
-// What the page's own code leaves.
-std::size_t bytes_for_data(const HtmlOptions& options) {
+std::size_t code_bytes() {
   std::size_t code = page_html().size() + page_css().size() + 4'000;
   for (const std::string_view script : page_scripts()) code += script.size();
+  return code;
+}
+
+// What the page's own code leaves.
+std::size_t bytes_for_data(const HtmlOptions& options) {
+  const std::size_t code = code_bytes();
   return options.max_bytes > code ? options.max_bytes - code : 0;
+}
+
+// Findings as write(max_rows) returns them, with the most rows that fit.
+template <class Write>
+std::string fitting(const std::vector<Finding>& findings, std::size_t max_bytes, Write write) {
+  std::size_t longest = 0;
+  for (const Finding& finding : findings) {
+    for (const Table& table : finding.tables) longest = std::max(longest, table.rows.size());
+  }
+  std::string text;
+  for (const std::size_t rows : kMaxRows) {
+    if (!text.empty() && rows >= longest) continue;  // would be the same again
+    text = write(rows);
+    if (text.size() <= max_bytes) break;
+  }
+  return text;
 }
 
 std::string assembled(std::string_view title, std::string_view verdict, std::string_view findings,
                       std::string_view what_if, std::string_view timeline) {
   std::string page;
+  page.reserve(code_bytes() + title.size() + verdict.size() + findings.size() + what_if.size() +
+               timeline.size());
   std::string_view rest = page_html();
   const auto until = [&](std::string_view mark) {  // copies the page's frame up to a mark
     const std::size_t at = rest.find(mark);
@@ -54,11 +77,9 @@ std::string assembled(std::string_view title, std::string_view verdict, std::str
 
 std::string html_report(const Diagnosis& diagnosis, const Examined& examined, const HtmlOptions& options) {
   const std::size_t available = bytes_for_data(options);
-  std::string findings;
-  for (const std::size_t rows : kMaxRows) {
-    findings = page_diagnosis(diagnosis, examined, rows);
-    if (findings.size() <= available / 4) break;
-  }
+  const std::string findings = fitting(diagnosis.findings, available / 4, [&](std::size_t max_rows) {
+    return page_diagnosis(diagnosis, examined, max_rows);
+  });
   const std::string what_if = page_what_if(examined, options.max_edges, available * 2 / 5);
   const std::size_t taken = findings.size() + what_if.size();
   const std::string timeline = page_timeline(examined, available > taken ? available - taken : 0);
@@ -70,11 +91,8 @@ std::string html_of_ranks(const std::vector<Finding>& together, std::size_t rank
                           const HtmlOptions& options) {
   const std::string sentence = fmt::format("{} ranks of one run", ranks);
   const std::size_t available = bytes_for_data(options);
-  std::string findings;
-  for (const std::size_t rows : kMaxRows) {
-    findings = page_ranks(together, sentence, rows);
-    if (findings.size() <= available) break;
-  }
+  const std::string findings = fitting(
+      together, available, [&](std::size_t max_rows) { return page_ranks(together, sentence, max_rows); });
   return assembled(sentence, sentence, findings, "null", "null");
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace pel::doctor {
 namespace {
 
@@ -30,8 +32,13 @@ std::size_t utf8_bytes(std::string_view text, std::size_t at) {
 }
 
 void append_page_text(std::string& to, std::string_view text) {
+  static constexpr PlainAscii kPlain("\"\\<>&");
   to += '"';
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = end_of_run(text, at, kPlain);
+    to.append(text, at, end - at);
+    at = end;
+    if (at == text.size()) break;
     const std::size_t bytes = utf8_bytes(text, at);
     const char c = text[at];
     if (bytes == 0) {

@@ -30,7 +30,8 @@ TextColumn text_column(const Table& table, std::size_t index, std::size_t rows) 
   text.width = columns_of(text.label);
   for (std::size_t row = 0; row < rows; ++row) {
     const std::vector<Value>& values = table.rows[row];
-    const Value value = index < values.size() ? values[index] : Value{};
+    static const Value kNone;
+    const Value& value = index < values.size() ? values[index] : kNone;
     if (std::holds_alternative<std::string>(value) || std::holds_alternative<bool>(value))
       text.is_number = false;
     text.cells.push_back(readable(value, column.unit));

@@ -59,8 +59,13 @@ namespace detail {
 // Broken UTF-8 becomes U+FFFD. Control characters are escaped, those of two bytes too: some terminals obey
 // them.
 inline void append_quoted(std::string& to, std::string_view text) {
+  static constexpr PlainAscii kPlain("\"\\");
   to += '"';
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = end_of_run(text, at, kPlain);
+    to.append(text, at, end - at);
+    at = end;
+    if (at == text.size()) break;
     const CodePoint c = code_point_at(text, at);
     if (c.value == '"' || c.value == '\\') {
       to += '\\';
@@ -84,7 +89,10 @@ inline void JsonWriter::separate() {
     return;
   }
   if (!is_first_) text_ += ',';
-  if (!open_.empty()) text_ += '\n' + std::string(2 * open_.size(), ' ');
+  if (!open_.empty()) {
+    text_ += '\n';
+    text_.append(2 * open_.size(), ' ');
+  }
   is_first_ = false;
 }
 

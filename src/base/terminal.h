@@ -65,9 +65,14 @@ inline std::string pad_left(std::string_view text, int columns) {
 // UTF-8.
 inline std::string printable(std::string_view text) {
   const auto is_within = [](char32_t c, char32_t first, char32_t last) { return c >= first && c <= last; };
+  static constexpr PlainAscii kPlain;
   std::string clean;
   clean.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = end_of_run(text, at, kPlain);
+    clean.append(text, at, end - at);
+    at = end;
+    if (at == text.size()) break;
     const CodePoint c = code_point_at(text, at);
     if (c.value == '\t' || c.value == '\n' || c.value == '\r') {
       clean += ' ';

@@ -1,6 +1,7 @@
 // Characters of UTF-8 that may be broken: text from files.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,6 +35,26 @@ inline Utf8Lead utf8_lead(std::uint8_t byte) {
   return {0, 0, 0};
 }
 }  // namespace detail
+
+// The end of the characters from `at` on for which `is_plain` holds. Text is copied in such runs, because
+// most of it needs no change.
+template <class IsPlain>
+std::size_t end_of_run(std::string_view text, std::size_t at, IsPlain is_plain) {
+  while (at < text.size() && is_plain(text[at])) ++at;
+  return at;
+}
+// Printable characters of ASCII, without some.
+class PlainAscii {
+ public:
+  consteval explicit PlainAscii(std::string_view but = {}) {
+    for (unsigned char c = 0x20; c < 0x7f; ++c)
+      has_[c] = but.find(static_cast<char>(c)) == std::string_view::npos;
+  }
+  bool operator()(char c) const { return has_[static_cast<unsigned char>(c)]; }
+
+ private:
+  std::array<bool, 256> has_{};
+};
 
 // The character at `at`, which is inside the text. A broken part ends where no character can continue it, as
 // WHATWG and Rust have it: "\xf0\x9f\x98x" is one broken part and an x.

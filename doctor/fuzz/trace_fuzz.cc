@@ -3,7 +3,8 @@
 // must agree on a document without faults and differ on one with faults; parsing on the caller's thread and
 // ahead must agree.
 //
-// The first byte selects the size of a block and of the page, and bytes of gzip or zstd are decompressed.
+// The first byte selects the size of a block and of the page, and whether the report is of two traces. Bytes of
+// gzip or zstd are decompressed.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -123,7 +124,7 @@ ReadOptions lenient_on_this_thread() {
 }
 
 // The whole of what `pellucid doctor` does with a trace, with all of its options.
-void diagnose_whole(std::string_view bytes, const HtmlOptions& page) {
+void diagnose_whole(std::string_view bytes, const HtmlOptions& page, std::size_t traces) {
   const auto source = [](std::string_view text) {
     return pel::test::TextSource(std::string(text), text.size() + 1);
   };
@@ -150,7 +151,7 @@ void diagnose_whole(std::string_view bytes, const HtmlOptions& page) {
   diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
   require(!html_report(diagnosis, after.examined(), page).empty());
   report.traces.push_back({std::move(diagnosis)});
-  report.traces.push_back({diagnose(before)});
+  if (traces == 2) report.traces.push_back({diagnose(before)});
   std::vector<RankFacts> ranks = {reduce_rank(after.examined(), "rank0.json"),
                                   reduce_rank(before.examined(), "rank1.json"),
                                   reduce_rank(after.examined(), "rank2.json")};
@@ -212,6 +213,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (looks_like_perfetto(bytes)) read_packets(bytes);
   const HtmlOptions page = data[0] % 2 == 0 ? HtmlOptions{} : HtmlOptions{.max_bytes = 0, .max_edges = 0};
-  if (bytes.size() <= kLongestDiagnosedBytes && block != kLargestBlock) diagnose_whole(bytes, page);
+  const std::size_t traces = data[0] / 2 % 4 == 0 ? 2 : 1;
+  if (bytes.size() <= kLongestDiagnosedBytes && block != kLargestBlock) diagnose_whole(bytes, page, traces);
   return 0;
 }

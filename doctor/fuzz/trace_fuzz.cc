@@ -3,8 +3,8 @@
 // must agree on a document without faults and differ on one with faults; parsing on the caller's thread and
 // ahead must agree.
 //
-// The first byte selects the size of a block and of the page, and whether the report is of two traces. Bytes of
-// gzip or zstd are decompressed.
+// The first byte selects the size of a block and of the page, and whether the report is of two traces. Bytes
+// of gzip or zstd are decompressed.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -101,6 +101,8 @@ std::string_view text_of(Basis basis) {
       return "by idle time";
     case Basis::HostTime:
       return "by host time";
+    case Basis::Waits:
+      return "by waits in collectives";
   }
   return {};
 }

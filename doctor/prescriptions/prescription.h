@@ -26,6 +26,7 @@ enum class Basis : std::uint8_t {
   Replay,    // the trace replayed with this change
   Idle,      // idle time of the device, because the trace cannot be replayed
   HostTime,  // time of the host alone, because there is no device
+  Waits,     // of ranks for one another in collectives
 };
 std::string_view text_of(Basis basis);
 

@@ -12,14 +12,17 @@
 #include "base/readable.h"
 #include "base/sort_stably.h"
 #include "doctor/analyses/sums.h"
+#include "doctor/model/median.h"
 #include "doctor/model/saturating.h"
+#include "doctor/prescriptions/limits.h"
+#include "doctor/prescriptions/prescribe.h"
 
 namespace pel::doctor {
 namespace {
 
 constexpr double kLateThatCounts = 1;           // percent of a rank's device time
 constexpr std::int64_t kLateAgainstOthers = 3;  // times what the rank in the middle makes others wait
-constexpr std::size_t kNamedStragglers = 3;     // in sentences
+constexpr std::size_t kNamedStragglers = 3;     // in sentences, and prescribed
 constexpr std::size_t kMaxMeetings = 100;       // of the worst that are listed
 constexpr std::int64_t kLooseFitNs = 200'000;   // clocks of ranks that meet agree far better
 
@@ -67,6 +70,8 @@ class RankReport {
 
   std::vector<Finding> findings() const {
     std::vector<Finding> all;
+    if (std::optional<Finding> what_to_do = prescriptions_finding(prescriptions()))
+      all.push_back(std::move(*what_to_do));
     all.push_back(stragglers());
     all.push_back(communication());
     return all;
@@ -90,6 +95,48 @@ class RankReport {
       return fmt::format("kernels: {} where the others run {}", s.kernels, s.typical_kernels);
     return fmt::format("kernels, which take {:.0f} % longer",
                        percent_of(s.kernel_ns - s.typical_kernel_ns, s.typical_kernel_ns));
+  }
+
+  // The median of how many steps of a rank do something.
+  std::int64_t steps() const {
+    std::vector<std::int64_t> counts;
+    for (const RankFacts& rank : ranks_)
+      counts.push_back(
+          std::ranges::count_if(rank.steps, [](const StepFacts& s) { return s.time.total() > 0; }));
+    return std::max<std::int64_t>(1, counts.empty() ? 0 : median_of(std::move(counts)));
+  }
+
+  Prescriptions prescriptions() const {
+    Prescriptions result{.list = {}, .total_ns = compared_.typical_ns, .steps = steps()};
+    const auto gain_of = [&](std::span<const std::uint32_t> late) {
+      return std::min(gain_if_typical(ranks_, compared_, late), compared_.typical_ns);
+    };
+    std::vector<std::uint32_t> late;
+    for (const Straggler& s : compared_.stragglers) {
+      if (!counts(s) || late.size() == kNamedStragglers) break;
+      if (s.cause() == LateCause::Communication) continue;  // another rank held it up
+      const std::int64_t saved_ns = gain_of({&s.rank, 1});
+      if (percent_of(saved_ns, compared_.typical_ns) < kMinGainPercent) continue;
+      late.push_back(s.rank);
+      result.list.push_back(
+          {.key = "straggler",
+           .action =
+               fmt::format("Rank {} is the straggler: the others wait for it at {} of {} collectives, "
+                           "because of its {}",
+                           numbers_[s.rank], s.collectives, compared_.aligned.meetings.size(), reason(s)),
+           .how = std::string(advice(s.cause())),
+           .where = ranks_[s.rank].source,
+           .needs = "it becomes as fast as the median rank",
+           .count = s.collectives,
+           .saved_ns = saved_ns,
+           .basis = Basis::Waits});
+    }
+    sort_stably(result.list,
+                [](const Prescription& a, const Prescription& b) { return a.saved_ns > b.saved_ns; });
+    if (late.size() < 2) return result;
+    result.together = late.size();
+    result.together_ns = std::max(gain_of(late), result.list.front().saved_ns);
+    return result;
   }
 
   void say_stragglers(Finding& finding) const {

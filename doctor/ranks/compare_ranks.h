@@ -1,6 +1,7 @@
 // Which ranks the others wait for, how long, and why they are late.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "doctor/diagnosis/finding.h"
@@ -47,6 +48,12 @@ struct RankComparison {
 };
 RankComparison weigh_ranks(std::span<const RankFacts> ranks);
 
+// What the run would gain if these ranks were as fast as the median: at each collective that one of them
+// comes last to, the wait of the next to last, without the part during which other kernels run.
+std::int64_t gain_if_typical(std::span<const RankFacts> ranks, const RankComparison& compared,
+                             std::span<const std::uint32_t> late);
+
+// What to do, where that gains enough; stragglers; all ranks.
 std::vector<Finding> compare_ranks(std::vector<RankFacts> ranks);
 
 }  // namespace pel::doctor

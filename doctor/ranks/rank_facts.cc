@@ -85,6 +85,14 @@ struct DeviceSpans {
   std::vector<std::pair<std::int64_t, std::int64_t>> working;  // ascending, apart
   std::vector<std::int64_t> begins;                            // of activities other than collectives
 
+  // Visits what is in working between two times.
+  template <class Visit>
+  void for_each_working(std::int64_t from, std::int64_t to, Visit visit) const {
+    auto span = std::upper_bound(working.begin(), working.end(), from,
+                                 [](std::int64_t time, const auto& s) { return time < s.second; });
+    for (; span != working.end() && span->first < to; ++span)
+      visit(std::max(span->first, from), std::min(span->second, to));
+  }
   void fill_in(Collective& collective) const {
     const std::int64_t from = collective.since_ns, to = collective.begin_ns;
     std::int64_t rest = to - from;
@@ -98,13 +106,15 @@ struct DeviceSpans {
                                 [](std::int64_t time, const Idle& span) { return time < span.end_ns; });
     for (; gap != idle.end() && gap->begin_ns < to; ++gap)
       share(gap->begin_ns, gap->end_ns, kBeforeIdle + static_cast<std::size_t>(gap->cause));
-    auto span = std::upper_bound(working.begin(), working.end(), from,
-                                 [](std::int64_t time, const auto& s) { return time < s.second; });
-    for (; span != working.end() && span->first < to; ++span)
-      share(span->first, span->second, kBeforeKernels);
+    for_each_working(from, to,
+                     [&](std::int64_t begin, std::int64_t end) { share(begin, end, kBeforeKernels); });
     sums[kBeforeCommunication] = std::max<std::int64_t>(0, rest);
     std::transform(sums.begin(), sums.end(), collective.before.begin(),
                    [](std::int64_t ns) { return static_cast<float>(ns); });
+    std::int64_t overlapped_ns = 0;
+    for_each_working(collective.begin_ns, collective.end_ns,
+                     [&](std::int64_t begin, std::int64_t end) { overlapped_ns += end - begin; });
+    collective.overlapped_ns = static_cast<float>(overlapped_ns);
     collective.kernels = static_cast<std::uint32_t>(std::lower_bound(begins.begin(), begins.end(), to) -
                                                     std::lower_bound(begins.begin(), begins.end(), from));
   }

@@ -27,6 +27,7 @@ struct Collective {
   std::int64_t since_ns = 0;              // where the collective before it ended
   std::int64_t begin_ns = 0, end_ns = 0;  // by the rank's own clock
   TimesBefore before{};                   // from since_ns to begin_ns
+  float overlapped_ns = 0;                // of begin_ns to end_ns: other kernels ran meanwhile
 };
 
 struct StepFacts {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/sort_stably.h"
 #include "doctor/model/saturating.h"
@@ -41,23 +42,45 @@ LateCause late_cause(std::size_t kind) {
   return LateCause::Other;
 }
 
+// Ranks by one clock.
+class Arrivals {
+ public:
+  Arrivals(std::span<const RankFacts> ranks, const AlignedRanks& aligned)
+      : ranks_(ranks), aligned_(aligned) {}
+
+  const Collective& of(const Arrival& a) const { return ranks_[a.rank].collectives[a.collective]; }
+  std::int64_t true_ns(const Arrival& a, std::int64_t own_ns) const {
+    return aligned_.clocks[a.rank].true_ns(own_ns);
+  }
+  std::int64_t arrived(const Arrival& a) const { return true_ns(a, of(a).begin_ns); }
+  // It cannot have waited longer than its kernel ran, whatever the clocks say.
+  std::int64_t wait_ns(const Arrival& a, const Arrival& last) const {
+    return std::clamp<std::int64_t>(saturating_sub(arrived(last), arrived(a)), 0,
+                                    of(a).end_ns - of(a).begin_ns);
+  }
+  const Arrival& last_of(std::span<const Arrival> arrivals) const {
+    return *std::max_element(arrivals.begin(), arrivals.end(),
+                             [&](const Arrival& a, const Arrival& b) { return arrived(a) < arrived(b); });
+  }
+
+ private:
+  std::span<const RankFacts> ranks_;
+  const AlignedRanks& aligned_;
+};
+
 class Weigher {
  public:
-  Weigher(std::span<const RankFacts> ranks, RankComparison& result) : ranks_(ranks), result_(result) {}
+  Weigher(std::span<const RankFacts> ranks, RankComparison& result)
+      : at_(ranks, result.aligned), result_(result) {}
 
   void weigh(const Meeting& meeting) {
     arrivals_ = result_.aligned.of(meeting);
-    const auto last =
-        std::max_element(arrivals_.begin(), arrivals_.end(),
-                         [&](const Arrival& a, const Arrival& b) { return arrived(a) < arrived(b); });
+    const Arrival& last = at_.last_of(arrivals_);
     std::vector<std::int64_t> waits;
     SaturatingSum all;
     for (const Arrival& a : arrivals_) {
-      if (a.rank == last->rank) continue;
-      const Collective& own = of(a);
-      // It cannot have waited longer than its kernel ran, whatever the clocks say.
-      const std::int64_t wait =
-          std::clamp<std::int64_t>(saturating_sub(arrived(*last), arrived(a)), 0, own.end_ns - own.begin_ns);
+      if (a.rank == last.rank) continue;
+      const std::int64_t wait = at_.wait_ns(a, last);
       waits.push_back(wait);
       all += wait;
       result_.waiting_ns[a.rank] += wait;
@@ -65,9 +88,9 @@ class Weigher {
     const std::int64_t alone = *std::min_element(waits.begin(), waits.end());
     const std::int64_t typical = middle_value(waits);
     result_.waits_ns.push_back(typical);
-    result_.last.push_back(last->rank);
-    Straggler& straggler = result_.stragglers[last->rank];
-    if (of(*last).is_first) {
+    result_.last.push_back(last.rank);
+    Straggler& straggler = result_.stragglers[last.rank];
+    if (at_.of(last).is_first) {
       straggler.at_first_ns += typical;
       return;
     }
@@ -75,16 +98,10 @@ class Weigher {
     straggler.waited_ns += typical;
     straggler.alone_ns += alone;
     straggler.rank_ns += all;
-    blame(*last, typical, straggler);
+    blame(last, typical, straggler);
   }
 
  private:
-  const Collective& of(const Arrival& a) const { return ranks_[a.rank].collectives[a.collective]; }
-  std::int64_t true_ns(const Arrival& a, std::int64_t own_ns) const {
-    return result_.aligned.clocks[a.rank].true_ns(own_ns);
-  }
-  std::int64_t arrived(const Arrival& a) const { return true_ns(a, of(a).begin_ns); }
-
   template <class F>
   auto typical_other(const Arrival& late, F&& value) const {
     std::vector<decltype(value(late))> values;
@@ -104,19 +121,19 @@ class Weigher {
       all += ns;
     };
     for (std::size_t kind = 0; kind < kBeforeIdle + kIdleCauseCount; ++kind) {
-      const float typical = typical_other(late, [&](const Arrival& a) { return of(a).before[kind]; });
-      add(late_cause(kind), of(late).before[kind] - typical);
+      const float typical = typical_other(late, [&](const Arrival& a) { return at_.of(a).before[kind]; });
+      add(late_cause(kind), at_.of(late).before[kind] - typical);
       if (kind != kBeforeKernels) continue;
-      straggler.kernel_ns += static_cast<std::int64_t>(of(late).before[kind]);
+      straggler.kernel_ns += static_cast<std::int64_t>(at_.of(late).before[kind]);
       straggler.typical_kernel_ns += static_cast<std::int64_t>(typical);
     }
     // It left the collective before later than the others left theirs.
     const std::int64_t since =
-        typical_other(late, [&](const Arrival& a) { return true_ns(a, of(a).since_ns); });
+        typical_other(late, [&](const Arrival& a) { return at_.true_ns(a, at_.of(a).since_ns); });
     add(LateCause::Communication,
-        static_cast<double>(saturating_sub(true_ns(late, of(late).since_ns), since)));
-    straggler.kernels += of(late).kernels;
-    straggler.typical_kernels += typical_other(late, [&](const Arrival& a) { return of(a).kernels; });
+        static_cast<double>(saturating_sub(at_.true_ns(late, at_.of(late).since_ns), since)));
+    straggler.kernels += at_.of(late).kernels;
+    straggler.typical_kernels += typical_other(late, [&](const Arrival& a) { return at_.of(a).kernels; });
 
     std::int64_t rest = waited_ns;
     for (std::size_t cause = 0; all > 0 && cause < kLateCauseCount; ++cause) {
@@ -127,7 +144,7 @@ class Weigher {
     straggler.causes_ns[static_cast<std::size_t>(LateCause::Other)] += rest;  // and what rounding left
   }
 
-  std::span<const RankFacts> ranks_;
+  Arrivals at_;
   RankComparison& result_;
   std::span<const Arrival> arrivals_;
 };
@@ -160,6 +177,26 @@ RankComparison weigh_ranks(std::span<const RankFacts> ranks) {
   sort_stably(result.stragglers,
               [](const Straggler& a, const Straggler& b) { return a.waited_ns > b.waited_ns; });
   return result;
+}
+
+std::int64_t gain_if_typical(std::span<const RankFacts> ranks, const RankComparison& compared,
+                             std::span<const std::uint32_t> late) {
+  const Arrivals at(ranks, compared.aligned);
+  const auto is_late = [&](const Arrival& a) { return std::ranges::find(late, a.rank) != late.end(); };
+  SaturatingSum gain;
+  for (const Meeting& meeting : compared.aligned.meetings) {
+    const std::span<const Arrival> arrivals = compared.aligned.of(meeting);
+    const Arrival& last = at.last_of(arrivals);
+    if (!is_late(last) || at.of(last).is_first) continue;
+    std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+    for (const Arrival& a : arrivals) {
+      if (is_late(a)) continue;
+      const auto overlapped = static_cast<std::int64_t>(at.of(a).overlapped_ns);
+      shortest = std::min(shortest, std::max<std::int64_t>(0, at.wait_ns(a, last) - overlapped));
+    }
+    if (shortest != std::numeric_limits<std::int64_t>::max()) gain += shortest;
+  }
+  return gain;
 }
 
 }  // namespace pel::doctor

@@ -17,8 +17,15 @@ constexpr std::size_t kMaxMarkdownRows = 10;
 
 // Neither markup nor the end of a cell.
 std::string plain(std::string_view text) {
+  static constexpr PlainAscii kPlain("<>&\\`*_[]|#@!~");
+  const std::string clean = printable(text);
   std::string safe;
-  for (const char c : printable(text)) {
+  for (std::size_t at = 0; at < clean.size(); ++at) {
+    const std::size_t end = end_of_run(clean, at, kPlain);
+    safe.append(clean, at, end - at);
+    at = end;
+    if (at == clean.size()) break;
+    const char c = clean[at];
     if (c == '<') {
       safe += "&lt;";
     } else if (c == '>') {
@@ -26,7 +33,7 @@ std::string plain(std::string_view text) {
     } else if (c == '&') {
       safe += "&amp;";
     } else {
-      if (std::string_view("\\`*_[]|#@!~").find(c) != std::string_view::npos) safe += '\\';
+      if (static_cast<unsigned char>(c) < 0x80) safe += '\\';
       safe += c;
     }
   }
@@ -45,8 +52,8 @@ std::string code(std::string_view text) {
   return "`" + cell + "`";
 }
 
-void add_prescriptions_table(std::string& text, const Diagnosis& diagnosis) {
-  const auto shown = shown_prescriptions(diagnosis);
+void add_prescriptions_table(std::string& text, std::span<const Finding> findings) {
+  const auto shown = shown_prescriptions(findings);
   if (!shown) return;
   text += "\n| gain | what to do | how |\n|---|---|---|\n";
   for (const ShownPrescription& p : shown->list) {
@@ -58,37 +65,33 @@ void add_prescriptions_table(std::string& text, const Diagnosis& diagnosis) {
   if (!shown->together.empty()) text += '\n' + plain(shown->together) + '\n';
 }
 
-void add_findings_asked_for(std::string& text, const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) {
-    if (!finding.is_asked_for || finding.key == "prescriptions") continue;
-    text += "\n#### " + plain(finding.title) + "\n\n";
-    for (const std::string& sentence : finding.sentences) text += "- " + plain(sentence) + '\n';
-    for (const Fact& fact : finding.facts)
-      text += fmt::format("- {}: {}\n", plain(fact.label), plain(readable(fact.value, fact.unit)));
-    for (const Table& table : finding.tables) {
-      if (table.rows.empty()) continue;
-      text += '\n';
-      std::string heads, lines;
-      for (const Column& column : table.columns) {
-        if (column.label.empty()) continue;
-        heads += "| " + plain(column.label) + " ";
-        lines += column.unit == Unit::None ? "|---" : "|---:";
-      }
-      text += heads + "|\n" + lines + "|\n";
-      const std::size_t rows =
-          std::min<std::size_t>({table.rows.size(), kMaxMarkdownRows, std::max<std::size_t>(1, table.shown)});
-      for (std::size_t row = 0; row < rows; ++row) {
-        for (std::size_t i = 0; i < table.columns.size(); ++i) {
-          if (table.columns[i].label.empty()) continue;
-          text +=
-              "| " +
-              plain(i < table.rows[row].size() ? readable(table.rows[row][i], table.columns[i].unit) : "") +
-              " ";
-        }
-        text += "|\n";
-      }
-      if (rows < table.rows.size()) text += fmt::format("\n… and {} more\n", table.rows.size() - rows);
+void add_markdown_finding(std::string& text, const Finding& finding) {
+  text += "\n#### " + plain(finding.title) + "\n\n";
+  for (const std::string& sentence : finding.sentences) text += "- " + plain(sentence) + '\n';
+  for (const Fact& fact : finding.facts)
+    text += fmt::format("- {}: {}\n", plain(fact.label), plain(readable(fact.value, fact.unit)));
+  for (const Table& table : finding.tables) {
+    if (table.rows.empty()) continue;
+    text += '\n';
+    std::string heads, lines;
+    for (const Column& column : table.columns) {
+      if (column.label.empty()) continue;
+      heads += "| " + plain(column.label) + " ";
+      lines += column.unit == Unit::None ? "|---" : "|---:";
     }
+    text += heads + "|\n" + lines + "|\n";
+    const std::size_t rows =
+        std::min<std::size_t>({table.rows.size(), kMaxMarkdownRows, std::max<std::size_t>(1, table.shown)});
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        if (table.columns[i].label.empty()) continue;
+        text += "| " +
+                plain(i < table.rows[row].size() ? readable(table.rows[row][i], table.columns[i].unit) : "") +
+                " ";
+      }
+      text += "|\n";
+    }
+    if (rows < table.rows.size()) text += fmt::format("\n… and {} more\n", table.rows.size() - rows);
   }
 }
 
@@ -104,17 +107,19 @@ void add_expectations_table(std::string& text, const std::vector<Checked>& expec
 
 std::string markdown_report(const Report& report) {
   std::string text;
-  for (Finding finding : report.together) {
-    finding.is_asked_for = true;
-    add_findings_asked_for(text, {std::move(finding)});
+  add_prescriptions_table(text, report.together);
+  for (const Finding& finding : report.together) {
+    if (finding.key != kPrescriptions) add_markdown_finding(text, finding);
   }
   for (const Report::Trace& trace : report.traces) {
     const Diagnosis& diagnosis = trace.diagnosis;
     text +=
         fmt::format("{}### {}: {}\n\n{}\n\n{}\n", text.empty() ? "" : "\n", plain(file_name(diagnosis.path)),
                     name(diagnosis.verdict.bound), plain(diagnosis.verdict.sentence), totals_line(diagnosis));
-    add_prescriptions_table(text, diagnosis);
-    add_findings_asked_for(text, diagnosis.findings);
+    add_prescriptions_table(text, diagnosis.findings);
+    for (const Finding& finding : diagnosis.findings) {
+      if (finding.is_asked_for && finding.key != kPrescriptions) add_markdown_finding(text, finding);
+    }
     add_expectations_table(text, trace.expectations);
     if (!is_whole(diagnosis.summary)) text += "\nThe trace was read in part.\n";
   }

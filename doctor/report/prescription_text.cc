@@ -15,15 +15,15 @@ std::string text_in(const Table& table, std::size_t row, std::string_view key) {
 
 }  // namespace
 
-const Finding* find_finding(const Diagnosis& diagnosis, std::string_view key) {
-  for (const Finding& finding : diagnosis.findings) {
+const Finding* find_finding(std::span<const Finding> findings, std::string_view key) {
+  for (const Finding& finding : findings) {
     if (finding.key == key) return &finding;
   }
   return nullptr;
 }
 
-std::optional<ShownPrescriptions> shown_prescriptions(const Diagnosis& diagnosis) {
-  const Finding* const finding = find_finding(diagnosis, "prescriptions");
+std::optional<ShownPrescriptions> shown_prescriptions(std::span<const Finding> findings) {
+  const Finding* const finding = find_finding(findings, kPrescriptions);
   if (finding == nullptr || finding->tables.empty()) return std::nullopt;
   const Table& table = finding->tables.front();
   ShownPrescriptions shown;

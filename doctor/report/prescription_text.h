@@ -2,12 +2,15 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "doctor/diagnosis/diagnosis.h"
 
 namespace pel::doctor {
+
+inline constexpr std::string_view kPrescriptions = "prescriptions";  // the key of their finding
 
 struct ShownPrescription {
   std::string gain;    // "saves 66.1 %: 145 of 220 ms a step"
@@ -21,8 +24,8 @@ struct ShownPrescriptions {
   std::string together;  // what the first of them save at once; empty: there are fewer than two
 };
 // Nothing where there is nothing to prescribe.
-std::optional<ShownPrescriptions> shown_prescriptions(const Diagnosis& diagnosis);
+std::optional<ShownPrescriptions> shown_prescriptions(std::span<const Finding> findings);
 
-const Finding* find_finding(const Diagnosis& diagnosis, std::string_view key);  // null: it has none
+const Finding* find_finding(std::span<const Finding> findings, std::string_view key);  // null: there is none
 
 }  // namespace pel::doctor

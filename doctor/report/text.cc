@@ -19,7 +19,6 @@ namespace {
 constexpr std::size_t kMaxSkipped = 5;  // reasons that are shown
 constexpr int kMinFactsForTwoColumns = 5;
 constexpr std::size_t kMaxShortLines = 40;
-constexpr std::string_view kPrescriptions = "prescriptions";
 
 std::string colored(Bound bound, const Terminal& terminal, std::string_view text) {
   switch (bound) {
@@ -174,9 +173,9 @@ std::size_t lines_in(std::string_view text) {
 }
 
 // Adds as many as there is space for, and always the first.
-void add_prescriptions(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal,
-                       std::size_t max_lines) {
-  const std::optional<ShownPrescriptions> shown = shown_prescriptions(diagnosis);
+void add_prescriptions(std::string& text, std::span<const Finding> findings, const Terminal& terminal,
+                       std::size_t max_lines, const Hints& hints) {
+  const std::optional<ShownPrescriptions> shown = shown_prescriptions(findings);
   if (!shown) return;
   text += '\n' + terminal.bold("What to do, by predicted gain and how much has to change") + '\n';
   std::string list;
@@ -189,8 +188,17 @@ void add_prescriptions(std::string& text, const Diagnosis& diagnosis, const Term
   }
   text += list;
   if (number < shown->list.size())
-    text += terminal.dim(fmt::format("     … and {} more with --full", shown->list.size() - number)) + '\n';
+    text += terminal.dim(fmt::format("     … and {} more with {}", shown->list.size() - number, hints.full)) +
+            '\n';
   if (!shown->together.empty()) add_wrapped(text, shown->together, terminal.columns, "  ", "  ");
+}
+
+// All prescriptions, then all other findings.
+void add_findings(std::string& text, std::span<const Finding> findings, const Terminal& terminal) {
+  add_prescriptions(text, findings, terminal, std::numeric_limits<std::size_t>::max(), {});
+  for (const Finding& finding : findings) {
+    if (finding.key != kPrescriptions) add_finding(text, finding, terminal);
+  }
 }
 
 // The verdict and all that follows, without the expectations.
@@ -202,21 +210,19 @@ void add_full_diagnosis(std::string& text, const Diagnosis& diagnosis, const Ter
     add_wrapped(text, reason, terminal.columns, "  • ", "    ");
   text += '\n';
   text += terminal.dim(cut_to(totals_line(diagnosis), terminal.columns)) + '\n';
-  add_prescriptions(text, diagnosis, terminal, std::numeric_limits<std::size_t>::max());
-  for (const Finding& finding : diagnosis.findings) {
-    if (finding.key != kPrescriptions) add_finding(text, finding, terminal);
-  }
+  add_findings(text, diagnosis.findings, terminal);
   add_skipped(text, diagnosis.summary, terminal);
 }
 
 // One screen. Findings that were asked for are shown, too.
-void add_short_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal) {
+void add_short_diagnosis(std::string& text, const Diagnosis& diagnosis, const Terminal& terminal,
+                         const Hints& hints) {
   std::string screen;
   const Verdict& verdict = diagnosis.verdict;
   screen += terminal.bold(colored(verdict.bound, terminal, name(verdict.bound))) + '\n';
   add_wrapped(screen, verdict.sentence, terminal.columns, "", "");
   screen += terminal.dim(cut_to(totals_line(diagnosis), terminal.columns)) + '\n';
-  if (find_finding(diagnosis, kPrescriptions) == nullptr) {
+  if (find_finding(diagnosis.findings, kPrescriptions) == nullptr) {
     for (const std::string& reason : verdict.reasons)
       add_wrapped(screen, reason, terminal.columns, "  • ", "    ");
     screen += "\nThere is nothing to prescribe that would save 2 % of the time or more.\n";
@@ -226,13 +232,9 @@ void add_short_diagnosis(std::string& text, const Diagnosis& diagnosis, const Te
     if (finding.is_asked_for) add_finding(rest, finding, terminal);
   }
   add_skipped(rest, diagnosis.summary, terminal);
-  rest += '\n' +
-          terminal.dim(
-              cut_to("--full shows every finding, --html FILE writes a page with a timeline, --json data.",
-                     terminal.columns)) +
-          '\n';
-  add_prescriptions(screen, diagnosis, terminal,
-                    kMaxShortLines - std::min(kMaxShortLines, lines_in(rest) + 2));
+  rest += '\n' + terminal.dim(cut_to(hints.line, terminal.columns)) + '\n';
+  add_prescriptions(screen, diagnosis.findings, terminal,
+                    kMaxShortLines - std::min(kMaxShortLines, lines_in(rest) + 2), hints);
   text += screen + rest;
 }
 
@@ -292,15 +294,20 @@ Table summary_table(const Report& report, std::size_t folder) {
 
 }  // namespace
 
-std::string text_report(const Diagnosis& diagnosis, const Terminal& terminal, Detail detail) {
+std::string text_report(const Diagnosis& diagnosis, const Terminal& terminal, Detail detail,
+                        const Hints& hints) {
   std::string text;
-  (detail == Detail::Full ? add_full_diagnosis : add_short_diagnosis)(text, diagnosis, terminal);
+  if (detail == Detail::Full) {
+    add_full_diagnosis(text, diagnosis, terminal);
+  } else {
+    add_short_diagnosis(text, diagnosis, terminal, hints);
+  }
   return text;
 }
 
-std::string text_report(const Report& report, const Terminal& terminal, Detail detail) {
+std::string text_report(const Report& report, const Terminal& terminal, Detail detail, const Hints& hints) {
   std::string text;
-  for (const Finding& finding : report.together) add_finding(text, finding, terminal);
+  add_findings(text, report.together, terminal);
   const bool has_many = report.traces.size() + report.unread.size() > 1;
   const std::size_t folder = has_many ? common_folder(report) : 0;
   if (has_many) {
@@ -315,7 +322,7 @@ std::string text_report(const Report& report, const Terminal& terminal, Detail d
       for (int i = 0; i < rest; ++i) line += "─";
       text += '\n' + terminal.bold(line) + "\n\n";
     }
-    text += text_report(trace.diagnosis, terminal, detail);
+    text += text_report(trace.diagnosis, terminal, detail, hints);
     add_expectations(text, trace.expectations, terminal);
   }
   return text;

@@ -484,7 +484,7 @@ TEST(Prescriptions, OfRealTracesWereJudged) {
   std::string text;
   for (const std::string& path : paths) {
     const std::string short_name = path.substr(test::real_trace().size() + 1);
-    const auto shown = shown_prescriptions(diagnose(path));
+    const auto shown = shown_prescriptions(diagnose(path).findings);
     text += short_name + '\n';
     if (!shown) {
       text += "  nothing\n";

@@ -296,15 +296,122 @@ TEST_F(PlantedRanks, HaveTheirClocksRecovered) {
 TEST_F(PlantedRanks, AreNamedInTheReport) {
   const std::vector<Finding> findings = compare_ranks(facts());
   expect_whole_tables(findings);
-  ASSERT_EQ(findings.size(), 2u);
-  ASSERT_GE(findings[0].sentences.size(), 3u);
-  EXPECT_TRUE(findings[0].sentences[0].starts_with("Rank 17 is late")) << findings[0].sentences[0];
-  EXPECT_NE(findings[0].sentences[0].find("input"), std::string::npos);
-  EXPECT_TRUE(findings[0].sentences[1].starts_with("Rank 42 is late"));
-  EXPECT_TRUE(findings[0].sentences[2].starts_with("Rank 5 is late"));
-  EXPECT_NE(findings[0].sentences[2].find("% longer"), std::string::npos) << findings[0].sentences[2];
-  EXPECT_EQ(count_in(rank_fact(findings[0], "ranks")->value), 64);
-  EXPECT_EQ(findings[1].tables[0].rows.size(), 64u);
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(findings[0].key, "prescriptions");
+  const Finding& stragglers = findings[1];
+  ASSERT_GE(stragglers.sentences.size(), 3u);
+  EXPECT_TRUE(stragglers.sentences[0].starts_with("Rank 17 is late")) << stragglers.sentences[0];
+  EXPECT_NE(stragglers.sentences[0].find("input"), std::string::npos);
+  EXPECT_TRUE(stragglers.sentences[1].starts_with("Rank 42 is late"));
+  EXPECT_TRUE(stragglers.sentences[2].starts_with("Rank 5 is late"));
+  EXPECT_NE(stragglers.sentences[2].find("% longer"), std::string::npos) << stragglers.sentences[2];
+  EXPECT_EQ(count_in(rank_fact(stragglers, "ranks")->value), 64);
+  EXPECT_EQ(findings[2].tables[0].rows.size(), 64u);
+}
+
+// Of what is prescribed to the ranks of a run: which rank, and what the run would take less.
+struct PrescribedRank {
+  std::string action;
+  double saved_ns;
+};
+std::vector<PrescribedRank> prescribed_ranks(const std::vector<Finding>& findings) {
+  std::vector<PrescribedRank> list;
+  if (findings[0].key != "prescriptions") return list;
+  const Table& table = findings[0].tables[0];
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    EXPECT_EQ(std::get<std::string>(cell(table, row, "key")), "straggler");
+    list.push_back({std::get<std::string>(cell(table, row, "action")),
+                    static_cast<double>(count_in(cell(table, row, "saved_ns")))});
+  }
+  return list;
+}
+
+// By how much a run is longer than it would be without some of its stragglers.
+double lost_ns(const MadeTrainingRun& run, const std::vector<int>& ranks) {
+  MadeTrainingRun fixed = run;
+  std::erase_if(fixed.late, [&](const test::MadeStraggler& s) {
+    return std::ranges::find(ranks, s.rank) != ranks.end();
+  });
+  return static_cast<double>(run.step_begins().back() - fixed.step_begins().back());
+}
+
+TEST(PrescribeToRanks, AStragglerGainsWhatItCostsTheRun) {
+  for (const LatenessMade cause :
+       {LatenessMade::Input, LatenessMade::Sync, LatenessMade::Kernels, LatenessMade::Dispatch}) {
+    const MadeTrainingRun run{.ranks = 8,
+                              .steps = 20,
+                              .kernels = 20,
+                              .late = {{.rank = 5, .cause = cause, .late_ns = 150'000, .first_step = 1}}};
+    const std::vector<Finding> findings = compare_ranks(read_made(run));
+    const std::vector<PrescribedRank> prescribed = prescribed_ranks(findings);
+    ASSERT_EQ(prescribed.size(), 1u);
+    EXPECT_TRUE(prescribed[0].action.starts_with("Rank 5 is the straggler")) << prescribed[0].action;
+    const double lost = lost_ns(run, {5});
+    EXPECT_NEAR(prescribed[0].saved_ns, lost, 0.1 * lost) << static_cast<int>(cause);
+    EXPECT_EQ(count_in(rank_fact(findings[0], "steps")->value), 20);
+  }
+}
+
+TEST(PrescribeToRanks, ARankThatIsLateWithAnotherGainsOnlyTheDifference) {
+  const MadeTrainingRun run{.ranks = 8,
+                            .steps = 20,
+                            .kernels = 20,
+                            .late = {{.rank = 2, .late_ns = 250'000, .first_step = 1},
+                                     {.rank = 6, .late_ns = 100'000, .first_step = 1}}};
+  const std::vector<PrescribedRank> prescribed = prescribed_ranks(compare_ranks(read_made(run)));
+  ASSERT_EQ(prescribed.size(), 1u) << "the other one is never last";
+  const double lost = lost_ns(run, {2});
+  EXPECT_NEAR(prescribed[0].saved_ns, lost, 0.1 * lost);
+}
+
+TEST_F(PlantedRanks, ArePrescribedInTheOrderOfTheirGains) {
+  const std::vector<Finding> findings = compare_ranks(facts());
+  const std::vector<PrescribedRank> prescribed = prescribed_ranks(findings);
+  ASSERT_EQ(prescribed.size(), 3u);
+  for (std::size_t i = 0; i < prescribed.size(); ++i) {
+    const int rank = run().late[i].rank;
+    EXPECT_TRUE(prescribed[i].action.starts_with(fmt::format("Rank {} is", rank))) << prescribed[i].action;
+    const double lost = lost_ns(run(), {rank});
+    EXPECT_NEAR(prescribed[i].saved_ns, lost, 0.1 * lost) << rank;
+  }
+  const double lost = lost_ns(run(), {17, 42, 5});
+  EXPECT_NEAR(static_cast<double>(count_in(rank_fact(findings[0], "together_saved_ns")->value)), lost,
+              0.1 * lost);
+}
+
+// Gradients are reduced in buckets while the backward pass runs: waits that it hides cost nothing.
+TEST(PrescribeToRanks, WaitsThatOtherKernelsHideGainNothing) {
+  constexpr int kSteps = 6, kBuckets = 4;
+  constexpr double kTransferUs = 20, kBucketUs = 250;
+  const auto trace_of = [&](int rank, double bucket_us) {
+    const double slowest_us = kBucketUs * 1.1, step_us = kBuckets * slowest_us + kTransferUs + 10;
+    TraceText trace;
+    int id = 0;
+    for (int step = 0; step < kSteps; ++step) {
+      const double begin = 1000 + step * step_us;
+      trace.annotation(1, fmt::format("ProfilerStep#{}", step), begin, step_us - 1);
+      for (int bucket = 0; bucket < kBuckets; ++bucket) {
+        const double ready = begin + (bucket + 1) * bucket_us;
+        ++id;
+        trace.call(1, "cudaLaunchKernel", begin + bucket, 0.5, id)
+            .kernel(7, "elementwise_kernel", ready - bucket_us, bucket_us, id);
+        ++id;
+        trace.call(1, "cudaLaunchKernel", begin + bucket + 0.5, 0.5, id)
+            .kernel(20, kRanksAllReduce, ready, begin + (bucket + 1) * slowest_us + kTransferUs - ready, id);
+      }
+    }
+    RankFacts facts = reduce_text(trace);
+    facts.rank = rank;
+    return facts;
+  };
+  std::vector<RankFacts> ranks;
+  for (int rank = 0; rank < 4; ++rank)
+    ranks.push_back(trace_of(rank, rank == 3 ? kBucketUs * 1.1 : kBucketUs));
+  const RankComparison compared = weigh_ranks(ranks);
+  const std::uint32_t late = 3;
+  const double truth = kSteps * kBuckets * kBucketUs * 0.1 * 1000;
+  EXPECT_GT(static_cast<double>(compared.stragglers[0].alone_ns), 2 * truth);
+  EXPECT_NEAR(static_cast<double>(gain_if_typical(ranks, compared, {&late, 1})), truth, 0.1 * truth);
 }
 
 TEST(CompareRanks, WithoutStepMarksTheOrderOfLaunchesAligns) {
@@ -324,6 +431,7 @@ TEST(CompareRanks, WithoutStepMarksTheOrderOfLaunchesAligns) {
 
 TEST(CompareRanks, EqualRanksHaveNoStraggler) {
   const std::vector<Finding> findings = compare_ranks(read_made({.ranks = 6, .steps = 12}));
+  EXPECT_NE(findings[0].key, "prescriptions");
   EXPECT_NE(all_sentences(findings).find("No rank stands out"), std::string::npos) << all_sentences(findings);
 }
 
@@ -403,7 +511,9 @@ TEST(RealRanks, RankSevenOfDlrmIsWaitedFor) {
   EXPECT_GT(compared.stragglers[0].at_first_ns, 4'000'000);
   const std::vector<Finding> findings = compare_ranks(facts);
   expect_whole_tables(findings);
-  EXPECT_TRUE(findings[0].sentences[0].starts_with("Rank 7 is late")) << findings[0].sentences[0];
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(prescribed_ranks(findings).size(), 1u);
+  EXPECT_TRUE(findings[1].sentences[0].starts_with("Rank 7 is late")) << findings[1].sentences[0];
 }
 
 // 64 ranks of a million events each take minutes: PELLUCID_MANY_RANKS=64 runs it.

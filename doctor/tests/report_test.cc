@@ -353,6 +353,24 @@ TEST(Report, AShortTextHasTheVerdictAndWhatToDo) {
   EXPECT_LT(text.size(), text_report(treated_diagnosis(), Terminal{}, Detail::Full).size());
 }
 
+TEST(Report, WhatToDoAboutRanksIsShownAsThatAboutATrace) {
+  Report report;
+  report.together = {treated_diagnosis().findings.front()};
+  for (const Detail detail : {Detail::Short, Detail::Full}) {
+    const std::string text = text_report(report, Terminal{}, detail);
+    EXPECT_NE(text.find("  1. Do this\n     saves 40.0 %: 0.8 ms of 2 ms\n"), std::string::npos) << text;
+  }
+  EXPECT_NE(markdown_report(report).find("| saves 40.0 %: 0.8 ms of 2 ms | Do this<br>"), std::string::npos)
+      << markdown_report(report);
+}
+
+TEST(Report, AShortTextHintsAtTheRestInTheWordsOfItsCaller) {
+  const std::string text = text_report(treated_diagnosis(), Terminal{}, Detail::Short,
+                                       {.full = "full()", .line = "full() is all."});
+  EXPECT_TRUE(text.ends_with("\nfull() is all.\n")) << text;
+  EXPECT_EQ(text.find("--full"), std::string::npos) << text;
+}
+
 TEST(Report, WhatWasAskedForIsPartOfAShortText) {
   Diagnosis d = treated_diagnosis();
   const std::string title = d.findings.back().title;

@@ -81,7 +81,7 @@ endforeach()
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_test(NAME instructions COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/instructions.py"
     --bench-dir "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  set_tests_properties(instructions PROPERTIES TIMEOUT 300)
+  set_tests_properties(instructions PROPERTIES TIMEOUT 600)
 endif()
 
 file(GLOB driver_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*_test.py")

@@ -1,7 +1,8 @@
 """The doctor: what bounds a run, and why, from the trace that a profiler wrote.
 
     diagnosis = pellucid.doctor("trace.json")
-    print(diagnosis)                  # the report
+    print(diagnosis)                  # the verdict, and what to do
+    print(diagnosis.full())           # every finding
     diagnosis.save("report.html")     # a page with a timeline
 
 This module needs neither the tensor library nor PyTorch.
@@ -97,8 +98,8 @@ class TraceDiagnosis:
 class Diagnosis:
     """What the doctor found.
 
-    `print(diagnosis)` shows the report, `save("report.html")` writes it as a page with a timeline, and a notebook shows
-    that page. `verdict`, `findings`, `totals`, `quantities` and `expectations` are those of the trace; if there are
+    `print(diagnosis)` shows the verdict and what to do, `full()` is the whole report, `save("report.html")` writes it as a
+    page with a timeline, and a notebook shows that page. `verdict`, `findings`, `totals`, `quantities` and `expectations` are those of the trace; if there are
     several, each is in `traces`.
     """
 
@@ -146,6 +147,10 @@ class Diagnosis:
         unread: list[dict[str, str]] = self._json.get("unread", [])
         return unread
 
+    def full(self) -> str:
+        """The report with every finding, as `pellucid doctor --full` prints it."""
+        return _text_of(self._report.full())
+
     def json(self) -> dict[str, typing.Any]:
         """The document that `pellucid doctor --json` prints."""
         document: dict[str, typing.Any] = json.loads(self._report.json())
@@ -163,7 +168,7 @@ class Diagnosis:
         return target
 
     def __str__(self) -> str:
-        return self._report.text().decode("utf-8", "replace").removesuffix("\n")
+        return _text_of(self._report.text())
 
     def __repr__(self) -> str:
         if self.together:
@@ -340,6 +345,10 @@ def _warn_of_what_is_missing(diagnosis: Diagnosis) -> None:
         if trace.read["events"] == 0:
             raise _error(12, f"E12 file: {trace.file} has no events that can be read: {reason}")
         warnings.warn(f"{trace.file} was read in part: {reason}", stacklevel=3)
+
+
+def _text_of(report: bytes) -> str:
+    return report.decode("utf-8", "replace").removesuffix("\n")
 
 
 def _findings_of(document: dict[str, typing.Any]) -> dict[str, Finding]:

@@ -33,7 +33,14 @@ class MadeReport {
  public:
   explicit MadeReport(doctor::MadeReport made) : made_(std::move(made)) {}
 
-  std::string text() const { return text_report(made_.report, Terminal{}, doctor::Detail::Full); }
+  std::string text() const {
+    return text_report(
+        made_.report, Terminal{}, doctor::Detail::Short,
+        {.full = ".full()",
+         .line = ".full() is every finding, .save(\"report.html\") writes a page with a timeline, "
+                 ".json() is data."});
+  }
+  std::string full() const { return text_report(made_.report, Terminal{}, doctor::Detail::Full); }
   std::string json() const { return json_report(made_.report); }
   std::string page() const { return html_report(made_.report.traces[0].diagnosis, made_.trace->examined()); }
   bool has_page() const { return made_.trace != nullptr; }
@@ -62,6 +69,7 @@ std::unique_ptr<BackgroundReport> start_report(const std::vector<nb::bytes>& tra
 void bind_doctor(nb::module_& m) {
   nb::class_<MadeReport>(m, "MadeReport")
       .def("text", [](const MadeReport& report) { return bytes_of(report.text()); })
+      .def("full", [](const MadeReport& report) { return bytes_of(report.full()); })
       .def("json", [](const MadeReport& report) { return bytes_of(report.json()); })
       .def_prop_ro("has_page", &MadeReport::has_page)
       .def("page", [](const MadeReport& report) {

@@ -41,7 +41,6 @@ before = set(folder.iterdir())
 max_mb = {"trace": 160}.get(name, 64)
 max_bytes = {"trace": 6144}.get(name, 4096)  # events are long, and a diagnosis needs several
 command = [fuzzer, corpus, seeds, f"-max_len={max_bytes}", "-timeout=10", "-rss_limit_mb=2048", f"-malloc_limit_mb={max_mb}",
-           "-entropic_scale_per_exec_time=1",  # prefers inputs that are quick
            "-print_final_stats=1", f"-artifact_prefix={folder}/", *flags]
 # A fake stack for each frame makes every throw walk all frames: about two thirds of the time. The unit tests enable it.
 # Running one input again shows whole stacks of allocations. 4 MB are freed in one diagnosis, or fewer.

@@ -14,7 +14,7 @@ import tempfile
 import browser
 
 MAX_BYTES = 150_000
-LARGE, SHORT, SMALL = (1400, 900), (1240, 640), (800, 1000)
+LARGE, MEDIUM, SHORT, SMALL = (1400, 900), (1240, 780), (1240, 640), (800, 1000)
 SAM = ["a100_sam_compiled_syncheavy_cudagraph.json.gz"]
 LOADERS = ["resnet50_v100_2021_oldschema/num_workers_4.json.gz",
            "--before", "resnet50_v100_2021_oldschema/num_workers_0.json.gz"]
@@ -24,7 +24,7 @@ TIMELINE = "globalThis.page.timeline"
 
 # Name, trace, view, size, theme, and what is done before the picture.
 PICTURES = [
-    ("findings", SAM, "findings", SHORT, "light", ""),
+    ("findings", SAM, "findings", MEDIUM, "light", ""),
     ("timeline", SAM, "timeline", LARGE, "light", f"{TIMELINE}.step(1); {TIMELINE}.fit(); {TIMELINE}.zoom(6)"),
     ("timeline_dark", LOADERS, "timeline", SMALL, "dark",
      f"{TIMELINE}.stepToGap(1); {TIMELINE}.stepToGap(1); {TIMELINE}.show(0, 3e8)"),

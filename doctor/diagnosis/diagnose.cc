@@ -92,14 +92,14 @@ Diagnosis diagnose(const Examination& examination, const std::vector<std::string
   const std::size_t spans = examined.model.events().size();
   const std::size_t max_at_once = spans < kFewSpans || spans >= kManySpans ? 1 : 0;  // memory adds up
   std::optional<Finding> prescriptions;
-  // From the last one on, because it takes longest; then the counts and the verdict. The prescriptions wait
-  // for its replay.
+  // First the prescriptions, which take longest and make the replay; what_if, the last analysis, finds it
+  // made.
   run_in_parallel(analyses.size() + 3, max_at_once, [&](std::size_t i) {
     check_stop(examined.stop);
-    if (i == analyses.size()) return count(examined, diagnosis);
-    if (i == analyses.size() + 1) return void(diagnosis.verdict = verdict_of(examined, verdicts));
-    if (i == analyses.size() + 2) return void(prescriptions = prescriptions_finding(prescribe(examined)));
-    const std::size_t number = analyses.size() - 1 - i;
+    if (i == 0) return void(prescriptions = prescriptions_finding(prescribe(examined)));
+    if (i == 1) return count(examined, diagnosis);
+    if (i == 2) return void(diagnosis.verdict = verdict_of(examined, verdicts));
+    const std::size_t number = i - 3;
     const bool is_asked = analyses[number].key == "what_if" && !what_if.empty();
     findings[number] = is_asked ? answer_questions(examined, what_if) : analyses[number].run(examined);
     if (findings[number]) findings[number]->is_asked_for = is_asked;

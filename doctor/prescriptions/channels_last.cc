@@ -1,4 +1,6 @@
 // Convolutions between whose layouts kernels convert back and forth.
+#include <unordered_map>
+
 #include "doctor/prescriptions/patient.h"
 
 namespace pel::doctor {
@@ -17,10 +19,13 @@ bool converts_layout(std::string_view kernel) {
 void propose_channels_last(Patient& patient, std::vector<Prescription>& prescriptions) {
   Prescription p;
   const std::span<const Activity> activities = patient.model().activities();
+  std::unordered_map<NameId, bool> converts;  // kernels are many, names few
   for (std::uint32_t w = 0; w < activities.size(); ++w) {
-    if (patient.events().category(activities[w].event) != Category::Kernel ||
-        !converts_layout(patient.events().name(activities[w].event)))
-      continue;
+    const EventId kernel = activities[w].event;
+    if (patient.events().category(kernel) != Category::Kernel) continue;
+    const auto [at, is_new] = converts.try_emplace(patient.events().name_id(kernel));
+    if (is_new) at->second = converts_layout(patient.events().name(kernel));
+    if (!at->second) continue;
     patient.leave_out(p.change, w);
     p.bound_ns = saturating_add(p.bound_ns, patient.duration_ns(w));
     if (p.count++ == 0) p.where = patient.place_of_activity(w);

@@ -21,27 +21,36 @@ struct FleetSize {
   std::uint64_t bytes = 0;   // of the tables
 };
 
+// Whether tables of the same rank, that are there already, are replaced.
+enum class Replace : std::uint8_t { IfSameTrace, Always };
+
+struct FleetOptions {
+  std::int64_t rank = -1;  // of the only trace; -1: as the trace or its name says
+  Replace replace = Replace::IfSameTrace;
+};
+
 class FleetFolder {
  public:
-  explicit FleetFolder(std::string folder);
+  explicit FleetFolder(std::string folder, FleetOptions options = {});
 
-  // Writes all tables of a rank but `meta`. Several threads may call it, each with a rank of its own. `place`
-  // is that of the trace among all that were given, and its rank where the trace does not say.
-  void add(std::size_t place, const doctor::Examined& examined, const doctor::RankFacts& facts);
+  // Writes all tables of a rank but `meta`. Several threads may call it, each with a rank of its own.
+  void add(const doctor::Examined& examined, const doctor::RankFacts& facts);
   // Writes `meta` of all that were added: how their clocks stand to each other is known only now.
   FleetSize finish();
 
  private:
   struct Added {
-    std::size_t place = 0;
     std::int64_t base_ns = 0;  // from which its tables count
     std::int64_t spans = 0, activities_without_launch = 0;
     std::string device;
     doctor::RankFacts facts;
   };
   std::string folder_of(std::int64_t rank) const;
+  // Makes the folder of a rank. One of another trace is an error, or loses its tables.
+  void claim(const std::string& folder, const Added& added) const;
 
   std::string folder_;
+  FleetOptions options_;
   std::mutex mutex_;
   std::map<std::int64_t, Added> ranks_;
 };

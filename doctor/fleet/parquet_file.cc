@@ -4,12 +4,14 @@
 
 namespace pel::fleet {
 
-OpenParquet* find_parquet_module() {
-  static OpenParquet* const open = []() -> OpenParquet* {
+const ParquetModule* find_parquet_module() {
+  static const ParquetModule found = []() -> ParquetModule {
     void* const module = dlopen(kParquetModule, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-    return module == nullptr ? nullptr : reinterpret_cast<OpenParquet*>(dlsym(module, kOpenParquet));
+    if (module == nullptr) return {};
+    return {reinterpret_cast<OpenParquet*>(dlsym(module, kOpenParquet)),
+            reinterpret_cast<ReadParquetRow*>(dlsym(module, kReadParquetRow))};
   }();
-  return open;
+  return found.open == nullptr || found.read_row == nullptr ? nullptr : &found;
 }
 
 }  // namespace pel::fleet

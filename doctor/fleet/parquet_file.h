@@ -47,10 +47,19 @@ class ParquetFile {
 using OpenParquet = ParquetFile*(const std::string& path, std::span<const FleetColumn> columns,
                                  std::string& error);
 
-inline constexpr const char* kParquetModule = "libpellucid_parquet.so";
-inline constexpr const char* kOpenParquet = "pellucid_open_parquet";  // an OpenParquet, in the module
-inline constexpr std::int64_t kSchemaVersion = 1;
+// Some values of the only row of a small file, as text; a null is empty.
+using ReadParquetRow = void(const std::string& path, std::span<const std::string_view> columns,
+                            std::vector<std::string>& values, std::string& error);
 
-OpenParquet* find_parquet_module();  // null: it is not there, or what it needs is not
+inline constexpr const char* kParquetModule = "libpellucid_parquet.so";
+inline constexpr const char* kOpenParquet = "pellucid_open_parquet";         // an OpenParquet, in the module
+inline constexpr const char* kReadParquetRow = "pellucid_read_parquet_row";  // a ReadParquetRow
+inline constexpr std::int64_t kSchemaVersion = 2;
+
+struct ParquetModule {
+  OpenParquet* open = nullptr;
+  ReadParquetRow* read_row = nullptr;
+};
+const ParquetModule* find_parquet_module();  // null: it is not there, or what it needs is not
 
 }  // namespace pel::fleet

@@ -23,10 +23,10 @@ std::string whole_utf8(std::string_view text) {
 
 TableWriter::TableWriter(std::string path, std::span<const FleetColumn> columns)
     : path_(std::move(path)), unfinished_(path_ + ".part"), columns_(columns.size()), texts_(columns.size()) {
-  OpenParquet* const open = find_parquet_module();
-  PEL_ASSERT(open != nullptr, "callers check can_write_parquet() first");
+  const ParquetModule* const module = find_parquet_module();
+  PEL_ASSERT(module != nullptr, "callers check can_write_parquet() first");
   std::string error;
-  file_.reset(open(unfinished_, columns, error));
+  file_.reset(module->open(unfinished_, columns, error));
   check(error);
 }
 

@@ -6,10 +6,11 @@ namespace pel::fleet {
 
 bool can_write_parquet() { return false; }
 
-FleetFolder::FleetFolder(std::string folder) : folder_(std::move(folder)) {
+FleetFolder::FleetFolder(std::string folder, FleetOptions options)
+    : folder_(std::move(folder)), options_(options) {
   PEL_ASSERT(can_write_parquet(), "callers check can_write_parquet() first");
 }
-void FleetFolder::add(std::size_t, const doctor::Examined&, const doctor::RankFacts&) {}
+void FleetFolder::add(const doctor::Examined&, const doctor::RankFacts&) {}
 FleetSize FleetFolder::finish() { return {}; }
 
 }  // namespace pel::fleet

@@ -52,21 +52,23 @@ std::string_view advice(LateCause cause) {
   return "";
 }
 
+// By number, so that nothing depends on the order of the files; a rank without a number gets that of its
+// place.
+std::vector<RankFacts> in_order(std::vector<RankFacts> ranks) {
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    if (ranks[r].rank < 0) ranks[r].rank = static_cast<std::int64_t>(r);
+  sort_stably(ranks, [](const RankFacts& a, const RankFacts& b) { return a.rank < b.rank; });
+  for (std::size_t r = 1; r < ranks.size(); ++r)
+    PEL_CHECK(ranks[r - 1].rank != ranks[r].rank, FileError,
+              "{} and {} are both of rank {}: give one trace per rank of one run", ranks[r - 1].source,
+              ranks[r].source, ranks[r].rank);
+  return ranks;
+}
+
 class RankReport {
  public:
   explicit RankReport(std::vector<RankFacts> ranks)
-      : ranks_(std::move(ranks)), numbers_(ranks_.size()), compared_(weigh_ranks(ranks_)) {
-    for (std::size_t r = 0; r < ranks_.size(); ++r)
-      numbers_[r] = ranks_[r].rank < 0 ? static_cast<std::int64_t>(r) : ranks_[r].rank;
-    std::vector<std::size_t> order(ranks_.size());
-    std::iota(order.begin(), order.end(), 0);
-    sort_stably(order, [&](std::size_t a, std::size_t b) { return numbers_[a] < numbers_[b]; });
-    for (std::size_t i = 1; i < order.size(); ++i)
-      PEL_CHECK(numbers_[order[i - 1]] != numbers_[order[i]], FileError,
-                "{} and {} are both of rank {}: give one trace per rank of one run",
-                ranks_[order[i - 1]].source, ranks_[order[i]].source, numbers_[order[i]]);
-    by_number_ = std::move(order);
-  }
+      : ranks_(in_order(std::move(ranks))), compared_(weigh_ranks(ranks_)) {}
 
   std::vector<Finding> findings() const {
     std::vector<Finding> all;
@@ -123,7 +125,7 @@ class RankReport {
            .action =
                fmt::format("Rank {} is the straggler: the others wait for it at {} of {} collectives, "
                            "because of its {}",
-                           numbers_[s.rank], s.collectives, compared_.aligned.meetings.size(), reason(s)),
+                           ranks_[s.rank].rank, s.collectives, compared_.aligned.meetings.size(), reason(s)),
            .how = std::string(advice(s.cause())),
            .where = ranks_[s.rank].source,
            .needs = "it becomes as fast as the median rank",
@@ -149,7 +151,7 @@ class RankReport {
       std::string sentence = fmt::format(
           "Rank {} is late: at {} of {} collectives the others wait for it, {} in total ({:.1f} % of their "
           "time). {:.0f} % of that is due to {}.",
-          numbers_[s.rank], s.collectives, compared_.aligned.meetings.size(), readable_ns(s.waited_ns),
+          ranks_[s.rank].rank, s.collectives, compared_.aligned.meetings.size(), readable_ns(s.waited_ns),
           share_of_time(s), percent_of(s.causes_ns[cause], s.waited_ns), reason(s));
       if (!is_advised[cause]) sentence.append(" ").append(advice(s.cause()));
       is_advised[cause] = true;
@@ -165,7 +167,7 @@ class RankReport {
       finding.sentences.push_back(
           fmt::format("At the first collective the others waited {} for rank {}: the cause is before the "
                       "trace, so it is not counted.",
-                      readable_ns(first->at_first_ns), numbers_[first->rank]));
+                      readable_ns(first->at_first_ns), ranks_[first->rank].rank));
   }
 
   void say_limits(Finding& finding) const {
@@ -179,13 +181,13 @@ class RankReport {
       finding.sentences.emplace_back(
           "No collective appears in the traces of two ranks: record the same steps of all ranks of one "
           "run.");
-    for (const std::size_t r : by_number_) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
       const ClockFit& clock = compared_.aligned.clocks[r];
       if (clock.is_known && clock.spread_ns > kLooseFitNs)
         finding.sentences.push_back(fmt::format(
             "Rank {} ends collectives {} apart from the others, which should end together: its trace may "
             "begin at another collective, or its clock drifts.",
-            numbers_[r], readable_ns(clock.spread_ns)));
+            ranks_[r].rank, readable_ns(clock.spread_ns)));
     }
     if (compared_.aligned.ambiguous != 0)
       finding.sentences.push_back(fmt::format(
@@ -231,7 +233,7 @@ class RankReport {
     for (const Straggler& s : compared_.stragglers) {
       if (s.waited_ns == 0 && s.at_first_ns == 0) continue;
       const LateCause cause = s.cause();
-      table.rows.push_back({numbers_[s.rank], s.waited_ns, share_of_time(s), s.alone_ns, s.collectives,
+      table.rows.push_back({ranks_[s.rank].rank, s.waited_ns, share_of_time(s), s.alone_ns, s.collectives,
                             s.waited_ns == 0 ? Value() : Value(std::string(name(cause))),
                             percent_of(s.causes_ns[static_cast<std::size_t>(cause)], s.waited_ns),
                             s.waited_ns == 0 ? Value() : Value(reason(s)), s.rank_ns, s.at_first_ns,
@@ -276,8 +278,8 @@ class RankReport {
       const auto text = [&](std::uint32_t id) {
         return facts->texts[id].empty() ? Value() : Value(facts->texts[id]);
       };
-      table.rows.push_back({compared_.waits_ns[order[i]], numbers_[compared_.last[order[i]]], text(one.name),
-                            one.index, text(one.step), text(one.group),
+      table.rows.push_back({compared_.waits_ns[order[i]], ranks_[compared_.last[order[i]]].rank,
+                            text(one.name), one.index, text(one.step), text(one.group),
                             static_cast<std::int64_t>(meeting.end - meeting.begin)});
     }
     return table;
@@ -299,12 +301,12 @@ class RankReport {
                 .rows = {},
                 .shown = 16};
     std::size_t least = 0, most = 0;
-    for (const std::size_t r : by_number_) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
       const TimeShares& time = ranks_[r].time;
       const ClockFit& clock = compared_.aligned.clocks[r];
       if (time.communication_ns < ranks_[least].time.communication_ns) least = r;
       if (time.communication_ns > ranks_[most].time.communication_ns) most = r;
-      table.rows.push_back({numbers_[r], time.total(), percent_of(time.busy_ns, time.total()),
+      table.rows.push_back({ranks_[r].rank, time.total(), percent_of(time.busy_ns, time.total()),
                             time.communication_ns, percent_of(time.communication_ns, time.total()),
                             compared_.waiting_ns[r], static_cast<std::int64_t>(ranks_[r].activities),
                             clock.is_known ? Value(clock.offset_ns) : Value(), ranks_[r].source});
@@ -314,8 +316,8 @@ class RankReport {
           fmt::format("Exposed collectives take {} on rank {} to {} on rank {}; the rank that waits least is "
                       "the one that "
                       "the others wait for.",
-                      readable_ns(ranks_[least].time.communication_ns), numbers_[least],
-                      readable_ns(ranks_[most].time.communication_ns), numbers_[most]));
+                      readable_ns(ranks_[least].time.communication_ns), ranks_[least].rank,
+                      readable_ns(ranks_[most].time.communication_ns), ranks_[most].rank));
     finding.tables.push_back(std::move(table));
     finding.tables.push_back(kinds());
     return finding;
@@ -366,9 +368,7 @@ class RankReport {
   }
 
   std::vector<RankFacts> ranks_;
-  std::vector<std::int64_t> numbers_;  // of the ranks
   RankComparison compared_;
-  std::vector<std::size_t> by_number_;
 };
 
 }  // namespace

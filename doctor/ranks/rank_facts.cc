@@ -148,10 +148,14 @@ std::int64_t first_time(const Model& model) {
   return first;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // The digits after a word and one of -_: 34 of "rank-34.Jul". -1: there are none.
 std::int64_t number_after(std::string_view text, std::string_view word, std::size_t* end) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   std::int64_t number = -1;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if (at != 0 && is_letter(text[at - 1])) continue;  // frank7
     std::size_t digits = at + word.size();
     if (digits < text.size() && (text[digits] == '-' || text[digits] == '_')) ++digits;
     std::int64_t value;
@@ -163,39 +167,65 @@ std::int64_t number_after(std::string_view text, std::string_view word, std::siz
   return number;
 }
 
+// The host in HOST_PID.TIME.pt.trace.json; empty: the name is another.
+std::string host_in(std::string_view name) {
+  const auto all_digits = [](std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, is_digit);
+  };
+  const std::size_t past = name.find(".pt.trace.json");
+  if (past == std::string_view::npos) return {};
+  name = name.substr(0, past);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || !all_digits(name.substr(dot + 1))) return {};
+  name = name.substr(0, dot);
+  const std::size_t line = name.rfind('_');
+  if (line == std::string_view::npos || !all_digits(name.substr(line + 1))) return {};
+  return std::string(name.substr(0, line));
+}
+
 }  // namespace
 
-RankNumber rank_number(const TraceSummary& summary, std::string_view source_name) {
-  RankNumber number;
+RankIdentity rank_identity(const TraceSummary& summary, std::string_view source_name) {
+  RankIdentity identity;
+  const std::string_view name = file_name(source_name);
+  identity.host = host_in(name);
   if (const std::string* json = summary.find("distributedInfo")) {
     simdjson::dom::parser parser;
     simdjson::dom::element info;
     if (parser.parse(*json).get(info) == simdjson::SUCCESS) {
-      if (info["rank"].get(number.rank) != simdjson::SUCCESS) number.rank = -1;
-      if (info["world_size"].get(number.world) != simdjson::SUCCESS) number.world = 0;
+      if (info["rank"].get(identity.rank) != simdjson::SUCCESS) identity.rank = -1;
+      if (info["world_size"].get(identity.world) != simdjson::SUCCESS) identity.world = 0;
     }
   }
-  if (number.rank >= 0) return number;
-  source_name = file_name(source_name);
+  if (identity.rank >= 0) return identity;
   for (const std::string_view word : {"rank", "worker"}) {
     std::size_t end = 0;
-    number.rank = number_after(source_name, word, &end);
-    if (number.rank < 0) continue;
+    identity.rank = number_after(name, word, &end);
+    if (identity.rank < 0) continue;
     std::size_t past = 0;
-    const std::string_view rest = source_name.substr(end);
-    if (rest.starts_with("of")) number.world = std::max<std::int64_t>(0, number_after(rest, "of", &past));
-    break;
+    const std::string_view rest = name.substr(end);
+    if (rest.starts_with("of")) identity.world = std::max<std::int64_t>(0, number_after(rest, "of", &past));
+    identity.host.clear();  // what looks like a host contains the rank
+    return identity;
   }
-  return number;
+  if (name.starts_with('r')) {
+    std::size_t digits = 1;
+    while (digits < name.size() && is_digit(name[digits])) ++digits;
+    std::size_t end = 0;
+    if (digits < name.size() && std::string_view("-_.").find(name[digits]) != std::string_view::npos)
+      identity.rank = number_after(name.substr(0, digits), "r", &end);
+  }
+  return identity;
 }
 
 RankFacts reduce_rank(const Examined& examined, const std::string& source_name) {
   const Model& model = examined.model;
   RankFacts facts;
   facts.source = source_name;
-  const RankNumber number = rank_number(model.summary(), source_name);
-  facts.rank = number.rank;
-  facts.world = number.world;
+  RankIdentity identity = rank_identity(model.summary(), source_name);
+  facts.rank = identity.rank;
+  facts.world = identity.world;
+  facts.host = std::move(identity.host);
   facts.events = model.summary().events;
   facts.activities = model.activities().size();
   facts.time = examined.time.all();

@@ -38,6 +38,7 @@ struct StepFacts {
 struct RankFacts {
   std::string source;
   std::int64_t rank = -1, world = 0;  // -1 and 0: neither the trace nor its name says
+  std::string host;                   // empty: its name does not say
   std::uint64_t events = 0, activities = 0;
   TimeShares time;
   std::vector<StepFacts> steps;
@@ -45,11 +46,14 @@ struct RankFacts {
   std::vector<Collective> collectives;  // those that all of a group take part in, as launched
 };
 
-// From distributedInfo, else from the name of a file: rank7.json, rank-34.Jul, worker3_step_12, rank0of8.
-struct RankNumber {
+// From distributedInfo, else from the name of a file: rank7.json, rank-34.Jul, worker3_step_12, rank0of8,
+// r3-2025-11-18.json. A name without a rank may have the host: node7_4242.1694128201549.pt.trace.json, as
+// PyTorch's handler for TensorBoard writes it.
+struct RankIdentity {
   std::int64_t rank = -1, world = 0;
+  std::string host;
 };
-RankNumber rank_number(const TraceSummary& summary, std::string_view source_name);
+RankIdentity rank_identity(const TraceSummary& summary, std::string_view source_name);
 
 RankFacts reduce_rank(const Examined& examined, const std::string& source_name);
 

@@ -65,19 +65,29 @@ void expect_whole_tables(const std::vector<Finding>& findings) {
 constexpr const char* kRanksAllReduce =
     "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 
-TEST(RankNumber, IsTheTracesOwnElseThatOfItsName) {
+TEST(RankIdentity, IsTheTracesOwnElseThatOfItsName) {
   TraceSummary summary;
-  const auto of_name = [&](std::string_view name) { return rank_number(summary, name); };
+  const auto of_name = [&](std::string_view name) { return rank_identity(summary, name); };
   EXPECT_EQ(of_name("run/rank7.json.gz").rank, 7);
   EXPECT_EQ(of_name("/rank3/rank-34.Jul_15_10_52_41.1074.pt.trace.json").rank, 34);
   EXPECT_EQ(of_name("worker5_step_12.1694128201549.pt.trace.json").rank, 5);
   EXPECT_EQ(of_name("profile_trace_rank_0.json").rank, 0);
   EXPECT_EQ(of_name("resnet_rank2of8.json").rank, 2);
   EXPECT_EQ(of_name("resnet_rank2of8.json").world, 8);
-  EXPECT_EQ(of_name("ranks/trace.json").rank, -1);
+  EXPECT_EQ(of_name("run/r3-2025-11-18-9-30.json").rank, 3);
+  EXPECT_EQ(of_name("r12.json.gz").rank, 12);
+  for (const std::string_view unknown : {"ranks/trace.json", "r3.d/trace.json", "run3.json", "r3x.json",
+                                         "r.json", "frank7.json", "coworker_3.json"})
+    EXPECT_EQ(of_name(unknown).rank, -1) << unknown;
+  EXPECT_EQ(of_name("runs/node-7_4242.1694128201549.pt.trace.json.gz").host, "node-7");
+  EXPECT_EQ(of_name("runs/node-7_4242.1694128201549.pt.trace.json.gz").rank, -1);
+  for (const std::string_view unknown : {"worker5_step_12.1694128201549.pt.trace.json", "node_4242.json",
+                                         "4242.1694128201549.pt.trace.json", "node_4242.last.pt.trace.json"})
+    EXPECT_EQ(of_name(unknown).host, "") << unknown;
   summary.metadata.emplace_back("distributedInfo", R"({"backend": "nccl", "rank": 12, "world_size": 16})");
   EXPECT_EQ(of_name("rank7.json").rank, 12);
   EXPECT_EQ(of_name("rank7.json").world, 16);
+  EXPECT_EQ(of_name("node7_4242.1694128201549.pt.trace.json").host, "node7");
 }
 
 TEST(RankFacts, SayWhatTheDeviceDidBeforeACollective) {

@@ -26,6 +26,8 @@ struct DoctorOptions {
   std::vector<std::string> traces, only, what_if;
   std::string expect, html, before, parquet, watch;
   bool is_strict = false, are_ranks = false, is_full = false, is_markdown = false;
+  bool replaces = false;
+  std::int64_t rank = -1;
   std::size_t top = 0;
 };
 
@@ -56,8 +58,8 @@ doctor::ReportRequest request_of(const DoctorOptions& asked, const std::string& 
   request.progress = show_progress;
   request.unread = [program](const std::string& reason) { complain(program, reason); };
   if (tables != nullptr)
-    request.see = [tables](std::size_t i, const doctor::Examined& examined, const doctor::RankFacts& facts) {
-      tables->add(i, examined, facts);
+    request.see = [tables](std::size_t, const doctor::Examined& examined, const doctor::RankFacts& facts) {
+      tables->add(examined, facts);
     };
   return request;
 }
@@ -91,6 +93,10 @@ void check_options(const DoctorOptions& asked, const Context& context) {
     throw CLI::ValidationError(
         "--ranks compares several traces and shows nothing else: give two or more, without --expect and "
         "--only");
+  if (asked.parquet.empty() && (asked.rank >= 0 || asked.replaces))
+    throw CLI::ValidationError("--rank and --replace are about tables: give --parquet, too");
+  if (asked.rank >= 0 && asked.traces.size() != 1)
+    throw CLI::ValidationError("--rank is the rank of one trace: give exactly one");
   if (!asked.parquet.empty() && !fleet::can_write_parquet())
     throw CLI::ValidationError(
         "--parquet: this program was built without Arrow: use `pellucid doctor` of a build after ./dev "
@@ -105,7 +111,11 @@ std::string text_of(const doctor::Report& report, const DoctorOptions& asked, co
 
 void run_doctor(const DoctorOptions& asked, const std::string& program, Context& context) {
   std::optional<fleet::FleetFolder> folder;
-  if (!asked.parquet.empty()) folder.emplace(asked.parquet);
+  if (!asked.parquet.empty())
+    folder.emplace(asked.parquet,
+                   fleet::FleetOptions{
+                       .rank = asked.rank,
+                       .replace = asked.replaces ? fleet::Replace::Always : fleet::Replace::IfSameTrace});
   doctor::MadeReport made = make_with_progress(request_of(asked, program, folder ? &*folder : nullptr));
   doctor::Report& report = made.report;
   if (!asked.html.empty())
@@ -161,6 +171,11 @@ void add_doctor_options(CLI::App& command, Context& context) {
       ->type_name("FILE");
   command.add_option("--parquet", asked->parquet, "Also write tables for SQL, a folder for each rank")
       ->type_name("FOLDER");
+  command.add_option("--rank", asked->rank, "With --parquet: the rank of the trace, if it does not say")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command.add_flag("--replace", asked->replaces,
+                   "With --parquet: replace tables of the same rank of another trace");
   command.add_option("--only", asked->only, "Show only these findings: comma-separated keys of the JSON")
       ->delimiter(',')
       ->allow_extra_args(false)

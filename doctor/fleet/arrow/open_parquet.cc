@@ -1,10 +1,11 @@
-// The module that writes Parquet, with Arrow.
+// The module that writes Parquet, and reads a row of it, with Arrow.
 #include <bit>
 #include <memory>
 
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <arrow/util/key_value_metadata.h>
+#include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 
 #include "doctor/fleet/parquet_file.h"
@@ -122,7 +123,30 @@ class ArrowParquetFile final : public ParquetFile {
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
+arrow::Status try_read_row(const std::string& path, std::span<const std::string_view> columns,
+                           std::vector<std::string>& values) {
+  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::io::ReadableFile> file,
+                        arrow::io::ReadableFile::Open(path));
+  ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<parquet::arrow::FileReader> reader,
+                        parquet::arrow::OpenFile(file, arrow::system_memory_pool()));
+  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Table> table, reader->ReadTable());
+  for (const std::string_view name : columns) {
+    const std::shared_ptr<arrow::ChunkedArray> column = table->GetColumnByName(std::string(name));
+    if (column == nullptr || column->length() != 1)
+      return arrow::Status::Invalid("expected one row with the column ", name);
+    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Scalar> value, column->GetScalar(0));
+    values.push_back(value->is_valid ? value->ToString() : "");
+  }
+  return arrow::Status::OK();
+}
+
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) void pellucid_read_parquet_row(
+    const std::string& path, std::span<const std::string_view> columns, std::vector<std::string>& values,
+    std::string& error) {
+  error = ArrowParquetFile::said(try_read_row(path, columns, values));
+}
 
 extern "C" __attribute__((visibility("default"))) ParquetFile* pellucid_open_parquet(
     const std::string& path, std::span<const FleetColumn> columns, std::string& error) {

@@ -121,7 +121,7 @@ def check_tables(folder, trace_path, report):
     expect_equal({path.name for path in folder.iterdir()}, {name + ".parquet" for name in TABLES}, what)
     for path in folder.iterdir():
         stored = pyarrow.parquet.read_schema(path).metadata or {}
-        expect_equal(stored.get(b"pellucid.fleet"), b"1", path)
+        expect_equal(stored.get(b"pellucid.fleet"), b"2", path)
     trace = read_trace(trace_path)
     wanted = spans(trace)
     old = any(event.get("cat") in ("Operator", "Kernel") for event in trace["traceEvents"])
@@ -224,7 +224,7 @@ def check_made(pellucid, make, folder, ranks=8):
 
 def check_failures(pellucid, folder):
     trace = SOURCE / "tests/inspect/launches.json"
-    code, out, err = run(pellucid, "doctor", trace, "--parquet", trace)
+    code, out, err = run(pellucid, "doctor", trace, "--rank", 0, "--parquet", trace)
     expect(code == 3 and not out and "launches.json/rank=0 cannot be created" in err, "a folder that is a file:", code, out, err)
     both = folder / "rank5.json", folder / "rank5_again.json"
     for path in both:
@@ -235,6 +235,40 @@ def check_failures(pellucid, folder):
     expect(code == 5 and out and "rank6.json" in err, "a trace that is not there among others:", code, err)
     expect_equal({path.name for path in (folder / "one").iterdir()}, {"rank=5"}, "the other's tables")
     expect(not list(folder.rglob("*.part")), "unfinished files are left behind")
+    check_ranks_overwrite_nothing(pellucid, folder, trace)
+
+
+def check_ranks_overwrite_nothing(pellucid, folder, trace):
+    """Traces that are reduced one by one, as each rank does where it runs."""
+    def reduce(name, *options, text=None):
+        path = folder / name
+        if text is not None:
+            path.write_text(text, encoding="utf-8")
+        return run(pellucid, "doctor", path, "--parquet", tables, *options)
+
+    tables, text = folder / "ranks", trace.read_text(encoding="utf-8")
+    other = text.replace('"traceEvents": [', '"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "one_more", "pid": 1, "tid": 1, "ts": 1, "dur": 1},')
+    expect(other != text, "the other trace is the same")
+    code, out, err = reduce("trace.json", text=text)
+    expect(code == 3 and not out and "give --rank" in err and not tables.exists(), "a rank that nothing says:", code, err)
+    expect_equal(reduce("trace.json", "--rank", 7)[0], 0, "--rank")
+    before = {path.name: path.read_bytes() for path in (tables / "rank=7").iterdir()}
+    expect_equal(reduce("trace.json", "--rank", 7)[0], 0, "the same trace again")
+    for name in ("rank7.json", "trace.json"):  # another name; the same one on another host
+        code, out, err = reduce(name, "--rank", 7, text=other)
+        expect(code == 3 and not out and "the tables of another trace" in err, "another trace of rank 7:", code, err)
+        expect_equal({path.name: path.read_bytes() for path in (tables / "rank=7").iterdir()}, before, "tables that were there")
+    (tables / "rank=7/meta.parquet").unlink()
+    code, _, err = reduce("trace.json", "--rank", 7)
+    expect(code == 3 and "not finished" in err, "tables without meta:", code, err)
+    expect_equal(reduce("trace.json", "--rank", 7, "--replace")[0], 0, "--replace")
+    expect_equal(reduce("node-7_4242.1694128201549.pt.trace.json", "--rank", 8, text=text)[0], 0, "the handler's name")
+    expect_equal(reduce("r3-2025-11-18-9-30.json", text=text)[0], 0, "torchtune's name")
+    hosts = duckdb.sql(f"SELECT rank, host FROM read_parquet('{tables}/*/meta.parquet', hive_partitioning = true) ORDER BY rank")
+    expect_equal(hosts.fetchall(), [(3, None), (7, None), (8, "node-7")], "ranks and hosts")
+    for options, words in ((("--rank", 1), "give --parquet"), (("--replace",), "give --parquet")):
+        code, _, err = run(pellucid, "doctor", trace, *options)
+        expect(code == 2 and words in err, options, code, err)
 
 
 def check_many(make, folder, ranks, events):
@@ -271,6 +305,8 @@ def check_real(pellucid, folder):
     for path in sorted(traces.rglob("*.json.gz")):
         out = folder / path.name
         ran = run(pellucid, "doctor", path, "--json", "--parquet", out)
+        if ran[0] == 3 and "give --rank" in ran[2]:
+            ran = run(pellucid, "doctor", path, "--json", "--rank", 0, "--parquet", out)
         expect_written(ran, out, (0, 5))
         (own,) = out.iterdir()
         size, events = check_tables(own, path, json.loads(ran[1]))

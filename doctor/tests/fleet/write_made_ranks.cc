@@ -68,8 +68,8 @@ void write_tables(const MadeTrainingRun& run, const std::string& folder) {
   const std::vector<std::int64_t> begins = run.step_begins();
   fleet::FleetFolder tables(folder);
   doctor::RanksOptions options;
-  options.see = [&](std::size_t i, const doctor::Examined& examined, const doctor::RankFacts& facts) {
-    tables.add(i, examined, facts);
+  options.see = [&](std::size_t, const doctor::Examined& examined, const doctor::RankFacts& facts) {
+    tables.add(examined, facts);
   };
   const std::vector<doctor::RankFacts> facts = read_ranks(
       static_cast<std::size_t>(run.ranks),

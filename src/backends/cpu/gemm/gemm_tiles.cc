@@ -1,10 +1,11 @@
 // Runs a GEMM with tiles. run_tiles transposes narrow results and distributes a batch; SingleGemm multiplies
-// one pair of matrices in one of three ways:
+// one pair of matrices in one of four ways:
 //   run_blocks      many rows, or packed weights: blocks of rows by groups of packed panels.
+//   run_groups      up to some hundred rows: each group of panels is packed just before all rows use it.
 //   run_transposed  AMX, few rows, b dense along k: b is loaded unpacked as rows.
 //   run_streamed    few rows otherwise: b is read once, slab by slab (stream_slab).
-// Each calls finish, which applies the epilogue to the sums while they are in L1. pack_matrices packs panels
-// ahead of the call.
+// Tiles write their sums to the result if nothing is left to do with them; otherwise finish applies the
+// epilogue while they are in L1. pack_matrices packs panels ahead of the call.
 #include "backends/cpu/gemm/gemm_tiles.h"
 
 #include <algorithm>
@@ -60,15 +61,27 @@ class SingleGemm {
     if (p_.packed.data != nullptr) return run_blocks(p_.packed.data);
     if (f_.is_amx() && p_.m <= kFewRows && p_.k > 0 && b_.matrix.row == 1) return run_transposed();
     if (p_.m <= kFewRows) return run_streamed();
+    if (packs_groups(p_, f_)) return run_groups();
     pack_matrices(f_, {&b_, 1}, p_.k, p_.n, panels);
     run_blocks(panels);
   }
-  static bool packs_panels(const TileGemm& p) { return p.packed.data == nullptr && p.m > kFewRows; }
+  // Whether run needs scratch for all panels.
+  static bool packs_panels(const TileGemm& p, const TileFamily& family) {
+    return p.packed.data == nullptr && p.m > kFewRows && !packs_groups(p, family);
+  }
 
  private:
   static constexpr std::int64_t kFewRows = 64;  // for so few rows each panel is read once
   // Padding between rows of sums, so that they do not map to one set of L1.
   static constexpr std::int64_t kLine = 64;
+
+  // The rows that are multiplied by a group of panels that is packed for them: sums of all of them, and the
+  // group, stay in L2. There must be groups for all threads.
+  static bool packs_groups(const TileGemm& p, const TileFamily& family) {
+    constexpr std::int64_t kManyRows = 512;
+    return family.order == TileOrder::Chain && p.m <= kManyRows &&
+           ceil_div(p.n, family.columns) >= 2 * thread_count();
+  }
 
   std::int64_t depth_block() const { return f_.order == TileOrder::Chain ? kChainDepth : 8192; }
 
@@ -93,10 +106,8 @@ class SingleGemm {
 
   // Processes rows by blocks of columns over packed panels. A block of panels stays in L2 across all rows.
   void run_blocks(const char* panels) {
-    constexpr std::int64_t kMaxRows = 512, kMaxPanels = 16;
-    // Sizes of a block of panels, and of packed rows: both stay in L2.
-    const std::int64_t max_panel_bytes = f_.is_amx() ? 196'608 : 786'432,
-                       row_bytes = f_.is_amx() ? 786'432 : 262'144;
+    constexpr std::int64_t kMaxRows = 512;
+    const std::int64_t row_bytes = f_.is_amx() ? 786'432 : 262'144;  // of packed rows, which stay in L2
     const std::int64_t threads = thread_count(), depth = std::max<std::int64_t>(depth_, 1);
     std::int64_t rows = kMaxRows;
     if (packs_rows_) rows = std::clamp(row_bytes / (depth * f_.element_size), std::int64_t{1}, kMaxRows);
@@ -104,9 +115,8 @@ class SingleGemm {
     rows = round_up(std::max<std::int64_t>(rows, std::min<std::int64_t>(p_.m, 64)), f_.rows);
     const int matrices = p_.packed.matrices;
     const std::int64_t all_panels = ceil_div(p_.n, f_.columns);
-    const std::int64_t bytes = std::min(depth, depth_block()) * f_.columns * f_.element_size * matrices;
-    std::int64_t group = std::clamp(max_panel_bytes / bytes, std::int64_t{1}, kMaxPanels / matrices);
-    group = std::min(group, std::max<std::int64_t>(1, ceil_div(all_panels, threads)));
+    const std::int64_t group =
+        std::min(max_group(), std::max<std::int64_t>(1, ceil_div(all_panels, threads)));
     const std::int64_t groups = ceil_div(all_panels, group), blocks = ceil_div(p_.m, rows);
     parallel_for(blocks * groups, grain(rows * group * f_.columns * matrices),
                  [&](std::int64_t begin, std::int64_t end) {
@@ -122,9 +132,45 @@ class SingleGemm {
                        pack_rows(f_, a_, {0, p_.k, row, count}, packed);
                      }
                      const std::int64_t first_panel = i % groups * group;
-                     run_block(panels, packed, row, count, first_panel,
+                     run_block(panels, packed, row, row, count, first_panel,
                                std::min(group, all_panels - first_panel), workspace, mode);
                    }
+                 });
+  }
+
+  // Panels that stay in L2 together, up to the depth of a block.
+  std::int64_t max_group() const {
+    constexpr std::int64_t kMaxPanels = 16;
+    const std::int64_t bytes = f_.is_amx() ? 196'608 : 786'432, matrices = p_.packed.matrices,
+                       depth = std::clamp(depth_, std::int64_t{1}, depth_block());
+    return std::clamp(bytes / (depth * f_.columns * f_.element_size * matrices), std::int64_t{1},
+                      kMaxPanels / matrices);
+  }
+
+  // Packs each group of panels where it is multiplied: b is read once, and never written to memory as a
+  // whole.
+  void run_groups() {
+    const std::int64_t all_panels = ceil_div(p_.n, f_.columns);
+    const std::int64_t group =
+        std::min(max_group(), std::max<std::int64_t>(1, all_panels / (2 * std::int64_t{thread_count()})));
+    char* packed = nullptr;
+    if (packs_rows_) {
+      constexpr std::int64_t kRows = 32;  // packed at once
+      packed = Workspace::of_thread().rows.take(packed_rows_bytes(f_, p_.m, p_.k));
+      parallel_for(ceil_div(p_.m, kRows), Grain::of(kCopyGrainBytes, kRows * p_.k * f_.element_size),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     const DefaultFloatMode mode;
+                     const std::int64_t first = begin * kRows, rows = std::min(end * kRows, p_.m) - first;
+                     pack_rows(f_, a_, {0, p_.k, first, rows}, packed + packed_rows_bytes(f_, first, p_.k));
+                   });
+    }
+    parallel_for(ceil_div(all_panels, group), grain(p_.m * group * f_.columns),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   Workspace& workspace = Workspace::of_thread();
+                   const TileMode mode(f_);
+                   for (std::int64_t i = begin; i < end; ++i)
+                     run_block(nullptr, packed, 0, 0, p_.m, i * group,
+                               std::min(group, all_panels - i * group), workspace, mode);
                  });
   }
   Grain grain(std::int64_t elements) const {
@@ -133,38 +179,63 @@ class SingleGemm {
     return Grain::of(kGrainNs, static_cast<std::int64_t>(ns));
   }
 
-  void run_block(const char* panels, const char* packed, std::int64_t row, std::int64_t rows,
-                 std::int64_t first_panel, std::int64_t panel_count, Workspace& workspace,
+  // Whether the sums are the result.
+  bool stores_sums() const { return p_.epilogue.loop == nullptr && p_.out_type == f_.type; }
+  // How many of the panels of a block write to it: tiles of chains write neither more rows nor, inside of the
+  // result, more columns than they have.
+  std::int64_t direct_panels(std::int64_t panel_count, std::int64_t columns) const {
+    if (!stores_sums() || f_.order != TileOrder::Chain || out_.column != 1) return 0;
+    return columns % f_.unit == 0 ? panel_count : columns / f_.columns;
+  }
+
+  // `packed` are rows of a from `first_row` on. Without `panels`, those of the group are packed here.
+  void run_block(const char* panels, const char* packed, std::int64_t first_row, std::int64_t row,
+                 std::int64_t rows, std::int64_t first_panel, std::int64_t panel_count, Workspace& workspace,
                  const TileMode& mode) const {
     const int matrices = p_.packed.matrices;
+    const std::int64_t column = first_panel * f_.columns,
+                       columns = std::min(panel_count * f_.columns, p_.n - column);
     const std::int64_t width = panel_count * f_.columns, sums_row = width * matrices * sum_size_ + kLine;
     const bool once = depth_ <= depth_block();
+    const std::int64_t direct = direct_panels(panel_count, columns);
     char* const sums = workspace.sums.take((once ? f_.rows : round_up(rows, f_.rows)) * sums_row);
+    char* const copy = panels == nullptr
+                           ? workspace.panel.take(std::min(depth_, depth_block()) * width * f_.element_size)
+                           : nullptr;
     for (std::int64_t k = 0; k == 0 || k < depth_; k += depth_block()) {
       const std::int64_t depth = std::min(depth_block(), depth_ - k);
+      if (panels == nullptr && depth > 0) copy_slab(k, k + depth, column, columns, copy);
       for (std::int64_t r = 0; r < rows; r += f_.rows) {
         const std::int64_t height = std::min<std::int64_t>(f_.rows, rows - r);
         PelTileCall call{};
-        point_at_rows(call, packed, row, row + r, height, k);
+        point_at_rows(call, packed, first_row, row + r, height, k);
         call.depth = depth;
-        call.row = sums_row;
         char* const here = sums + (once ? 0 : r) * sums_row;
         mode.multiply([&] {
           for (std::int64_t panel = 0; panel < panel_count; ++panel) {
-            const int columns = f_.width_at((first_panel + panel) * f_.columns, p_.n);
-            codegen::PelTileFn* const tile = f_.tile(height, columns);
-            call.b_step = f_.panel_step(columns);
+            const int panel_columns = f_.width_at((first_panel + panel) * f_.columns, p_.n);
+            codegen::PelTileFn* const tile = f_.tile(height, panel_columns);
+            call.b_step = f_.panel_step(panel_columns);
             for (int i = 0; i < matrices; ++i) {
-              call.b = panels + ((first_panel + panel) * matrices + i) * f_.panel_bytes(p_.k) +
-                       k * columns * f_.element_size;
-              call.out = here + (i * width + panel * f_.columns) * sum_size_;
+              call.b = panels == nullptr
+                           ? copy + panel * f_.columns * depth * f_.element_size
+                           : panels + ((first_panel + panel) * matrices + i) * f_.panel_bytes(p_.k) +
+                                 k * panel_columns * f_.element_size;
+              if (panel < direct) {
+                call.out = out_.data + ((row + r) * out_.row + column + panel * f_.columns) * sum_size_;
+                call.row = out_.row * sum_size_;
+              } else {
+                call.out = here + (i * width + panel * f_.columns) * sum_size_;
+                call.row = sums_row;
+              }
               if (k > 0) (f_.order == TileOrder::Chain ? call.added : call.chain) = call.out;
               tile(&call);
             }
           }
         });
-        if (k + depth_block() >= depth_)
-          finish(row + r, height, first_panel * f_.columns, width, here, sums_row, workspace);
+        if (k + depth_block() >= depth_ && direct < panel_count)
+          finish(row + r, height, column + direct * f_.columns, (panel_count - direct) * f_.columns,
+                 here + direct * f_.columns * sum_size_, sums_row, workspace);
       }
     }
   }
@@ -368,9 +439,8 @@ class SingleGemm {
     std::int64_t strides[kMaxEpilogueOperands];
     PEL_ASSERT(operands <= kMaxEpilogueOperands, "the epilogue has too many operands");
     const bool dense = out_.column == 1 || columns == 1;
-    const bool stores_sums = e.loop == nullptr && p_.out_type == f_.type;
     codegen::PelLoopFn* const loop = e.loop != nullptr ? e.loop
-                                     : stores_sums     ? nullptr
+                                     : stores_sums()   ? nullptr
                                                        : cast_loop(f_.type, p_.out_type)->function;
     if (e.loop == nullptr && dense && f_.is_amx() && p_.out_type == kBF16)
       return round_amx_sums(out_.data + (row * out_.row + column * out_.column) * size, out_.row * size, sums,
@@ -378,7 +448,7 @@ class SingleGemm {
     char* const line = workspace.line.take(static_cast<std::int64_t>(operands) * columns * 8);
     for (std::int64_t r = 0; r < rows; ++r) {
       char* const to = out_.data + ((row + r) * out_.row + column * out_.column) * size;
-      if (stores_sums) {
+      if (loop == nullptr) {
         copy_tile({to, 0, out_.column * size}, {sums + r * sums_row, 0, size}, 1, columns, size);
         continue;
       }
@@ -470,8 +540,9 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
 
 std::int64_t scratch_bytes(const TileGemm& gemm, const TileFamily& family) {
   if (is_narrow(gemm)) return scratch_bytes(transposed(gemm), family);
-  return threads_share_gemm(gemm) && SingleGemm::packs_panels(gemm) ? panels_bytes(family, gemm.k, gemm.n)
-                                                                    : 0;
+  return threads_share_gemm(gemm) && SingleGemm::packs_panels(gemm, family)
+             ? panels_bytes(family, gemm.k, gemm.n)
+             : 0;
 }
 
 void run_tiles(const TileGemm& gemm, const TileFamily& family) {
@@ -490,7 +561,7 @@ void run_tiles(const TileGemm& gemm, const TileFamily& family) {
   parallel_for(gemm.batch, Grain::of(kGrainFlops, static_cast<std::int64_t>(flops)),
                [&](std::int64_t begin, std::int64_t end) {
                  char* panels = nullptr;
-                 if (SingleGemm::packs_panels(gemm))
+                 if (SingleGemm::packs_panels(gemm, family))
                    panels = Workspace::of_thread().panels.take(panels_bytes(family, gemm.k, gemm.n));
                  for (std::int64_t b = begin; b < end; ++b) SingleGemm(gemm, family, b).run(panels);
                });

@@ -51,6 +51,16 @@ if(TARGET pellucid-doctor AND NOT PELLUCID_SANITIZE)
     set_tests_properties(example_doctor_${example} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
       PASS_REGULAR_EXPRESSION "--full shows every finding")
   endforeach()
+  if(TARGET pellucid_parquet)
+    set(folder "${PROJECT_BINARY_DIR}/examples/fleet_handler")
+    add_test(NAME example_fleet_handler_begins COMMAND ${CMAKE_COMMAND} -E rm -rf "${folder}")
+    add_test(NAME example_fleet_handler
+      COMMAND ${python_with_torch} "${PROJECT_SOURCE_DIR}/examples/fleet_handler.py"
+        --doctor $<TARGET_FILE:pellucid-doctor> "${folder}")
+    set_tests_properties(example_fleet_handler_begins PROPERTIES FIXTURES_SETUP fleet_handler)
+    set_tests_properties(example_fleet_handler PROPERTIES FIXTURES_REQUIRED fleet_handler ENVIRONMENT RANK=3
+      TIMEOUT 300 SKIP_RETURN_CODE 77 PASS_REGULAR_EXPRESSION "step=4/rank=3/meta.parquet\nstep=8/rank=3/meta.parquet")
+  endif()
 endif()
 
 # Generates docs/gemm.md.

@@ -17,7 +17,9 @@ namespace {
 constexpr FleetColumn kMeta[] = {{"schema_version"},
                                  {"world", ColumnKind::Number, Packing::Differences, Nulls::Yes},
                                  {"source", ColumnKind::Text},
+                                 {"job", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
                                  {"host", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
+                                 {"commit", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
                                  {"device", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
                                  {"base_ns"},
                                  {"events"},
@@ -38,7 +40,7 @@ constexpr FleetColumn kMeta[] = {{"schema_version"},
 bool can_write_parquet() { return find_parquet_module() != nullptr; }
 
 FleetFolder::FleetFolder(std::string folder, FleetOptions options)
-    : folder_(std::move(folder)), options_(options) {}
+    : folder_(std::move(folder)), options_(std::move(options)) {}
 
 std::string FleetFolder::folder_of(std::int64_t rank) const {
   return fmt::format("{}/rank={}", folder_, rank);
@@ -113,7 +115,9 @@ FleetSize FleetFolder::finish() {
     out.number(kSchemaVersion);
     own.world == 0 ? out.none() : out.number(own.world);
     out.text(own.source);
-    text_or_none(own.host);
+    text_or_none(options_.labels.job);
+    text_or_none(options_.labels.host.empty() ? own.host : options_.labels.host);
+    text_or_none(options_.labels.commit);
     text_or_none(added.device);
     out.number(added.base_ns).number(count(own.events)).number(added.spans).number(count(own.activities));
     out.number(added.activities_without_launch).number(own.time.total()).number(own.time.busy_ns);

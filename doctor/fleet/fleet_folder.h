@@ -13,7 +13,7 @@
 
 namespace pel::fleet {
 
-bool can_write_parquet();  // false: this program was built without Arrow, or has lost it
+bool can_write_parquet();  // false: the module of parquet_file.h is not there
 
 struct FleetSize {
   std::size_t ranks = 0;
@@ -24,9 +24,15 @@ struct FleetSize {
 // Whether tables of the same rank, that are there already, are replaced.
 enum class Replace : std::uint8_t { IfSameTrace, Always };
 
+// What the caller knows of the run, for `meta`; empty: nothing.
+struct FleetLabels {
+  std::string job, host, commit;  // a host that is given replaces that of the file's name
+};
+
 struct FleetOptions {
   std::int64_t rank = -1;  // of the only trace; -1: as the trace or its name says
   Replace replace = Replace::IfSameTrace;
+  FleetLabels labels{};
 };
 
 class FleetFolder {

@@ -7,7 +7,7 @@ namespace pel::fleet {
 bool can_write_parquet() { return false; }
 
 FleetFolder::FleetFolder(std::string folder, FleetOptions options)
-    : folder_(std::move(folder)), options_(options) {
+    : folder_(std::move(folder)), options_(std::move(options)) {
   PEL_ASSERT(can_write_parquet(), "callers check can_write_parquet() first");
 }
 void FleetFolder::add(const doctor::Examined&, const doctor::RankFacts&) {}

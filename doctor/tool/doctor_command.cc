@@ -2,9 +2,12 @@
 #include "doctor/tool/doctor_command.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,13 +26,30 @@ namespace pel::tool {
 namespace {
 
 struct DoctorOptions {
-  std::vector<std::string> traces, only, what_if;
+  std::vector<std::string> traces, only, what_if, labels;
   std::string expect, html, before, parquet, watch;
   bool is_strict = false, are_ranks = false, is_full = false, is_markdown = false;
   bool replaces = false;
   std::int64_t rank = -1;
   std::size_t top = 0;
 };
+
+// Of "job=llama", "host=node7", "commit=4f2a91".
+fleet::FleetLabels labels_of(const std::vector<std::string>& given) {
+  fleet::FleetLabels labels;
+  const std::array<std::pair<std::string_view, std::string*>, 3> known{
+      {{"job", &labels.job}, {"host", &labels.host}, {"commit", &labels.commit}}};
+  for (const std::string& label : given) {
+    const std::size_t equals = std::min(label.find('='), label.size());
+    const auto at =
+        std::ranges::find_if(known, [&](const auto& one) { return one.first == label.substr(0, equals); });
+    if (at == known.end() || equals + 1 >= label.size())
+      throw CLI::ValidationError(
+          fmt::format("--label {}: expected job=NAME, host=NAME or commit=NAME", printable(label)));
+    *at->second = label.substr(equals + 1);
+  }
+  return labels;
+}
 
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -93,14 +113,15 @@ void check_options(const DoctorOptions& asked, const Context& context) {
     throw CLI::ValidationError(
         "--ranks compares several traces and shows nothing else: give two or more, without --expect and "
         "--only");
-  if (asked.parquet.empty() && (asked.rank >= 0 || asked.replaces))
-    throw CLI::ValidationError("--rank and --replace are about tables: give --parquet, too");
+  if (asked.parquet.empty() && (asked.rank >= 0 || asked.replaces || !asked.labels.empty()))
+    throw CLI::ValidationError("--rank, --replace and --label are about tables: give --parquet, too");
+  labels_of(asked.labels);
   if (asked.rank >= 0 && asked.traces.size() != 1)
     throw CLI::ValidationError("--rank is the rank of one trace: give exactly one");
   if (!asked.parquet.empty() && !fleet::can_write_parquet())
     throw CLI::ValidationError(
-        "--parquet: this program was built without Arrow: use `pellucid doctor` of a build after ./dev "
-        "setup");
+        "--parquet: there is no libpellucid_parquet.so, which writes tables with Arrow: use a build after "
+        "./dev setup");
 }
 
 std::string text_of(const doctor::Report& report, const DoctorOptions& asked, const Context& context) {
@@ -112,10 +133,10 @@ std::string text_of(const doctor::Report& report, const DoctorOptions& asked, co
 void run_doctor(const DoctorOptions& asked, const std::string& program, Context& context) {
   std::optional<fleet::FleetFolder> folder;
   if (!asked.parquet.empty())
-    folder.emplace(asked.parquet,
-                   fleet::FleetOptions{
-                       .rank = asked.rank,
-                       .replace = asked.replaces ? fleet::Replace::Always : fleet::Replace::IfSameTrace});
+    folder.emplace(asked.parquet, fleet::FleetOptions{.rank = asked.rank,
+                                                      .replace = asked.replaces ? fleet::Replace::Always
+                                                                                : fleet::Replace::IfSameTrace,
+                                                      .labels = labels_of(asked.labels)});
   doctor::MadeReport made = make_with_progress(request_of(asked, program, folder ? &*folder : nullptr));
   doctor::Report& report = made.report;
   if (!asked.html.empty())
@@ -176,6 +197,10 @@ void add_doctor_options(CLI::App& command, Context& context) {
       ->type_name("N");
   command.add_flag("--replace", asked->replaces,
                    "With --parquet: replace tables of the same rank of another trace");
+  command
+      .add_option("--label", asked->labels, "With --parquet: job=NAME, host=NAME or commit=NAME of the run")
+      ->allow_extra_args(false)
+      ->type_name("KEY=NAME");
   command.add_option("--only", asked->only, "Show only these findings: comma-separated keys of the JSON")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -266,9 +266,26 @@ def check_ranks_overwrite_nothing(pellucid, folder, trace):
     expect_equal(reduce("r3-2025-11-18-9-30.json", text=text)[0], 0, "torchtune's name")
     hosts = duckdb.sql(f"SELECT rank, host FROM read_parquet('{tables}/*/meta.parquet', hive_partitioning = true) ORDER BY rank")
     expect_equal(hosts.fetchall(), [(3, None), (7, None), (8, "node-7")], "ranks and hosts")
-    for options, words in ((("--rank", 1), "give --parquet"), (("--replace",), "give --parquet")):
+    expect_equal(reduce("labels.json", "--rank", 9, "--label", "job=llama 7B", "--label", "commit=4f2a91", "--label", "host=a=b", text=text)[0],
+                 0, "--label")
+    (meta,) = rows(duckdb.sql(f"SELECT job, host, commit FROM '{tables}/rank=9/meta.parquet'"))
+    expect_equal(meta, {"job": "llama 7B", "host": "a=b", "commit": "4f2a91"}, "labels")
+    for label in ("job", "job=", "user=me", "=x"):
+        code, out, err = reduce("labels.json", "--rank", 9, "--label", label)
+        expect(code == 2 and not out and "expected job=NAME" in err, label, code, err)
+    for options, words in ((("--rank", 1), "give --parquet"), (("--replace",), "give --parquet"),
+                           (("--label", "job=x"), "give --parquet")):
         code, _, err = run(pellucid, "doctor", trace, *options)
         expect(code == 2 and words in err, options, code, err)
+
+
+def check_doctor(doctor, pellucid, folder):
+    """pellucid-doctor writes the tables that pellucid doctor writes."""
+    trace = folder / "run_traces/rank1.json"
+    for program, name in (((doctor,), "alone"), ((pellucid, "doctor"), "command")):
+        expect_written(run(*program, trace, "--parquet", folder / name), folder / name)
+    for path in (folder / "alone/rank=1").iterdir():
+        expect(path.read_bytes() == (folder / "command/rank=1" / path.name).read_bytes(), path, "differs from pellucid doctor's")
 
 
 def check_many(make, folder, ranks, events):
@@ -316,11 +333,12 @@ def check_real(pellucid, folder):
 
 
 def main():
-    pellucid, make = sys.argv[1:]
+    pellucid, doctor, make = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         check_made(pellucid, make, folder)
         check_failures(pellucid, folder)
+        check_doctor(doctor, pellucid, folder)
         check_real(pellucid, folder / "real")
         check_many(make, folder / "many", 4, 30_000)
     if many := os.environ.get("PELLUCID_MANY_RANKS"):

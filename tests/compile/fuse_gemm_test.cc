@@ -46,6 +46,12 @@ TEST(FuseGemm, SaysWhyNot) {
   EXPECT_NE(why("  %4 = view(%3, [-1]) : f32[s0*s2]\n  %5 = neg(%4) : f32[s0*s2]\n  return %5\n}")
                 .find("a view between them changes its columns"),
             std::string::npos);
+  EXPECT_NE(why("  %4 = select(%3, 0, 0) : f32[s2]\n  %5 = neg(%4) : f32[s2]\n  return %5\n}")
+                .find("a view between them leaves out rows"),
+            std::string::npos);
+  EXPECT_NE(why("  %4 = slice(%3, 0, 1, 3, 1) : f32[2, s2]\n  %5 = neg(%4) : f32[2, s2]\n  return %5\n}")
+                .find("a view between them leaves out rows"),
+            std::string::npos);
 }
 
 // Calls f eager and compiled with inputs of [rows, width], and counts kernels.
@@ -79,6 +85,9 @@ TEST(FuseGemm, HasTheBitsOfEager) {
           return add(x, linear(relu(linear(x.unsqueeze(0), gate, bias)), down, last)).select(0, 0);
         },
         dtype, 48, 2);
+    // One row of the result: the other rows are not written.
+    expect_same_bits([=](const Tensor& x) { return tanh(linear(x, square).select(0, 0)); }, dtype, 48, 2);
+    expect_same_bits([=](const Tensor& x) { return tanh(linear(x, square).slice(0, 0, 1)); }, dtype, 48, 2);
     // The result replaces a factor: it is not computed in place.
     expect_same_bits(
         [=](const Tensor& x) {

@@ -109,6 +109,9 @@ class GemmFusion {
     if (!same_sizes(result, value)) return "it has fewer elements than its consumer";
     if (!equal(graph_[value].sizes.back(), graph_[product].sizes.back()))
       return "a view between them changes its columns";
+    // The loop over the sums visits every row, and the result has no memory for those that a view leaves out.
+    if (!same_sizes(value, product) && !equal(elements(value), elements(product)))
+      return "a view between them leaves out rows";
     if (!graph_[result].is_row_major || !graph_[value].is_row_major)
       return "the result is not stored row after row";
     std::size_t inputs = 0;
@@ -161,6 +164,11 @@ class GemmFusion {
   bool equal(Dim a, Dim b) const { return graph_.sizes->is_known_equal(a, b); }
   bool same_sizes(ValueId a, ValueId b) const {
     return std::ranges::equal(graph_[a].sizes, graph_[b].sizes, [&](Dim x, Dim y) { return equal(x, y); });
+  }
+  Dim elements(ValueId id) const {
+    Dim count = 1;
+    for (const Dim size : graph_[id].sizes) count = graph_.sizes->combine(detail::DimOp::Mul, count, size);
+    return count;
   }
   // Whether a value that broadcasts to `result` has rows at equal distances, or repeats one row or one
   // number.

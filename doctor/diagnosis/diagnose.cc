@@ -50,7 +50,9 @@ struct Counts {
   }
 };
 
-void count(const Examined& examined, Diagnosis& diagnosis) {
+}  // namespace
+
+RunCounts count(const Examined& examined) {
   const Model& model = examined.model;
   const EventTable& events = model.events();
   Counts all;
@@ -66,18 +68,18 @@ void count(const Examined& examined, Diagnosis& diagnosis) {
   for (const Activity& activity : model.activities()) {
     if (activity.step < steps.size()) steps[activity.step].add(examined, activity.event);
   }
-  diagnosis.totals = all.totals;
-  diagnosis.quantities = all.of_families();
+  RunCounts counts;
+  counts.totals = all.totals;
+  counts.quantities = all.of_families();
   for (const Counts& step : steps) {
-    Quantities& quantities = diagnosis.steps.emplace_back(step.of_families());
+    Quantities& quantities = counts.steps.emplace_back(step.of_families());
     for (const auto& [name, number] : named(step.totals))
       quantities.emplace_back(name, static_cast<double>(number));
   }
   for (const auto& [id, runs] : names)
-    diagnosis.kernel_names.emplace_back(events.names[id], static_cast<double>(runs));
+    counts.kernel_names.emplace_back(events.names[id], static_cast<double>(runs));
+  return counts;
 }
-
-}  // namespace
 
 Diagnosis diagnose(const Examination& examination, const std::vector<std::string>& what_if) {
   Examined examined = examination.examined();
@@ -97,7 +99,7 @@ Diagnosis diagnose(const Examination& examination, const std::vector<std::string
   run_in_parallel(analyses.size() + 3, max_at_once, [&](std::size_t i) {
     check_stop(examined.stop);
     if (i == 0) return void(prescriptions = prescriptions_finding(prescribe(examined)));
-    if (i == 1) return count(examined, diagnosis);
+    if (i == 1) return void(diagnosis.counts = count(examined));
     if (i == 2) return void(diagnosis.verdict = verdict_of(examined, verdicts));
     const std::size_t number = i - 3;
     const bool is_asked = analyses[number].key == "what_if" && !what_if.empty();

@@ -14,6 +14,8 @@ namespace pel::doctor {
 Diagnosis diagnose(const Examination& examination, const std::vector<std::string>& what_if = {});
 Diagnosis diagnose(const std::string& path);  // leaves out what is broken
 
+RunCounts count(const Examined& examined);
+
 std::vector<std::string_view> finding_keys();  // of all that a diagnosis may have
 
 }  // namespace pel::doctor

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,18 +42,22 @@ std::array<std::pair<std::string_view, std::uint64_t>, 5> named(const Totals& to
 
 using Quantities = std::vector<std::pair<std::string, double>>;
 
+// What --expect may name.
+struct RunCounts {
+  Totals totals;
+  Quantities quantities;          // in addition to the totals: kernels of each family, such as "gemm"
+  std::vector<Quantities> steps;  // both of each step; all steps have the same names
+  Quantities kernel_names;        // each name, and how often it ran
+};
+
 struct Diagnosis {
   std::string path;
   std::string before{};  // the trace that it was compared with; empty: none
   TraceSummary summary;
-  Totals totals;
+  RunCounts counts;
+  std::optional<RunCounts> counts_before{};  // of the trace that it was compared with
   Verdict verdict;
   std::vector<Finding> findings;  // in the order of the report
-  // What --expect may name in addition to the totals: kernels of each family, such as "gemm".
-  Quantities quantities;
-  // The same, and the totals, of each step; all steps have the same names.
-  std::vector<Quantities> steps;
-  Quantities kernel_names;  // each name, and how often it ran
 };
 
 }  // namespace pel::doctor

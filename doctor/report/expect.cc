@@ -1,6 +1,7 @@
 #include "doctor/report/expect.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,10 +14,12 @@ namespace {
 
 constexpr std::string_view kOfStep = "step.";
 
-Quantities all_quantities(const Diagnosis& trace) {
+constexpr std::string_view kMore = "more.";
+
+Quantities all_quantities(const RunCounts& run) {
   Quantities all;
-  for (const auto& [name, count] : named(trace.totals)) all.emplace_back(name, static_cast<double>(count));
-  all.insert(all.end(), trace.quantities.begin(), trace.quantities.end());
+  for (const auto& [name, count] : named(run.totals)) all.emplace_back(name, static_cast<double>(count));
+  all.insert(all.end(), run.quantities.begin(), run.quantities.end());
   return all;
 }
 
@@ -50,6 +53,35 @@ Checked check_steps(const Condition& condition, std::string_view quantity,
   return checked;
 }
 
+// The median of the steps that do anything; nothing: there are none.
+std::optional<double> of_typical_step(const RunCounts& run, std::string_view quantity) {
+  std::vector<double> amounts;
+  for (const Quantities& step : run.steps)
+    if (std::ranges::any_of(step, [](const auto& one) { return one.second != 0; }))
+      amounts.push_back(amount_of(step, quantity));
+  if (amounts.empty()) return std::nullopt;
+  const auto middle = amounts.begin() + static_cast<std::ptrdiff_t>((amounts.size() - 1) / 2);
+  std::ranges::nth_element(amounts, middle);
+  return *middle;
+}
+
+// What the trace has more than the one that it is compared with.
+Checked check_more(const Condition& condition, std::string_view quantity, const Diagnosis& trace) {
+  if (!trace.counts_before) return {condition.text, "nothing to compare with", false};
+  const bool is_of_step = quantity.starts_with(kOfStep);
+  if (is_of_step) quantity.remove_prefix(kOfStep.size());
+  const auto amount = [&](const RunCounts& run) {
+    return is_of_step ? of_typical_step(run, quantity)
+                      : std::optional(amount_of(all_quantities(run), quantity));
+  };
+  const std::optional<double> after = amount(trace.counts), before = amount(*trace.counts_before);
+  if (!after || !before) return {condition.text, "no steps", false};
+  return {condition.text,
+          fmt::format("{}: {}, {} before{}", number_text(*after - *before), number_text(*after),
+                      number_text(*before), is_of_step ? ", in a typical step" : ""),
+          condition.holds(*after - *before)};
+}
+
 }  // namespace
 
 void check_words(const std::vector<Condition>& conditions, const std::vector<const Diagnosis*>& traces) {
@@ -60,30 +92,41 @@ void check_words(const std::vector<Condition>& conditions, const std::vector<con
   };
   bool has_steps = false;
   for (const Diagnosis* trace : traces) {
-    has_steps = has_steps || !trace->steps.empty();
-    for (const auto& quantity : all_quantities(*trace)) add(quantity.first);
+    has_steps = has_steps || !trace->counts.steps.empty();
+    for (const auto& quantity : all_quantities(trace->counts)) add(quantity.first);
   }
   const std::vector<std::string> whole = names;
   for (const Diagnosis* trace : traces)
-    for (const Quantities& step : trace->steps)
+    for (const Quantities& step : trace->counts.steps)
       for (const auto& quantity : step) add(std::string(kOfStep) + quantity.first);
   if (!has_steps)  // the condition is right, and does not hold
     for (const std::string& name : whole) add(std::string(kOfStep) + name);
+  const std::vector<std::string> own = names;
+  if (std::ranges::any_of(traces, [](const Diagnosis* trace) { return trace->counts_before.has_value(); }))
+    for (const std::string& name : own) add(std::string(kMore) + name);
   check_quantities(conditions, {names.begin(), names.end()});
 }
 
+bool is_about_more(const Condition& condition) {
+  return !condition.is_quoted && condition.quantity.starts_with(kMore);
+}
+
 std::vector<Checked> check(const std::vector<Condition>& conditions, const Diagnosis& trace) {
-  const Quantities quantities = all_quantities(trace);
+  const Quantities quantities = all_quantities(trace.counts);
   std::vector<Checked> all;
   for (const Condition& condition : conditions) {
     const std::string_view name = condition.quantity;
+    if (is_about_more(condition)) {
+      all.push_back(check_more(condition, name.substr(kMore.size()), trace));
+      continue;
+    }
     if (!condition.is_quoted && name.starts_with(kOfStep)) {
-      all.push_back(check_steps(condition, name.substr(kOfStep.size()), trace.steps));
+      all.push_back(check_steps(condition, name.substr(kOfStep.size()), trace.counts.steps));
       continue;
     }
     double seen = 0;
     if (condition.is_quoted) {
-      for (const auto& [kernel, count] : trace.kernel_names)
+      for (const auto& [kernel, count] : trace.counts.kernel_names)
         if (kernel.find(name) != std::string::npos) seen += count;
     } else {
       seen = amount_of(quantities, name);

@@ -72,9 +72,9 @@ void write_trace(JsonWriter& json, const Report::Trace& trace) {
   json.field("file", std::string_view(diagnosis.path));
   write_read(json, diagnosis.summary);
   json.key("totals").begin_object();
-  for (const auto& [name, count] : named(diagnosis.totals)) json.field(name, count);
+  for (const auto& [name, count] : named(diagnosis.counts.totals)) json.field(name, count);
   json.end_object().key("quantities").begin_object();
-  for (const auto& [name, amount] : diagnosis.quantities) json.field(name, amount);
+  for (const auto& [name, amount] : diagnosis.counts.quantities) json.field(name, amount);
   json.end_object().key("verdict").begin_object();
   json.field("bound", name(diagnosis.verdict.bound))
       .field("sentence", std::string_view(diagnosis.verdict.sentence));

@@ -53,6 +53,7 @@ Diagnosis diagnose_one(const Examination& examination, const ReportRequest& requ
     std::vector<Finding> changes = compare(before.examined(), examination.examined());
     for (Finding& change : changes) change.is_asked_for = true;
     diagnosis.before = request.before;
+    diagnosis.counts_before = count(before.examined());
     diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
   }
   return diagnosis;
@@ -122,6 +123,9 @@ MadeReport make_report(const ReportRequest& request) {
   PEL_ASSERT(request.before.empty() || request.traces.size() == 1, "two traces are compared");
   std::vector<Condition> conditions;
   if (!request.expect.empty()) conditions = parse_conditions(request.expect);
+  for (const Condition& condition : conditions)
+    PEL_CHECK(!request.before.empty() || !is_about_more(condition), ValueError,
+              "the condition '{}' compares with another trace: give that one by --before", condition.text);
   MadeReport made = request.are == Traces::RanksOfOneRun ? examine_ranks(request) : examine_each(request);
   if (!conditions.empty()) check_expectations(made.report, conditions);
   return made;

@@ -131,11 +131,11 @@ std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined,
     json.begin_array().text(label).number(value).text(unit).end_array();
   };
   if (!examined.model.activities().empty()) total("device time", examined.time.all().total(), "ns");
-  total("kernels", static_cast<std::int64_t>(diagnosis.totals.kernels), "count");
-  total("memcpys", static_cast<std::int64_t>(diagnosis.totals.memcpy), "count");
-  total("memsets", static_cast<std::int64_t>(diagnosis.totals.memset), "count");
-  total("graph launches", static_cast<std::int64_t>(diagnosis.totals.graph_launches), "count");
-  total("sync calls", static_cast<std::int64_t>(diagnosis.totals.syncs), "count");
+  total("kernels", static_cast<std::int64_t>(diagnosis.counts.totals.kernels), "count");
+  total("memcpys", static_cast<std::int64_t>(diagnosis.counts.totals.memcpy), "count");
+  total("memsets", static_cast<std::int64_t>(diagnosis.counts.totals.memset), "count");
+  total("graph launches", static_cast<std::int64_t>(diagnosis.counts.totals.graph_launches), "count");
+  total("sync calls", static_cast<std::int64_t>(diagnosis.counts.totals.syncs), "count");
   if (examined.model.has_marked_steps())
     total("steps", static_cast<std::int64_t>(examined.model.steps().size()), "count");
   total("events", static_cast<std::int64_t>(summary.events), "count");

@@ -281,7 +281,7 @@ Table summary_table(const Report& report, std::size_t folder) {
     std::string verdict(name(diagnosis.verdict.bound));
     if (!is_whole(diagnosis.summary)) verdict += ", read in part";
     std::vector<Value> row = {diagnosis.path.substr(folder), verdict,
-                              static_cast<std::int64_t>(diagnosis.totals.kernels)};
+                              static_cast<std::int64_t>(diagnosis.counts.totals.kernels)};
     if (has_idle) row.push_back(idle_percent(diagnosis));
     if (has_expectations) row.emplace_back(std::ranges::all_of(trace.expectations, &Checked::holds));
     table.rows.push_back(std::move(row));

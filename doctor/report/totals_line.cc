@@ -12,7 +12,7 @@ std::string count_of(std::uint64_t count, std::string_view one, std::string_view
 }
 
 std::string totals_line(const Diagnosis& diagnosis) {
-  const Totals& totals = diagnosis.totals;
+  const Totals& totals = diagnosis.counts.totals;
   std::string line = count_of(totals.kernels, "kernel", "kernels");
   line += " · " + count_of(totals.memcpy, "memcpy", "memcpys");
   line += " · " + count_of(totals.memset, "memset", "memsets");

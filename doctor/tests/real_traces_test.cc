@@ -191,14 +191,14 @@ TEST_F(RealTraces, GetTheVerdictsThatWereJudged) {
   each([&](const std::string& name, const std::string& path, Json expected) {
     const Diagnosis diagnosis = diagnose(path);
     const auto known = [&](const char* key) { return std::uint64_t(expected[key]); };
-    EXPECT_EQ(diagnosis.totals.kernels, known("kernels"));
-    EXPECT_EQ(diagnosis.totals.memcpy, known("memcpy"));
-    EXPECT_EQ(diagnosis.totals.memset, known("memset"));
-    EXPECT_EQ(diagnosis.totals.graph_launches, known("graph_launches_with_kernels"));
+    EXPECT_EQ(diagnosis.counts.totals.kernels, known("kernels"));
+    EXPECT_EQ(diagnosis.counts.totals.memcpy, known("memcpy"));
+    EXPECT_EQ(diagnosis.counts.totals.memset, known("memset"));
+    EXPECT_EQ(diagnosis.counts.totals.graph_launches, known("graph_launches_with_kernels"));
     std::uint64_t syncs = 0;
     for (const auto [call, count] : simdjson::dom::object(expected["sync_calls"]))
       syncs += std::uint64_t(count);
-    EXPECT_EQ(diagnosis.totals.syncs, syncs);
+    EXPECT_EQ(diagnosis.counts.totals.syncs, syncs);
     text += fmt::format("{}\n  {}: {}\n", name, doctor::name(diagnosis.verdict.bound),
                         diagnosis.verdict.sentence);
     for (const std::string& reason : diagnosis.verdict.reasons) text += fmt::format("  - {}\n", reason);

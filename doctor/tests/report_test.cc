@@ -10,6 +10,7 @@
 
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/report/json.h"
+#include "doctor/report/make_report.h"
 #include "doctor/report/markdown.h"
 #include "doctor/report/readable_value.h"
 #include "doctor/report/text.h"
@@ -32,7 +33,7 @@ Diagnosis made_diagnosis() {
   d.path = "runs/step.json";
   d.summary.bytes = 31'000'000;
   d.summary.events = 84'123;
-  d.totals = {12'345, 120, 4, 0, 1};
+  d.counts.totals = {12'345, 120, 4, 0, 1};
   d.verdict = {
       Bound::Overhead,
       "The device is idle for 63.0 % of 1.20 s: for 58.1 % because the next kernel was launched too late.",
@@ -64,8 +65,8 @@ Diagnosis made_diagnosis() {
   Finding kernels{"kernels", "Kernels"};
   kernels.sentences = {"Most of them are short."};
   d.findings = {syncs, kernels, time};
-  d.quantities = {{"gemm", 345}, {"elementwise", 12'000}};
-  d.kernel_names = {{kLongName, 12'000}, {"sgemm", 345}};
+  d.counts.quantities = {{"gemm", 345}, {"elementwise", 12'000}};
+  d.counts.kernel_names = {{kLongName, 12'000}, {"sgemm", 345}};
   return d;
 }
 
@@ -240,7 +241,7 @@ TEST(JsonReport, OfSeveralTracesIsAListOfThem) {
 
 std::vector<Checked> checked(const std::string& conditions, std::vector<Quantities> steps = {}) {
   Diagnosis diagnosis = made_diagnosis();
-  diagnosis.steps = std::move(steps);
+  diagnosis.counts.steps = std::move(steps);
   const std::vector<Condition> parsed = parse_conditions(conditions);
   check_words(parsed, {&diagnosis});
   return check(parsed, diagnosis);
@@ -266,7 +267,7 @@ TEST(DoctorExpectations, WriteABlankInTheNameOfAFamilyAsALine) {
   const std::vector<Condition> conditions = parse_conditions("gemm_helper == 1; convolution_helper == 0");
   check_words(conditions, {&diagnosis});
   for (const Checked& checked : check(conditions, diagnosis)) EXPECT_TRUE(checked.holds) << checked.condition;
-  for (const auto& quantity : diagnosis.quantities)
+  for (const auto& quantity : diagnosis.counts.quantities)
     EXPECT_EQ(quantity.first.find(' '), std::string::npos) << quantity.first;
   EXPECT_TRUE(says(json_report({{{diagnosis}}}), "\"gemm_helper\":"));
 }
@@ -283,6 +284,41 @@ TEST(DoctorExpectations, OfStepsHoldForEachOfThem) {
   const auto none = checked("step.kernels >= 0");
   EXPECT_FALSE(none[0].holds);
   EXPECT_EQ(none[0].seen, "no steps");
+}
+
+TEST(DoctorExpectations, OfMoreCompareWithTheTraceBefore) {
+  const auto step = [](double kernels, double syncs) {
+    return Quantities{{"kernels", kernels}, {"syncs", syncs}};
+  };
+  Diagnosis diagnosis = made_diagnosis();
+  diagnosis.counts = {
+      {30, 0, 0, 0, 4}, {{"gemm", 9}}, {step(0, 0), step(10, 1), step(11, 1), step(10, 2)}, {}};
+  diagnosis.counts_before = {{29, 0, 0, 0, 8}, {}, {step(9, 2), step(10, 2), step(10, 2)}, {}};
+  const auto said = [&](const std::string& text) {
+    const std::vector<Condition> conditions = parse_conditions(text);
+    check_words(conditions, {&diagnosis});
+    return check(conditions, diagnosis)[0];
+  };
+  EXPECT_EQ(said("more.kernels == 1").seen, "1: 30, 29 before");
+  EXPECT_TRUE(said("more.kernels == 1").holds);
+  EXPECT_EQ(said("more.syncs <= 0").seen, "-4: 4, 8 before");
+  EXPECT_EQ(said("more.gemm == 9").seen, "9: 9, 0 before");
+  EXPECT_EQ(said("more.step.kernels == 0").seen,
+            "0: 10, 10 before, in a typical step");  // a step without work is none
+  EXPECT_TRUE(said("more.step.kernels == 0").holds);
+  EXPECT_FALSE(said("more.step.syncs == 0").holds);
+  EXPECT_TRUE(
+      says(std::string(thrown_by<ValueError>([&] { said("more.gems == 0"); }).what()), "is not a quantity"));
+  diagnosis.counts_before->steps.clear();
+  EXPECT_EQ(said("more.step.kernels == 0").seen, "no steps");
+  EXPECT_FALSE(said("more.step.kernels == 0").holds);
+}
+
+TEST(DoctorExpectations, OfMoreNeedATraceToCompareWith) {
+  ReportRequest request{{"nowhere.json"}};
+  request.expect = "more.step.kernels == 0";
+  EXPECT_TRUE(says(std::string(thrown_by<ValueError>([&] { make_report(request); }).what()),
+                   "give that one by --before"));
 }
 
 TEST(DoctorExpectations, NameWhatCouldStandThere) {

@@ -2,12 +2,13 @@
 """Checks that the output of examples that docs/ shows is what they print.
 
 A ```text block below <!-- output of examples/NAME.cc --> is all of the output of build/…/example_NAME. Below
-<!-- from the output of examples/NAME.cc --> it is some of its lines, in their order. Kernel names, times and scratch
-memory depend on the machine and are not compared. --write replaces the blocks of the first kind by the output, and
+<!-- from the output of examples/NAME.cc --> it is some of its lines, in their order. Kernel names, times, numbers
+of threads and scratch memory depend on the machine and are not compared. --write replaces the blocks of the first kind by the output, and
 prints the output of the examples of the second kind.
 """
 import argparse
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ MASKS = [
     (r"^( +\d+\. )(?!poi_|red_)\S+ +", r"\1KERNEL "),
     (r" +(\d[\d.]* [kMG]?B)", r" \1"),
     (r"chosen: the least predicted time.*(\n {8}.*)*", "chosen: by time"),
+    (r"^ +runs on .*(\n {8}.*)*", "runs on SOME THREADS"),
     (r"memory: [\d.]+ [kMG]?B", "memory: SOME"),
 ]
 
@@ -32,7 +34,8 @@ def masked(text):
 
 @functools.cache
 def output_of(binaries, name):
-    result = subprocess.run([binaries / f"example_{name}"], capture_output=True, text=True, check=True, timeout=300)
+    result = subprocess.run([binaries / f"example_{name}"], capture_output=True, text=True, check=True, timeout=300,
+                            env={**os.environ, "PELLUCID_THREADS": "2"})  # an explanation says how many, if there are several
     return result.stdout
 
 

@@ -41,6 +41,15 @@ struct CompileExplanation {
     std::string text;  // "%4 = gelu(%3, 'tanh')"
     std::string location;
   };
+  // On how many threads a kernel runs, from the time that its parallel loops take on one. Known after a call
+  // at these sizes with this thread_count().
+  struct Threads {
+    int count = 0;           // if the workers park; 0: not known
+    int count_if_awake = 0;  // if they still spin, after another loop
+    double work_ns = 0;      // 0: not known
+    int loops = 0, pieces = 0;
+    std::string reason;  // "340 µs of work in 8 pieces"
+  };
   // One kernel launch, with the name that the profiler shows.
   struct Kernel {
     std::string name;
@@ -48,6 +57,7 @@ struct CompileExplanation {
     std::uint64_t bytes_read = 0, bytes_written = 0;
     std::vector<Value> saved;  // values that fusion keeps out of memory
     std::string reason;        // why this kernel was chosen
+    Threads threads;
   };
   struct Decision {
     std::string pass, what, reason, location;
@@ -59,6 +69,7 @@ struct CompileExplanation {
     std::vector<Kernel> kernels;
     std::vector<Decision> decisions;
     std::vector<Decision> not_fused;  // values between two calls that go through memory
+    int thread_count = 0;             // 0: the threads of kernels are not known
     std::int64_t arena_bytes = 0, result_bytes = 0;
     std::int64_t peak_bytes = 0;         // what a call adds to MemoryStats::data_bytes
     std::int64_t peak_bytes_of_all = 0;  // the same with small tensors, which MemoryStats leaves out

@@ -25,6 +25,7 @@ namespace detail {
 constinit std::atomic<int> wanted_threads = 0;
 constinit thread_local bool inside_piece = false;
 constinit thread_local LoopWatcher* loop_watcher = nullptr;
+constinit std::atomic<const PieceTracer*> piece_tracer = nullptr;
 }  // namespace detail
 
 namespace {
@@ -32,9 +33,12 @@ namespace {
 constexpr int kMaxThreads = 1024;
 // A worker that wakes late or shares its core holds up the end by about a quarter of its share.
 constexpr int kPiecesPerThread = 4;
-// A worker that parks is woken for so many units of Grain::time, 10 µs or more; one that spins joins for any.
-constexpr double kTimeToWake = 4;
-constexpr double kTimeOfShortLoops = 16;  // 40 µs of loops that wake none
+constexpr double kNsOfShortLoops = 16 * Grain::kUnitNs;  // of loops that wake none, one after the other
+
+int processors() {
+  static const int count = available_processors();
+  return count;
+}
 
 int initial_thread_count() {
   if (const auto count = environment_count("PELLUCID_THREADS", kMaxThreads)) return *count;
@@ -63,6 +67,10 @@ void relax() {
 #endif
 }
 
+// On one processor they would take time from the one that works. On more, a loop uses no more threads than
+// there are processors, however many workers there are.
+bool threads_spin() { return processors() > 1; }
+
 // Spins until the condition holds; returns false if the time is over. Lets other threads use the processor in
 // between.
 template <class Condition>
@@ -84,16 +92,20 @@ struct Loop {
   int pieces;
   std::int64_t grains = count / grain / pieces;  // of a piece; the first `longer` have one more
   std::int64_t longer = count / grain % pieces;
+  const detail::PieceTracer* tracer = detail::piece_tracer.load(std::memory_order_acquire);
+  const void* caller = tracer == nullptr ? nullptr : tracer->caller();
   std::atomic<bool> failed = false;
   std::exception_ptr error = nullptr;  // of the piece that set `failed`
 
   void run(int piece) noexcept {
     if (failed.load(std::memory_order_relaxed)) return;
+    const std::uint64_t began = tracer == nullptr ? 0 : tracer->now();
     try {
       f(begin_of(piece), end_of(piece));
     } catch (...) {
       if (!failed.exchange(true)) error = std::current_exception();
     }
+    if (tracer != nullptr) tracer->ended(caller, began, begin_of(piece), end_of(piece));
   }
 
   std::int64_t begin_of(int piece) const {
@@ -142,15 +154,14 @@ class Pool {
 
   bool has_runner() const { return runner_ != nullptr; }
   // Whether loops that are too short to wake workers follow each other so fast that together they are worth
-  // it: the first ones run alone, and then the workers spin. `time` is that of one more, in units of
-  // Grain::time.
-  bool are_short_loops_frequent(double time) {
+  // it: the first ones run alone, and then the workers spin. `ns` is the time of one more.
+  bool are_short_loops_frequent(double ns) {
     const auto now = Clock::now();
-    if (now - last_short_ > kMaxSpin) short_time_ = 0;
+    if (now - last_short_ > kMaxSpin) short_ns_ = 0;
     last_short_ = now;
-    short_time_ += time;
-    if (short_time_ < kTimeOfShortLoops) return false;
-    short_time_ = 0;
+    short_ns_ += ns;
+    if (short_ns_ < kNsOfShortLoops) return false;
+    short_ns_ = 0;
     return true;
   }
   // How many workers see a loop at once, because they spin. Those that are not made yet count as parked.
@@ -168,8 +179,7 @@ class Pool {
       const InsidePiece here;
       unfinished_.fetch_sub(run_pieces());
     }
-    if (!spins_.load(std::memory_order_relaxed) ||
-        !spin_for(kEndSpin, [this] { return unfinished_.load() == 0; }))
+    if (!threads_spin() || !spin_for(kEndSpin, [this] { return unfinished_.load() == 0; }))
       await_zero(unfinished_);
   }
 
@@ -198,7 +208,7 @@ class Pool {
   }
 
   void await_loop(Clock::duration& patience) {
-    if (spins_.load(std::memory_order_relaxed) &&
+    if (threads_spin() &&
         spin_for(patience, [this] { return unclaimed_.load(std::memory_order_relaxed) != 0; }))
       return;
     const auto start = Clock::now();
@@ -232,9 +242,6 @@ class Pool {
   void fit_workers(int wanted) {
     int have = workers_.load();
     if (have == wanted) return;
-    static const int processors = available_processors();
-    spins_.store(wanted < processors,
-                 std::memory_order_relaxed);  // otherwise they would take time from those that work
     if (have > wanted) {
       unclaimed_.store(kRetire);
       unclaimed_.notify_all();
@@ -266,8 +273,7 @@ class Pool {
   ParallelRunner* runner_ = nullptr;             // for those who entered
   Loop* loop_ = nullptr;                         // for those who have claimed a piece
   Clock::time_point last_short_{};               // a loop that ran alone; both for those who entered
-  double short_time_ = 0;                        // of such loops
-  std::atomic<bool> spins_ = false;              // whether threads spin before they park
+  double short_ns_ = 0;                          // of such loops
   std::atomic<int> workers_ = 0;                 // made and not ended; only who entered adds
   std::atomic<int> parked_ = 0;                  // or about to park
   alignas(64) std::atomic<int> unclaimed_ = 0;   // pieces, or kRetire; workers park on 0
@@ -321,22 +327,22 @@ void set_parallel_runner(ParallelRunner runner, Site site) try {
   throw;
 }
 
+LoopSplit split_of(std::int64_t count, Grain grain, int all, int awake) {
+  const std::int64_t grains = count / grain.elements;
+  const double woken =
+      std::min(grain.nanoseconds(grains * grain.elements) / kNsToWake, static_cast<double>(all));
+  const std::int64_t threads = std::max<std::int64_t>(
+      1, std::min<std::int64_t>({grains, all, std::max(awake + 1, static_cast<int>(woken))}));
+  return {static_cast<int>(threads),
+          threads == 1 ? 1 : static_cast<int>(std::min(grains, threads * kPiecesPerThread))};
+}
+
+int usable_threads() { return std::min(thread_count(), std::max(2, processors())); }
+
 namespace {
 
-// How many threads a loop is worth, if `hot` workers see it at once.
-int threads_worth(std::int64_t grains, Grain grain, int all, int hot) {
-  const double time = static_cast<double>(grains) * static_cast<double>(grain.time);
-  const double waking = std::min(time / kTimeToWake, static_cast<double>(all));
-  return static_cast<int>(std::min<std::int64_t>({grains, all, std::max(hot + 1, static_cast<int>(waking))}));
-}
-
-Loop cut(std::int64_t count, Grain grain, RangeFn f, int threads) {
-  const std::int64_t pieces = std::min<std::int64_t>(count / grain.elements, threads * kPiecesPerThread);
-  return {f, count, grain.elements, static_cast<int>(pieces)};
-}
-
-void run_watched(detail::LoopWatcher& watcher, Loop loop, Grain grain) {
-  watcher.loop(loop.count, grain, loop.pieces);
+// For watchers of the cuts.
+void run_watched(detail::LoopWatcher& watcher, Loop loop) {
   const InsidePiece here;
   for (int piece = 0; piece < loop.pieces; ++piece) {
     loop.f(loop.begin_of(piece), loop.end_of(piece));
@@ -344,30 +350,40 @@ void run_watched(detail::LoopWatcher& watcher, Loop loop, Grain grain) {
   }
 }
 
+void tell_watcher(std::int64_t count, Grain grain, LoopSplit split) {
+  if (detail::loop_watcher != nullptr) [[unlikely]]
+    detail::loop_watcher->loop(count, grain, split);
+}
+
 }  // namespace
 
 void detail::run_on_threads(std::int64_t count, Grain grain, RangeFn f) {
   PEL_ASSERT(grain.elements > 0, "a piece has elements");
   const int all = thread_count();
-  const std::int64_t grains = count / grain.elements;
-  if (loop_watcher != nullptr) [[unlikely]]
-    return run_watched(*loop_watcher, cut(count, grain, f, threads_worth(grains, grain, all, all - 1)),
-                       grain);
-  if (all == 1 || !pool.enter()) return f(0, count);
+  if (loop_watcher != nullptr && loop_watcher->takes_pieces()) [[unlikely]] {
+    const LoopSplit split = split_of(count, grain, all, all - 1);
+    loop_watcher->loop(count, grain, split);
+    return run_watched(*loop_watcher, Loop{f, count, grain.elements, split.pieces});
+  }
+  if (all == 1 || !pool.enter()) {
+    tell_watcher(count, grain, {1, 1});
+    return f(0, count);
+  }
   struct Leave {
     ~Leave() { pool.leave(); }
   };
   std::optional<Leave> leave(std::in_place);  // also if a runner throws
-  int threads = threads_worth(grains, grain, all, pool.has_runner() ? 0 : pool.hot_workers());
-  if (threads == 1 && !pool.has_runner() &&
-      pool.are_short_loops_frequent(static_cast<double>(grains) * static_cast<double>(grain.time)))
-    threads = static_cast<int>(std::min<std::int64_t>(grains, all));
-  if (threads == 1) {
+  const int usable = usable_threads();
+  LoopSplit split = split_of(count, grain, usable, pool.has_runner() ? 0 : pool.hot_workers());
+  if (split.threads == 1 && !pool.has_runner() && pool.are_short_loops_frequent(grain.nanoseconds(count)))
+    split = split_of(count, grain, usable, usable - 1);
+  tell_watcher(count, grain, split);
+  if (split.threads == 1) {
     leave.reset();
     return f(0, count);
   }
-  Loop loop = cut(count, grain, f, threads);
-  pool.run(loop, threads, all);
+  Loop loop{f, count, grain.elements, split.pieces};
+  pool.run(loop, split.threads, all);
   leave.reset();
   if (loop.error) std::rethrow_exception(loop.error);
 }

@@ -26,24 +26,58 @@ struct Grain {
   static constexpr Grain of(std::int64_t unit, std::int64_t each) {
     return each < unit ? Grain(unit / (each > 0 ? each : 1)) : Grain(1, each / unit);
   }
-  // For elements that all are worth a thread.
-  static constexpr Grain whole() { return {1, 1 << 20}; }
+  // For elements that all are worth a thread; how long they take is not known.
+  static constexpr Grain whole() { return {1, kWhole}; }
+  constexpr bool is_whole() const { return time == kWhole; }
+
+  // About the time of `count` elements on one thread, in nanoseconds.
+  constexpr double nanoseconds(std::int64_t count) const {
+    return static_cast<double>(count) / static_cast<double>(elements) * static_cast<double>(time) * kUnitNs;
+  }
+  static constexpr double kUnitNs = 2500;
+  static constexpr std::int64_t kWhole = 1 << 20;
 
   std::int64_t elements, time;
 };
 
+// To wake a worker that parks, its share must be worth so much; one that spins joins for any grain.
+inline constexpr double kNsToWake = 4 * Grain::kUnitNs;
+
+// What the pool decides for a loop.
+struct LoopSplit {
+  int threads, pieces;
+};
+// For `all` threads, usable_threads() as a rule, of which `awake` workers spin and see the loop at once.
+// Loops in quick succession that are too short to wake workers are an exception: together they do.
+LoopSplit split_of(std::int64_t count, Grain grain, int all, int awake);
+// How many threads may run a loop: thread_count(), but not more than there are processors, or two: others
+// would take turns, and to wake one costs as much as if it ran at the same time.
+int usable_threads();
+
 namespace detail {
 void run_on_threads(std::int64_t count, Grain grain, RangeFn f);
 
-// For tests of the cuts: while one is set, loops of this thread run their pieces on it, one after the other,
-// cut as for thread_count() threads that all are awake.
+// Sees the loops of the thread that sets it that could have two pieces or more.
 class LoopWatcher {
  public:
   virtual ~LoopWatcher() = default;
-  virtual void loop(std::int64_t count, Grain grain, int pieces) = 0;
-  virtual void piece_ended(std::int64_t begin, std::int64_t end) = 0;
+  // `split` is what the pool has decided; how many threads come in time is not known yet.
+  virtual void loop(std::int64_t count, Grain grain, LoopSplit split) = 0;
+  // True, for tests of the cuts: the pieces run on this thread, one after the other, cut as for
+  // thread_count() threads that all are awake.
+  virtual bool takes_pieces() const { return false; }
+  virtual void piece_ended(std::int64_t /*begin*/, std::int64_t /*end*/) {}
 };
 extern constinit thread_local LoopWatcher* loop_watcher;
+
+// Sees the pieces of all loops on several threads, each on the thread that runs it: the profiler's, while it
+// records.
+struct PieceTracer {
+  const void* (*caller)();  // on the thread that calls the loop: it is passed to `ended`
+  std::uint64_t (*now)();
+  void (*ended)(const void* caller, std::uint64_t began, std::int64_t begin, std::int64_t end);
+};
+extern constinit std::atomic<const PieceTracer*> piece_tracer;
 }  // namespace detail
 
 // Calls f(begin, end) for pieces that together are [0, count), on this thread and on workers; returns when

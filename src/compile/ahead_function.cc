@@ -144,6 +144,15 @@ std::shared_ptr<const CompiledGraph> AheadFunction::graph_for(ArrayView<std::int
   return ready_for(numbers)->graph;
 }
 
+std::shared_ptr<const Plan> AheadFunction::first_plan_of(const CompiledGraph& graph) const {
+  const std::shared_lock lock(mutex_);
+  const auto& sizes = graph.graph.sizes->hints();
+  const auto found = std::ranges::find_if(ready_, [&](const auto& entry) {
+    return entry.second->graph.get() == &graph && entry.second->plan->symbols() == sizes;
+  });
+  return found == ready_.end() ? nullptr : found->second->plan;
+}
+
 std::vector<Tensor> AheadFunction::operator()(ArrayView<void*> data, ArrayView<std::int64_t> numbers,
                                               const CompiledAhead::AfterLastUse& after_last_use) {
   const std::shared_ptr<Ready> ready = ready_for(numbers);

@@ -27,6 +27,8 @@ class AheadFunction {
   std::size_t plans() const;
   std::shared_ptr<const Plan> plan_for(ArrayView<std::int64_t> numbers);
   std::shared_ptr<const CompiledGraph> graph_for(ArrayView<std::int64_t> numbers);
+  // The plan that was made at the sizes of the graph's first call; null if it has been dropped.
+  std::shared_ptr<const Plan> first_plan_of(const CompiledGraph& graph) const;
 
  private:
   // A plan with tensors for its inputs, which calls point at their memory. Calls that run at the same time

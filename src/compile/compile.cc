@@ -10,19 +10,20 @@
 namespace pel::compiler {
 namespace {
 
-using CompiledGraphs = std::vector<std::shared_ptr<const CompiledGraph>>;
-
-std::string text_of(const CompiledGraphs& graphs) {
+std::string text_of(const std::vector<std::shared_ptr<const CompiledGraph>>& graphs) {
   std::string text;
   for (const auto& captured : graphs) text += to_string(captured->graph);
   return text;
 }
-// Each at the sizes of its first call.
-CompileExplanation explain_all(const CompiledGraphs& graphs) {
+// Each graph at the sizes of its first call.
+template <class Function>
+CompileExplanation explain_all(const Function& function) {
   CompileExplanation made;
-  for (const auto& compiled : graphs) {
+  for (const auto& compiled : function.graphs()) {
     const std::vector<std::int64_t>& symbols = compiled->graph.sizes->hints();
-    made.graphs.push_back(explain(*compiled, Plan(compiled->graph, compiled->loops, symbols), symbols));
+    std::shared_ptr<const Plan> plan = function.first_plan_of(*compiled);
+    if (plan == nullptr) plan = std::make_shared<Plan>(compiled->graph, compiled->loops, symbols);
+    made.graphs.push_back(explain(*compiled, *plan, symbols));
   }
   return made;
 }
@@ -50,7 +51,7 @@ std::int64_t CompiledTensors::peak_bytes(ArrayView<Tensor> inputs) const {
   return function_->plan_for(inputs)->peak_bytes();
 }
 std::string CompiledTensors::graph() const { return compiler::text_of(function_->graphs()); }
-CompileExplanation CompiledTensors::explain() const { return compiler::explain_all(function_->graphs()); }
+CompileExplanation CompiledTensors::explain() const { return compiler::explain_all(*function_); }
 CompileExplanation CompiledTensors::explain(ArrayView<Tensor> inputs) const {
   const std::shared_ptr<const compiler::Plan> plan = function_->plan_for(inputs);
   const std::shared_ptr<const compiler::CompiledGraph> compiled = function_->graph_for(inputs);
@@ -82,7 +83,7 @@ std::int64_t CompiledAhead::peak_bytes(ArrayView<std::int64_t> numbers) const {
   return function_->plan_for(numbers)->peak_bytes();
 }
 std::string CompiledAhead::graph() const { return compiler::text_of(function_->graphs()); }
-CompileExplanation CompiledAhead::explain() const { return compiler::explain_all(function_->graphs()); }
+CompileExplanation CompiledAhead::explain() const { return compiler::explain_all(*function_); }
 CompileExplanation CompiledAhead::explain(ArrayView<std::int64_t> numbers) const {
   const std::shared_ptr<const compiler::Plan> plan = function_->plan_for(numbers);
   return {{compiler::explain(*function_->graph_for(numbers), *plan, numbers.vec())}};

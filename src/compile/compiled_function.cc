@@ -96,6 +96,15 @@ std::size_t CompiledFunction::plans() const {
   return ready_.size();
 }
 
+std::shared_ptr<const Plan> CompiledFunction::first_plan_of(const CompiledGraph& graph) const {
+  const std::shared_lock lock(mutex_);
+  const auto& sizes = graph.graph.sizes->hints();
+  const auto found = std::ranges::find_if(ready_, [&](const auto& ready) {
+    return ready->graph.get() == &graph && ready->plan->symbols() == sizes;
+  });
+  return found == ready_.end() ? nullptr : (*found)->plan;
+}
+
 void CompiledFunction::check_again(const CompiledGraph& captured, ArrayView<Tensor> inputs) const {
   const Captured again = capture(f_, inputs);
   const Graph& now = again.graph;

@@ -58,6 +58,8 @@ class CompiledFunction {
   // The plan that serves these inputs; made if there is none yet.
   std::shared_ptr<const Plan> plan_for(ArrayView<Tensor> inputs);
   std::shared_ptr<const CompiledGraph> graph_for(ArrayView<Tensor> inputs);
+  // The plan that was made at the sizes of the graph's first call; null if it has been dropped.
+  std::shared_ptr<const Plan> first_plan_of(const CompiledGraph& graph) const;
 
  private:
   // A plan, and the exact inputs that it serves.

@@ -26,6 +26,7 @@ class GraphExplanation {
       auto& list = d.kind == Decision::Kind::Refused ? made_.not_fused : made_.decisions;
       list.push_back({d.pass, d.what, d.reason, d.site.text()});
     }
+    made_.thread_count = plan_.knows_threads() ? thread_count() : 0;
     made_.arena_bytes = plan_.arena_bytes();
     made_.result_bytes = plan_.result_bytes();
     made_.peak_bytes = plan_.peak_bytes();
@@ -123,6 +124,7 @@ class GraphExplanation {
     kernel.bytes_read = planned.bytes_read;
     kernel.bytes_written = planned.bytes_written;
     kernel.reason = planned.reason;
+    kernel.threads = planned.threads;
     if (!node.is_fused() || !planned.is_whole_node) {
       kernel.calls.push_back(call_of(node));
       return;

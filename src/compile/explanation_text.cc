@@ -41,6 +41,12 @@ std::string at_location(const std::string& location) {
   return location.empty() ? "" : fmt::format(" ({})", location);
 }
 
+std::string threads_text(const Explained::Threads& threads) {
+  return fmt::format("runs on {}: {}",
+                     threads.count == 1 ? "one thread" : fmt::format("{} threads", threads.count),
+                     threads.reason);
+}
+
 std::string kernels_text(const Explained::Graph& graph) {
   constexpr std::size_t kNumbers = 11;
   const auto row = [&](const std::string& name, const std::string& read, const std::string& written) {
@@ -64,11 +70,14 @@ std::string kernels_text(const Explained::Graph& graph) {
       saved += value.bytes;
     }
     if (!kernel.reason.empty()) text += in_columns(6, "chosen: " + kernel.reason);
+    if (graph.thread_count > 1) text += in_columns(6, threads_text(kernel.threads));
     read += kernel.bytes_read;
     written += kernel.bytes_written;
   }
   text += row("all", readable_bytes(read), readable_bytes(written));
   if (saved != 0) text += fmt::format("  not written, by fusion: {}\n", readable_bytes(saved));
+  if (graph.thread_count == 0) text += "  threads: known after a call at these sizes\n";
+  if (graph.thread_count == 1) text += "  threads: one, since thread_count() is 1\n";
   return text;
 }
 
@@ -120,7 +129,11 @@ void write_kernel(JsonWriter& json, const Explained::Kernel& kernel) {
     json.begin_object().field("name", value.name).field("type", value.type);
     json.field("formula", value.formula).field("bytes", value.bytes).end_object();
   }
-  json.end_array().end_object();
+  json.end_array().key("threads").begin_object();
+  json.field("count", kernel.threads.count).field("count_if_awake", kernel.threads.count_if_awake);
+  json.field("work_ns", kernel.threads.work_ns).field("loops", kernel.threads.loops);
+  json.field("pieces", kernel.threads.pieces).field("reason", kernel.threads.reason).end_object();
+  json.end_object();
 }
 
 void write_graph(JsonWriter& json, const Explained::Graph& graph) {
@@ -147,6 +160,7 @@ void write_graph(JsonWriter& json, const Explained::Graph& graph) {
   json.end_array().key("kernels").begin_array();
   for (const Explained::Kernel& kernel : graph.kernels) write_kernel(json, kernel);
   json.end_array();
+  json.field("thread_count", graph.thread_count);
   json.field("arena_bytes", graph.arena_bytes).field("result_bytes", graph.result_bytes);
   json.field("peak_bytes", graph.peak_bytes).field("peak_bytes_of_all", graph.peak_bytes_of_all);
   write_decisions(json, "decisions", graph.decisions);

@@ -36,7 +36,9 @@ std::string full_name(const Kernel& kernel, const KernelArgs& args) {
 }  // namespace
 
 Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
-    : plan_(graph, loops, symbols), layout_(lay_out(plan_.layout_buffers(), plan_.layout_steps())) {
+    : symbols_(symbols),
+      plan_(graph, loops, symbols),
+      layout_(lay_out(plan_.layout_buffers(), plan_.layout_steps())) {
   plan_.apply(layout_);
   for (const PlanBuffer& buffer : plan_.buffers)
     if (buffer.home == PlanBuffer::Home::Input && buffer.last < plan_.steps.size())
@@ -61,6 +63,7 @@ std::vector<std::string> Plan::kernels() const {
 
 std::vector<PlannedKernel> Plan::planned_kernels() const {
   std::vector<PlannedKernel> kernels;
+  const std::optional<std::vector<StepLoop>> loops = loops_.known();
   for (const PlanStep& step : plan_.steps) {
     const auto operands = plan_.known_operands(step);
     KernelArgs args = PlanSteps::arguments_of(step, operands.data(), plan_.numbers.data());
@@ -72,6 +75,7 @@ std::vector<PlannedKernel> Plan::planned_kernels() const {
     profile::add_bytes(args, kernel.bytes_read, kernel.bytes_written);
     kernel.reason =
         step.op == nullptr ? "compiled for this graph" : reason_for(step, plan_.device.type, args);
+    if (loops) kernel.threads = threads_of(*loops, kernels.size() - 1);
   }
   return kernels;
 }

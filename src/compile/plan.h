@@ -11,6 +11,7 @@
 #include "compile/graph.h"
 #include "compile/memory_layout.h"
 #include "compile/plan_steps.h"
+#include "compile/step_loops.h"
 #include "dispatch/loop_compiler.h"
 
 namespace pel::compiler {
@@ -22,6 +23,7 @@ struct PlannedKernel {
   bool is_whole_node = true;  // else one of several launches of a call, or of the calls of a fused node
   std::uint64_t bytes_read = 0, bytes_written = 0;
   std::string reason;  // why this kernel
+  CompileExplanation::Threads threads;
 };
 
 class Plan {
@@ -36,6 +38,8 @@ class Plan {
 
   std::vector<std::string> kernels() const;  // their names, as the profiler has them
   std::vector<PlannedKernel> planned_kernels() const;
+  bool knows_threads() const { return loops_.known().has_value(); }  // of planned_kernels(), after a run
+  const std::vector<std::int64_t>& symbols() const { return symbols_; }
   std::int64_t arena_bytes() const { return layout_.arena_bytes; }
   std::int64_t result_bytes() const { return layout_.result_bytes(); }  // of memory allocated for results
   // The largest number of bytes of the arena in use at one step: a lower bound of any arrangement.
@@ -57,8 +61,10 @@ class Plan {
   const UserCall* call_of(std::size_t step) const;
   void add_views(ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) const;
 
+  std::vector<std::int64_t> symbols_;
   PlanSteps plan_;
   MemoryLayout layout_;
+  mutable StepLoops loops_;
   struct LastUse {
     std::size_t step;
     std::uint32_t input;

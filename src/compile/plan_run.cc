@@ -1,5 +1,7 @@
 // A run of a plan: checks of inputs, random numbers, then for each step its allocations, its kernel and what
 // is freed after it; at last views of the results.
+#include <optional>
+
 #include "base/check.h"
 #include "base/small_vector.h"
 #include "compile/plan.h"
@@ -31,11 +33,18 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs, const AfterLastUse& afte
   }
   std::vector<Tensor> outputs(plan_.outputs.size());
   std::size_t step = kBeforeSteps;
+  std::optional<StepLoops::Watch> watch;
+  if (loops_.are_unknown()) [[unlikely]]
+    watch.emplace(loops_, step);
   try {
     run_steps(drawn.empty() ? plan_.numbers.data() : drawn.data(), inputs, outputs, step, after_last_use);
   } catch (Error& error) {
     if (const UserCall* const call = call_of(step)) error.leave_call(call->path, *call);
     throw;
+  }
+  if (watch) [[unlikely]] {
+    watch->publish();
+    watch.reset();
   }
   for (const WrittenInput& written : plan_.written_inputs) bump_version(inputs[written.number]);
   for (const std::uint32_t constant : plan_.written_constants) bump_version(plan_.constants[constant]);

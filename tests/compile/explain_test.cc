@@ -1,10 +1,16 @@
 // The explanation of a compiled function: what it says agrees with what runs.
+#include <chrono>
+#include <functional>
 #include <regex>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
 #include "pellucid/pellucid.h"
+#include "pellucid/threads.h"
+
+#include "base/thread_pool.h"
 
 namespace pel {
 namespace {
@@ -59,7 +65,10 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
   const NoGrad no_grad;
   const nn::GEGLU mlp(512, 1408);
   const auto fast = compile([&](const Tensor& x) { return mlp(x); });
+  const int threads = thread_count();
+  set_thread_count(2);
   std::string text = fast.explain(randn({256, 512})).text();
+  set_thread_count(threads);
   // Lines of this file; kernels, times and scratch memory of this machine.
   const auto mask = [&](const char* pattern, const char* instead) {
     text = std::regex_replace(text, std::regex(pattern), instead);
@@ -93,6 +102,7 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
       chosen: by time
   all                                                                             12.6 MB    3.41 MB
   not written, by fusion: 2.88 MB
+  threads: known after a call at these sizes
 
   memory: 1 MB at the peak, 524 kB of it for results
 
@@ -105,6 +115,97 @@ TEST(CompileExplanation, TheGegluMlpAsText) {
 )");
   std::istringstream lines(fast.explain(randn({256, 512})).text());
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+class ExplainedThreads : public testing::Test {
+ protected:
+  ~ExplainedThreads() override { set_thread_count(before_); }
+  static CompileExplanation::Threads of_one_kernel(const CompileExplanation& explanation) {
+    EXPECT_EQ(explanation.graphs.at(0).kernels.size(), 1u);
+    return explanation.graphs.at(0).kernels.at(0).threads;
+  }
+  // What the pool decides for the longest loop of a call, after its workers have parked.
+  template <class F>
+  static LoopSplit decided(const F& call) {
+    struct Longest : detail::LoopWatcher {
+      void loop(std::int64_t count, Grain grain, LoopSplit decided) override {
+        if (grain.nanoseconds(count) <= ns) return;
+        ns = grain.nanoseconds(count);
+        split = decided;
+      }
+      double ns = 0;
+      LoopSplit split = {1, 1};
+    } watcher;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    detail::loop_watcher = &watcher;
+    call();
+    detail::loop_watcher = nullptr;
+    return watcher.split;
+  }
+
+ private:
+  int before_ = thread_count();
+};
+
+TEST_F(ExplainedThreads, AreThoseThatThePoolDecides) {
+  const NoGrad no_grad;
+  const Tensor weight = randn({256, 256});
+  const std::vector<std::function<Tensor(const Tensor&)>> functions = {
+      [](const Tensor& x) { return gelu(x); },
+      [](const Tensor& x) { return softmax(x, -1); },
+      [&](const Tensor& x) { return matmul(x, weight); },
+  };
+  for (const auto& function : functions) {
+    const auto fast = compile(function);
+    for (const int threads : {2, 16}) {
+      set_thread_count(threads);
+      for (const std::int64_t rows : {1, 8, 32, 64, 1024}) {
+        const Tensor x = randn({rows, 256});
+        EXPECT_EQ(of_one_kernel(fast.explain(x)).count, 0) << "before the first call";
+        fast(x);
+        const CompileExplanation::Threads said = of_one_kernel(fast.explain(x));
+        LoopSplit split{};
+        // Workers park within 200 µs, unless another process has the processor.
+        for (int attempt = 0; attempt < 20 && split.threads != said.count; ++attempt)
+          split = decided([&] { fast(x); });
+        EXPECT_EQ(split.threads, said.count) << rows << " rows: " << said.reason;
+        EXPECT_LE(said.count, said.count_if_awake);
+        EXPECT_LE(said.count_if_awake, usable_threads());
+        EXPECT_NE(of_one_kernel(fast.explain()).count, 0) << "at the sizes of the first call";
+      }
+    }
+  }
+}
+
+TEST_F(ExplainedThreads, TheTextSaysWhyOnHowMany) {
+  const NoGrad no_grad;
+  const auto fast = compile([](const Tensor& x) { return gelu(x); });
+  const auto text_at = [&](std::int64_t size) {
+    const Tensor x = randn({size});
+    fast(x);
+    return fast.explain(x).text();
+  };
+  set_thread_count(2);
+  EXPECT_NE(text_at(100).find("runs on one thread: less than 5.00 µs of work, or none that can be split"),
+            std::string::npos);
+  const std::string text = text_at(1 << 22);
+  EXPECT_TRUE(std::regex_search(text, std::regex("runs on 2 threads: [0-9.]+ [mµ]s of work in 8 pieces\n")))
+      << text;
+  set_thread_count(1);
+  EXPECT_NE(text_at(1 << 22).find("threads: one, since thread_count() is 1\n"), std::string::npos);
+}
+
+TEST_F(ExplainedThreads, AreOfThePresentNumberOfThreads) {
+  const NoGrad no_grad;
+  const auto fast = compile([](const Tensor& x) { return gelu(x); });
+  const Tensor x = randn({1 << 20});
+  set_thread_count(1);
+  fast(x);
+  set_thread_count(2);
+  EXPECT_EQ(fast.explain(x).graphs.at(0).thread_count, 0) << "no call with two threads yet";
+  fast(x);
+  EXPECT_EQ(fast.explain(x).graphs.at(0).thread_count, 2);
+  EXPECT_EQ(of_one_kernel(fast.explain(x)).count, 2);
 }
 
 TEST(CompileExplanation, MemoryAtThePeakIncludesSmallResults) {
@@ -129,6 +230,8 @@ TEST(CompileExplanation, JsonHasAVersionAndTheSameNumbers) {
   for (const simdjson::dom::element kernel : graph["kernels"]) read += std::uint64_t(kernel["bytes_read"]);
   EXPECT_EQ(read, explained(said).read);
   EXPECT_EQ(std::string_view(graph["kernels"].at(1)["saved"].at(0)["formula"]), "1024*s0");
+  EXPECT_EQ(std::int64_t(graph["kernels"].at(1)["threads"]["count"]),
+            said.graphs[0].kernels[1].threads.count);
 }
 
 TEST(CompileExplanation, SaysWhichCallsCompileAgain) {

@@ -52,7 +52,8 @@ class Watcher : public detail::LoopWatcher {
  public:
   Watcher() { detail::loop_watcher = this; }
   ~Watcher() override { detail::loop_watcher = nullptr; }
-  void loop(std::int64_t count, Grain grain, int) override { loops.push_back({count, grain}); }
+  void loop(std::int64_t count, Grain grain, LoopSplit) override { loops.push_back({count, grain}); }
+  bool takes_pieces() const override { return true; }
   void piece_ended(std::int64_t begin, std::int64_t end) override {
     loops.back().begins.push_back(begin);
     loops.back().pieces.push_back(end - begin);

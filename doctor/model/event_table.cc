@@ -36,6 +36,7 @@ bool is_kept(Category category) {
     case Category::None:
     case Category::DeviceEvent:
     case Category::CpuInstant:
+    case Category::Piece:
     case Category::LaunchFlow:
     case Category::BackwardFlow:
     case Category::Counters:

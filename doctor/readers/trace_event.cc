@@ -20,6 +20,7 @@ constexpr std::pair<std::string_view, Category> kCategories[] = {
     {"cuda_event", Category::DeviceEvent},
     {"gpu_user_annotation", Category::DeviceAnnotation},
     {"overhead", Category::Overhead},
+    {"piece", Category::Piece},
     {"cpu_instant_event", Category::CpuInstant},
     {"ac2g", Category::LaunchFlow},
     {"fwdbwd", Category::BackwardFlow},

@@ -42,9 +42,10 @@ enum class Category : std::uint8_t {
   BackwardFlow,  // fwdbwd
   TraceSpan,
   Counters,
+  Piece,  // of a parallel loop on one thread, in Pellucid's traces
   Other,
 };
-inline constexpr std::size_t kCategoryCount = 19;
+inline constexpr std::size_t kCategoryCount = 20;
 
 // Arguments that are whole numbers.
 enum class Arg : std::uint8_t {

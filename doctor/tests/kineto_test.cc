@@ -168,7 +168,7 @@ TEST(ReadKineto, NamesOf2021AreReadAsThoseOfToday) {
       {"Operator", Category::CpuOp},   {"Runtime", Category::Runtime}, {"Kernel", Category::Kernel},
       {"Memcpy", Category::Memcpy},    {"Memset", Category::Memset},   {"async_gpu", Category::LaunchFlow},
       {"async", Category::LaunchFlow}, {"kernel", Category::Kernel},   {"something", Category::Other},
-      {"cpu_op", Category::CpuOp},
+      {"cpu_op", Category::CpuOp},     {"piece", Category::Piece},
   };
   for (const auto& [text, category] : cases) {
     of_one(std::string(R"({"ph": "X", "cat": ")") + text +

@@ -63,8 +63,9 @@ struct ProfileOptions {
 // One event, as Profile::each passes it on. Views are valid during the call.
 struct ProfileEvent {
   // Op: a call, from its public function to its return. Layer: the handler of one dispatch key. Backward:
-  // the gradient of one op. Memory: an allocation or a release, which has no duration.
-  enum class Kind : std::uint8_t { Op, Layer, Kernel, Backward, Module, Range, Compile, Memory };
+  // the gradient of one op. Memory: an allocation or a release, which has no duration. Piece: of a parallel
+  // loop, on the thread that ran it; loops on one thread have none.
+  enum class Kind : std::uint8_t { Op, Layer, Kernel, Backward, Module, Range, Compile, Memory, Piece };
   struct Shape {
     DType dtype;
     ArrayView<std::int64_t> sizes, strides;
@@ -89,6 +90,8 @@ struct ProfileEvent {
   const char* op = "";                     // of kernels: the op that launched it
   std::uint64_t bytes_read = 0, bytes_written = 0, flops = 0;  // of kernels; see Event
   std::int64_t bytes = 0, bytes_in_use = 0;                    // of Memory; negative for a release
+  std::int64_t first_element = 0, end_element = 0;             // of a Piece, in its loop
+  std::uint32_t caller_thread = 0;                             // of a Piece: the thread that called the loop
   ArrayView<Shape> shapes;  // arguments of an op; of a kernel its outputs, then its inputs
   std::uint32_t output_count = 0;
   ArrayView<Refusal> refusals;  // kernels earlier in the list, which did not take the call

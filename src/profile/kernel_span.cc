@@ -133,6 +133,11 @@ void run_watched(const char* op_name, const Kernel& kernel, Stream& stream, cons
                  Described described) {
   ThreadState& state = thread_state;
   const std::uint64_t begin_ns = state.recording == nullptr ? 0 : now_ns();
+  const struct Running {
+    ThreadState& state;
+    ~Running() { state.kernel = nullptr; }
+  } running{state};
+  state.kernel = kernel.name;
   const std::uint64_t begin = ticks();
   kernel.run(stream, args);
   state.kernel_end = ticks();

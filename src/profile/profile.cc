@@ -45,6 +45,12 @@ class Reader {
       event_.begin_ns = event_.end_ns = since_begin(record.at);
       event_.bytes = record.bytes;
       event_.bytes_in_use = record.bytes_in_use;
+    } else if (event_.kind == ProfileEvent::Kind::Piece) {
+      const auto record = take<profile::PieceRecord>(from);
+      set_span(record);
+      event_.first_element = record.first_element;
+      event_.end_element = record.end_element;
+      event_.caller_thread = static_cast<std::uint32_t>(record.caller_thread);
     } else {
       const auto record = take<profile::SpanRecord>(from);
       set_span(record);

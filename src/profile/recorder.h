@@ -51,6 +51,10 @@ struct ThreadState {
   std::uint32_t refusal_count = 0;
   std::uint64_t last_id = 0;
   std::uint64_t kernel_end = 0;            // of the last kernel
+  const char* kernel = nullptr;            // that runs now, while a profile or a recording watches
+  std::uint32_t loop_session = 0;          // of the parallel loop of this thread under way
+  std::uint32_t number = 0;                // thread_number(), once a loop began
+  bool has_small_chunks = false;           // a worker of the pool, which only records pieces
   pel::detail::OpSpan* op_span = nullptr;  // of the innermost op
   Site site{};  // of the outermost op, which is the user's call; line 0: no op is open
 };

@@ -43,6 +43,15 @@ struct KernelRecord {
   Site site;
   std::uint64_t op_id;
 };  // then refusals, two words each; shapes; and, as flags say, bytes read and written, FLOPs
+// Of a parallel loop; written by the thread that ran it.
+struct PieceRecord {
+  Header header;
+  std::uint64_t begin, end;
+  const char* name;  // of the kernel
+  Site site;
+  std::int64_t first_element, end_element;
+  std::uint64_t caller_thread;
+};
 struct MemoryRecord {
   Header header;
   std::uint64_t at;

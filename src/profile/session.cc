@@ -9,12 +9,15 @@
 
 #include "base/check.h"
 #include "base/huge_pages.h"
+#include "profile/piece_span.h"
 #include "profile/recorder.h"
 
 namespace pel::profile {
 namespace {
 
 constexpr std::int64_t kChunkBytes = kHugePageBytes;
+// Of workers, of which there may be hundreds: 3000 pieces.
+constexpr std::int64_t kWorkerChunkBytes = 256 << 10;
 
 // Guards the list of buffers, and who owns them.
 std::mutex& mutex() {
@@ -108,7 +111,8 @@ std::uint64_t* take_slow(std::uint32_t session) {
     const std::lock_guard lock(mutex());
     if (active == nullptr || active->number != session) return nullptr;
     const std::int64_t left = active->options.max_bytes - active->bytes;
-    const std::int64_t bytes = std::min(kChunkBytes, left / 4096 * 4096);
+    const std::int64_t bytes =
+        std::min(state.has_small_chunks ? kWorkerChunkBytes : kChunkBytes, left / 4096 * 4096);
     std::unique_ptr<Chunk> chunk;
     if (bytes >= static_cast<std::int64_t>(kMaxWords * sizeof(std::uint64_t))) chunk = make_chunk(bytes);
     if (chunk) {
@@ -144,6 +148,7 @@ std::unique_ptr<Session> begin_session(const ProfileOptions& options) {
   settings_bits.store(session->number << Settings::kBits | (options.shapes ? Settings::kShapes : 0) |
                           (options.layers ? Settings::kLayers : 0) | (options.memory ? Settings::kMemory : 0),
                       std::memory_order_relaxed);
+  pel::detail::piece_tracer.store(&kPieceTracer, std::memory_order_release);
   pel::detail::process_keys.fetch_or(key_bits(options), std::memory_order_release);
   return session;
 }
@@ -153,6 +158,7 @@ void end_session(Session& session) {
   if (active != &session) return;
   pel::detail::process_keys.fetch_and(static_cast<std::uint16_t>(~key_bits(session.options)),
                                       std::memory_order_release);
+  pel::detail::piece_tracer.store(nullptr, std::memory_order_relaxed);
   settings_bits.store(0, std::memory_order_relaxed);
   active = nullptr;
   session.ended = Moment::now();

@@ -44,7 +44,7 @@ class Summing {
 
   void take(const ProfileEvent& e) {
     using Kind = ProfileEvent::Kind;
-    if (e.kind == Kind::Memory) return;
+    if (e.kind == Kind::Memory || e.kind == Kind::Piece) return;  // the kernel has the time of its pieces
     if (e.thread != thread_) ended_.clear();
     thread_ = e.thread;
     const std::uint64_t ns = e.end_ns - e.begin_ns;

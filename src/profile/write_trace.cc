@@ -138,21 +138,25 @@ class TraceWriter {
     name_row("process_labels", 0, 0, "CPU kernels");
   }
   void footer() {
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-      name_row("thread_name", process_, row_of(threads_[i]), fmt::format("thread {}", threads_[i]));
-      name_row("thread_name", 0, kFirstStream + i, fmt::format("stream {}", kFirstStream + i));
+    for (const Thread& thread : threads_) {
+      name_row("thread_name", process_, row_of(thread.number),
+               fmt::format("{} {}", thread.is_worker ? "worker" : "thread", thread.number));
+      if (thread.stream != 0)
+        name_row("thread_name", 0, thread.stream, fmt::format("stream {}", thread.stream));
     }
     out_.text("\n],\n\"traceName\": \"pellucid\"\n}\n");
   }
 
   void event(const ProfileEvent& e) {
     using Kind = ProfileEvent::Kind;
-    enter_thread(e.thread);
+    enter_thread(e);
     switch (e.kind) {
       case Kind::Kernel:
         return kernel(e);
       case Kind::Memory:
         return memory(e);
+      case Kind::Piece:
+        return piece(e);
       case Kind::Op:
         begin_span("cpu_op", "", e);
         break;
@@ -206,13 +210,25 @@ class TraceWriter {
     out_.text(label);
     out_.text("\"}}");
   }
+  struct Thread {
+    std::uint32_t number;
+    std::uint64_t stream = 0;  // 0: it has launched no kernel yet
+    bool is_worker = true;     // it has only run pieces for other threads
+  };
+  void enter_thread(const ProfileEvent& e) {
+    if (threads_.empty() || threads_[thread_].number != e.thread) [[unlikely]] {
+      const auto found = std::ranges::find(threads_, e.thread, &Thread::number);
+      thread_ = static_cast<std::size_t>(found - threads_.begin());
+      if (found == threads_.end()) threads_.push_back({e.thread});
+    }
+    if (e.kind != ProfileEvent::Kind::Piece || e.caller_thread == e.thread)
+      threads_[thread_].is_worker = false;
+  }
   // Each thread has a stream of its own: kernels of two threads overlap, those of a stream do not.
-  void enter_thread(std::uint32_t thread) {
-    if (!threads_.empty() && threads_[stream_ - kFirstStream] == thread) [[likely]]
-      return;
-    const auto found = std::find(threads_.begin(), threads_.end(), thread);
-    stream_ = kFirstStream + static_cast<std::uint64_t>(found - threads_.begin());
-    if (found == threads_.end()) threads_.push_back(thread);
+  std::uint64_t stream() {
+    std::uint64_t& stream = threads_[thread_].stream;
+    if (stream == 0) stream = next_stream_++;
+    return stream;
   }
   std::uint64_t row_of(std::uint32_t thread) const { return static_cast<std::uint64_t>(process_) + thread; }
   static std::uint64_t external_id(const ProfileEvent& e) { return std::uint64_t{e.thread} << 40 | e.id; }
@@ -255,7 +271,7 @@ class TraceWriter {
     out_.text(category);
     out_.text("\", \"name\": \"");
     out_.text(category);
-    place(on_stream ? 0 : process_, on_stream ? stream_ : row_of(e.thread), e);
+    place(on_stream ? 0 : process_, on_stream ? stream() : row_of(e.thread), e);
     out_.text(phase == 'f' ? ", \"bp\": \"e\"}" : "}");
   }
   void list(ArrayView<std::int64_t> numbers) {
@@ -296,6 +312,18 @@ class TraceWriter {
     out_.text("\"");
   }
 
+  void piece(const ProfileEvent& e) {
+    begin_span("piece", "", e);
+    out_.text("\"caller\": ");
+    out_.number(row_of(e.caller_thread));
+    out_.text(", \"first\": ");
+    out_.number(e.first_element);
+    out_.text(", \"end\": ");
+    out_.number(e.end_element);
+    site(e.site);
+    out_.text("}}");
+  }
+
   // Written twice: on the thread, which waits for it, and on the stream, joined by a correlation. HTA
   // recognises only launches with the names of CUDA.
   void kernel(const ProfileEvent& e) {
@@ -313,14 +341,14 @@ class TraceWriter {
     separate();
     out_.text("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"");
     out_.escaped(e.name);
-    place(0, stream_, e);
+    place(0, stream(), e);
     duration(e);
     out_.text("\"External id\": ");
     out_.number(external_id(e));
     out_.text(", \"correlation\": ");
     out_.number(correlation);
     out_.text(", \"device\": 0, \"context\": 1, \"stream\": ");
-    out_.number(stream_);
+    out_.number(stream());
     out_.text(", \"bytes read\": ");
     out_.number(e.bytes_read);
     out_.text(", \"bytes written\": ");
@@ -361,8 +389,9 @@ class TraceWriter {
   int process_;
   bool is_first_ = true;
   std::uint64_t correlation_ = 0, spans_ = 0;
-  std::vector<std::uint32_t> threads_;  // in the order in which they were met
-  std::uint64_t stream_ = kFirstStream;
+  std::vector<Thread> threads_;  // in the order in which they were met
+  std::size_t thread_ = 0;       // the present one, in threads_
+  std::uint64_t next_stream_ = kFirstStream;
 };
 
 }  // namespace

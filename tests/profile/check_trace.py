@@ -84,6 +84,8 @@ KINDS = {
         SPAN, {"External id": is_count},
         {  # ours
             "Call site": is_place}),
+    ("X", "piece"): (  # ours: of a parallel loop
+        SPAN, {"caller": is_count, "first": is_count, "end": is_count}, {"Call site": is_place}),
     ("X", "cuda_runtime"): (
         {**SPAN, "name": exactly("cudaLaunchKernel")}, {"External id": is_count, "correlation": is_count}, {}),
     ("X", "kernel"): (

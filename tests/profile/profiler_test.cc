@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "pellucid/pellucid.h"
+#include "pellucid/threads.h"
 
 #include "support/errors.h"
 
@@ -351,6 +352,59 @@ TEST(Profile, ThreadsHaveRowsOfTheirOwn) {
   });
   EXPECT_EQ(ops.size(), 4u);
   for (const auto& [thread, count] : ops) EXPECT_EQ(count, 1000);
+}
+
+TEST(Profile, PiecesOfParallelLoopsAreOnTheThreadsThatRanThem) {
+  const Tensor x = ones({1 << 20});
+  const int before = thread_count();
+  set_thread_count(2);
+  const auto events = profiled([&] { relu(x); });
+  set_thread_count(1);
+  const auto alone = profiled([&] { relu(x); });
+  set_thread_count(before);
+  EXPECT_EQ(of(alone, Kind::Piece).size(), 0u);
+
+  const auto kernels = of(events, Kind::Kernel);
+  auto pieces = of(events, Kind::Piece);
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(pieces.size(), 8u);
+  const auto first = [](const Recorded& e) { return e.event.first_element; };
+  std::ranges::sort(pieces, {}, first);
+  std::int64_t covered = 0;
+  for (const Recorded& piece : pieces) {
+    EXPECT_EQ(piece.event.first_element, covered);
+    EXPECT_GT(piece.event.end_element, covered);
+    covered = piece.event.end_element;
+    EXPECT_EQ(piece.name, kernels[0].name);
+    EXPECT_EQ(piece.line, kernels[0].line);
+    EXPECT_EQ(piece.event.caller_thread, kernels[0].event.thread);
+    // The counters of two cores may differ a little.
+    EXPECT_GE(piece.event.begin_ns + 1000, kernels[0].event.begin_ns);
+    EXPECT_LE(piece.event.end_ns, kernels[0].event.end_ns + 1000);
+  }
+  EXPECT_EQ(covered, 1 << 20);
+}
+
+TEST(Profile, PiecesDoNotCountInTables) {
+  const Tensor x = ones({1 << 20});
+  const int before = thread_count();
+  const auto relu_of = [&](int threads, ProfileBy by) {
+    set_thread_count(threads);
+    Profile profile;
+    relu(x);
+    return profile.rows(by);
+  };
+  for (const ProfileBy by : {ProfileBy::Op, ProfileBy::Kernel, ProfileBy::Site}) {
+    const std::vector<ProfileRow> one = relu_of(1, by), two = relu_of(2, by);
+    ASSERT_EQ(one.size(), two.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      EXPECT_EQ(two[i].name, one[i].name);
+      EXPECT_EQ(two[i].calls, one[i].calls);
+      EXPECT_EQ(two[i].kernels, one[i].kernels);
+      EXPECT_EQ(two[i].bytes, one[i].bytes);
+    }
+  }
+  set_thread_count(before);
 }
 
 TEST(Profile, IsBoundedAndCountsWhatItDrops) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "pellucid/pellucid.h"
+#include "pellucid/threads.h"
 
 #include "doctor/readers/kineto.h"
 #include "support/environment.h"
@@ -21,7 +22,7 @@ using EventKind = ProfileEvent::Kind;
 
 // What a trace must have, counted in the profile.
 struct Wanted {
-  std::uint64_t ops = 0, annotations = 0, kernels = 0, memory = 0, forward = 0, backward = 0;
+  std::uint64_t ops = 0, annotations = 0, kernels = 0, memory = 0, pieces = 0, forward = 0, backward = 0;
   std::uint64_t kernel_ns = 0, op_ns = 0, bytes_read = 0, flops = 0;
 };
 
@@ -32,7 +33,9 @@ Wanted wanted_of(Profile& profile) {
     wanted.ops += is_op;
     wanted.kernels += e.kind == EventKind::Kernel;
     wanted.memory += e.kind == EventKind::Memory;
-    wanted.annotations += !is_op && e.kind != EventKind::Kernel && e.kind != EventKind::Memory;
+    wanted.pieces += e.kind == EventKind::Piece;
+    wanted.annotations +=
+        !is_op && e.kind != EventKind::Kernel && e.kind != EventKind::Memory && e.kind != EventKind::Piece;
     if (e.sequence != 0) ++(e.kind == EventKind::Backward ? wanted.backward : wanted.forward);
     if (is_op) wanted.op_ns += e.end_ns - e.begin_ns;
     if (e.kind == EventKind::Kernel) {
@@ -60,10 +63,12 @@ void expect_same(const Wanted& wanted, const std::string& path) {
   EXPECT_EQ(summary.count(Phase::FlowStart, Category::LaunchFlow), wanted.kernels);
   EXPECT_EQ(summary.count(Phase::FlowEnd, Category::LaunchFlow), wanted.kernels);
   EXPECT_EQ(summary.count(Phase::Instant, Category::CpuInstant), wanted.memory);
+  EXPECT_EQ(summary.count(Phase::Span, Category::Piece), wanted.pieces);
   EXPECT_EQ(summary.count(Phase::FlowStart, Category::BackwardFlow), wanted.forward);
   EXPECT_EQ(summary.count(Phase::FlowEnd, Category::BackwardFlow), wanted.backward);
-  EXPECT_EQ(summary.events, wanted.ops + wanted.annotations + wanted.memory + 4 * wanted.kernels +
-                                wanted.forward + wanted.backward + summary.count(Phase::Metadata));
+  EXPECT_EQ(summary.events, wanted.ops + wanted.annotations + wanted.memory + wanted.pieces +
+                                4 * wanted.kernels + wanted.forward + wanted.backward +
+                                summary.count(Phase::Metadata));
   EXPECT_EQ(kernel_ns, wanted.kernel_ns);
   EXPECT_EQ(op_ns, wanted.op_ns);
   EXPECT_EQ(bytes_read, wanted.bytes_read);
@@ -82,12 +87,17 @@ TEST(RoundTrip, ATraceOfTrainingHasTheCountsAndTimesOfItsProfile) {
     sum(mlp(x)).backward();
   }
   std::jthread([&] { neg(x); }).join();
+  const int threads = thread_count();
+  set_thread_count(2);
+  neg(zeros({1 << 20}));
+  set_thread_count(threads);
   const std::string path = testing::TempDir() + "pellucid_round_trip.json";
   profile.write_trace(path);
   const Wanted wanted = wanted_of(profile);
   EXPECT_GT(wanted.kernels, 30u);
   EXPECT_GT(wanted.backward, 10u);
   EXPECT_GT(wanted.memory, 0u);
+  EXPECT_GT(wanted.pieces, 0u);
   expect_same(wanted, path);
 }
 

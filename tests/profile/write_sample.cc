@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "pellucid/pellucid.h"
+#include "pellucid/threads.h"
 
 namespace {
 
@@ -24,6 +25,7 @@ void write_counts(Profile& profile, const std::string& path) {
   profile.each([&](const ProfileEvent& e) {
     const bool is_op = e.kind == Kind::Op || e.kind == Kind::Backward;
     const bool is_kernel = e.kind == Kind::Kernel, is_memory = e.kind == Kind::Memory;
+    if (e.kind == Kind::Piece) return;
     ++counts[is_op ? "cpu_op" : is_kernel ? "kernel" : is_memory ? "memory" : "user_annotation"];
     if (!is_kernel) return;
     auto& [count, ns] = kernels[e.name];
@@ -60,6 +62,11 @@ int run(const std::string& path, int rounds) {
       x.t().contiguous();  // a kernel that others of its list refuse
     }
     std::thread([&] { relu(x); }).join();
+    if (rounds != 1) continue;
+    const Range on_two("two threads");
+    set_thread_count(2);
+    relu(zeros({1 << 20}));
+    set_thread_count(1);
   }
   profile.write_trace(path);
   write_counts(profile, path.substr(0, path.rfind(".json")) + ".counts.json");

@@ -59,6 +59,13 @@ struct CompileExplanation {
     std::string reason;        // why this kernel was chosen
     Threads threads;
   };
+  // The right operand of a matmul that is an input or a constant.
+  struct PackedWeight {
+    std::string name, type;       // "%2", "f32[512, 1408]"
+    std::int64_t bytes = 0;       // of its packed form; 0 if it has none
+    std::int64_t since_call = 0;  // the call of the function that packed it, counted from 1
+    std::string reason;           // why it has none
+  };
   struct Decision {
     std::string pass, what, reason, location;
   };
@@ -68,10 +75,11 @@ struct CompileExplanation {
     std::vector<Guard> guards;
     std::vector<Kernel> kernels;
     std::vector<Decision> decisions;
+    std::vector<PackedWeight> packed_weights;
     std::vector<Decision> not_fused;  // values between two calls that go through memory
     int thread_count = 0;             // 0: the threads of kernels are not known
     std::int64_t arena_bytes = 0, result_bytes = 0;
-    std::int64_t peak_bytes = 0;         // what a call adds to MemoryStats::data_bytes
+    std::int64_t peak_bytes = 0;         // what a call adds to MemoryStats::data_bytes, at its peak
     std::int64_t peak_bytes_of_all = 0;  // the same with small tensors, which MemoryStats leaves out
   };
   std::vector<Graph> graphs;

@@ -27,8 +27,8 @@ class PEL_API PackedMatrix {
 PEL_API PackedMatrix pack(const Tensor& matrix, Site site = Site::current());
 
 // Lets matmuls pack a matrix by themselves when they see it unchanged for the second time, up to max_bytes in
-// all; the least recently used is dropped first. 0, the default unless PELLUCID_PACK_CACHE is set, turns the
-// cache off and clears it.
+// all; those that were not used in between are dropped for it. 0 turns the cache off and clears it. Unless
+// this or PELLUCID_PACK_CACHE sets it, only compiled functions pack (docs/compile.md).
 PEL_API void set_packing_cache(std::int64_t max_bytes, Site site = Site::current());
 PEL_API std::int64_t packing_cache_bytes();  // in use
 

@@ -7,6 +7,7 @@
 #include "pellucid/extend/op.h"
 
 #include "base/check.h"
+#include "packing/packing.h"
 #include "tensor/make.h"
 
 namespace pel {
@@ -57,6 +58,7 @@ void detail::note_write(const Tensor& written, const Op& op, const Site& site) {
 }
 
 void detail::forget_writes(const StorageHeader* storage) noexcept {
+  forget_packed(storage);
   const std::lock_guard lock(writes().mutex);
   writes().by_storage.erase(storage);
 }

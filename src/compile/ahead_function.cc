@@ -111,7 +111,7 @@ std::shared_ptr<AheadFunction::Ready> AheadFunction::make(const Signature& signa
   auto ready = std::make_shared<Ready>();
   ready->graph = serving;
   ready->numbers = numbers;
-  ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, numbers);
+  ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, numbers, serving->weights.get());
   const std::lock_guard lock(mutex_);
   if (is_new) graphs_.push_back(serving);
   if (ready_.size() == kMaxPlans) {

@@ -22,7 +22,8 @@ CompileExplanation explain_all(const Function& function) {
   for (const auto& compiled : function.graphs()) {
     const std::vector<std::int64_t>& symbols = compiled->graph.sizes->hints();
     std::shared_ptr<const Plan> plan = function.first_plan_of(*compiled);
-    if (plan == nullptr) plan = std::make_shared<Plan>(compiled->graph, compiled->loops, symbols);
+    if (plan == nullptr)
+      plan = std::make_shared<Plan>(compiled->graph, compiled->loops, symbols, compiled->weights.get());
     made.graphs.push_back(explain(*compiled, *plan, symbols));
   }
   return made;
@@ -45,10 +46,11 @@ std::vector<Tensor> CompiledTensors::operator()(ArrayView<Tensor> inputs) const 
 std::size_t CompiledTensors::compiles() const { return function_->captures(); }
 std::size_t CompiledTensors::plans() const { return function_->plans(); }
 std::vector<std::string> CompiledTensors::kernels(ArrayView<Tensor> inputs) const {
-  return function_->plan_for(inputs)->kernels();
+  return function_->plan_for(inputs)->kernels(inputs);
 }
 std::int64_t CompiledTensors::peak_bytes(ArrayView<Tensor> inputs) const {
-  return function_->plan_for(inputs)->peak_bytes();
+  const std::shared_ptr<const compiler::Plan> plan = function_->plan_for(inputs);
+  return plan->peak_bytes() + plan->packing_bytes(inputs);
 }
 std::string CompiledTensors::graph() const { return compiler::text_of(function_->graphs()); }
 CompileExplanation CompiledTensors::explain() const { return compiler::explain_all(*function_); }
@@ -57,7 +59,7 @@ CompileExplanation CompiledTensors::explain(ArrayView<Tensor> inputs) const {
   const std::shared_ptr<const compiler::CompiledGraph> compiled = function_->graph_for(inputs);
   const auto symbols = compiled->guards.match(compiled->graph, compiled->gradients.after(inputs));
   PEL_CHECK(symbols, InternalError, "the graph that was found for these inputs does not accept them");
-  return {{compiler::explain(*compiled, *plan, *symbols)}};
+  return {{compiler::explain(*compiled, *plan, *symbols, inputs)}};
 }
 
 }  // namespace pel::detail
@@ -80,7 +82,8 @@ std::vector<std::string> CompiledAhead::kernels(ArrayView<std::int64_t> numbers)
   return function_->plan_for(numbers)->kernels();
 }
 std::int64_t CompiledAhead::peak_bytes(ArrayView<std::int64_t> numbers) const {
-  return function_->plan_for(numbers)->peak_bytes();
+  const std::shared_ptr<const compiler::Plan> plan = function_->plan_for(numbers);
+  return plan->peak_bytes() + plan->packing_bytes({});
 }
 std::string CompiledAhead::graph() const { return compiler::text_of(function_->graphs()); }
 CompileExplanation CompiledAhead::explain() const { return compiler::explain_all(*function_); }

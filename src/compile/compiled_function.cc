@@ -177,7 +177,7 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
   ready->signature = signature_of(inputs);
   const std::vector<Tensor> gradients = serving->gradients.read(inputs);
   if (!gradients.empty()) ready->of_gradients = signature_of(gradients);
-  ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, *symbols);
+  ready->plan = std::make_shared<Plan>(serving->graph, serving->loops, *symbols, serving->weights.get());
   const std::lock_guard lock(mutex_);
   if (is_new) graphs_.push_back(serving);
   if (ready_.size() == kMaxPlans) ready_.erase(ready_.begin());

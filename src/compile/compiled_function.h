@@ -12,6 +12,7 @@
 
 #include "compile/capture.h"
 #include "compile/explanation.h"
+#include "compile/packed_weights.h"
 #include "compile/pipeline.h"
 #include "compile/plan.h"
 
@@ -28,7 +29,8 @@ struct CompiledGraph {
   LeafGradients gradients;
   std::int64_t modes = 0;  // of the thread and the process when it was captured, as one number
   Explanation why;
-  CompiledLoops loops;      // kernels of its fused nodes
+  CompiledLoops loops;  // kernels of its fused nodes
+  std::unique_ptr<PackedWeights> weights = std::make_unique<PackedWeights>();
   std::string as_captured;  // its text before the passes, for Verified
 };
 

@@ -13,15 +13,16 @@ using Explained = CompileExplanation;
 
 class GraphExplanation {
  public:
-  GraphExplanation(const CompiledGraph& compiled, const Plan& plan, const std::vector<std::int64_t>& symbols)
-      : compiled_(compiled), graph_(compiled.graph), plan_(plan), symbols_(symbols) {}
+  GraphExplanation(const CompiledGraph& compiled, const Plan& plan, const std::vector<std::int64_t>& symbols,
+                   ArrayView<Tensor> inputs)
+      : compiled_(compiled), graph_(compiled.graph), plan_(plan), symbols_(symbols), inputs_(inputs) {}
 
   Explained::Graph run() {
     for (std::size_t i = 0; i < graph_.symbols.size(); ++i)
       made_.symbols.push_back({fmt::format("s{}", i), words_of(graph_.symbols[i]), symbols_[i]});
     add_guards();
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) add_input(i);
-    for (const PlannedKernel& kernel : plan_.planned_kernels()) add_kernel(kernel);
+    for (const PlannedKernel& kernel : plan_.planned_kernels(inputs_)) add_kernel(kernel);
     for (const Decision& d : compiled_.why.decisions) {
       auto& list = d.kind == Decision::Kind::Refused ? made_.not_fused : made_.decisions;
       list.push_back({d.pass, d.what, d.reason, d.site.text()});
@@ -29,8 +30,12 @@ class GraphExplanation {
     made_.thread_count = plan_.knows_threads() ? thread_count() : 0;
     made_.arena_bytes = plan_.arena_bytes();
     made_.result_bytes = plan_.result_bytes();
-    made_.peak_bytes = plan_.peak_bytes();
-    made_.peak_bytes_of_all = plan_.peak_bytes_of_all();
+    for (const Plan::PackedWeight& weight : plan_.packed_weights(inputs_))
+      made_.packed_weights.push_back({fmt::format("%{}", weight.value.number), type_of(weight.value),
+                                      weight.state.bytes, weight.state.since_call, weight.state.reason});
+    const std::int64_t packing_bytes = plan_.packing_bytes(inputs_);
+    made_.peak_bytes = plan_.peak_bytes() + packing_bytes;
+    made_.peak_bytes_of_all = plan_.peak_bytes_of_all() + packing_bytes;
     return std::move(made_);
   }
 
@@ -146,6 +151,7 @@ class GraphExplanation {
   const Graph& graph_;
   const Plan& plan_;
   const std::vector<std::int64_t>& symbols_;
+  const ArrayView<Tensor> inputs_;
   Explained::Graph made_;
   std::vector<std::vector<std::size_t>> guard_symbols_;
 };
@@ -153,8 +159,8 @@ class GraphExplanation {
 }  // namespace
 
 CompileExplanation::Graph explain(const CompiledGraph& compiled, const Plan& plan,
-                                  const std::vector<std::int64_t>& symbols) {
-  return GraphExplanation(compiled, plan, symbols).run();
+                                  const std::vector<std::int64_t>& symbols, ArrayView<Tensor> inputs) {
+  return GraphExplanation(compiled, plan, symbols, inputs).run();
 }
 
 }  // namespace pel::compiler

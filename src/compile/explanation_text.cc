@@ -81,6 +81,29 @@ std::string kernels_text(const Explained::Graph& graph) {
   return text;
 }
 
+// Packed weights one by one. Others by their reason, because layers of a model have the same ones.
+std::string weights_text(const std::vector<Explained::PackedWeight>& weights) {
+  std::int64_t bytes = 0;
+  std::string list;
+  std::vector<std::string> reasons;
+  for (const Explained::PackedWeight& w : weights) {
+    bytes += w.bytes;
+    if (w.bytes != 0)
+      list += in_columns(
+          4, fmt::format("{}, {}: {} since call {}", w.name, w.type, readable_bytes(w.bytes), w.since_call));
+    else if (std::ranges::find(reasons, w.reason) == reasons.end())
+      reasons.push_back(w.reason);
+  }
+  for (const std::string& reason : reasons) {
+    std::vector<std::string> names;
+    for (const Explained::PackedWeight& w : weights)
+      if (w.bytes == 0 && w.reason == reason) names.push_back(fmt::format("{}, {}", w.name, w.type));
+    list += in_columns(4, fmt::format("not packed: {}: {}", fmt::join(names, "; "), reason));
+  }
+  if (list.empty()) return "";
+  return fmt::format("\n  packed weights: {}\n{}", bytes == 0 ? "none" : readable_bytes(bytes), list);
+}
+
 std::string decisions_text(const char* title, const std::vector<Explained::Decision>& list) {
   if (list.empty()) return "";
   std::string text = fmt::format("\n  {}\n", title);
@@ -103,6 +126,7 @@ std::string graph_text(const Explained::Graph& graph) {
   text += "\n" + kernels_text(graph);
   text += fmt::format("\n  memory: {} at the peak, {} of it for results\n",
                       readable_bytes(graph.peak_bytes_of_all), readable_bytes(graph.result_bytes));
+  text += weights_text(graph.packed_weights);
   text += decisions_text("not fused", graph.not_fused);
   text += decisions_text("decided", graph.decisions);
   return text;
@@ -163,6 +187,12 @@ void write_graph(JsonWriter& json, const Explained::Graph& graph) {
   json.field("thread_count", graph.thread_count);
   json.field("arena_bytes", graph.arena_bytes).field("result_bytes", graph.result_bytes);
   json.field("peak_bytes", graph.peak_bytes).field("peak_bytes_of_all", graph.peak_bytes_of_all);
+  json.key("packed_weights").begin_array();
+  for (const Explained::PackedWeight& weight : graph.packed_weights) {
+    json.begin_object().field("name", weight.name).field("type", weight.type).field("bytes", weight.bytes);
+    json.field("since_call", weight.since_call).field("reason", weight.reason).end_object();
+  }
+  json.end_array();
   write_decisions(json, "decisions", graph.decisions);
   write_decisions(json, "not_fused", graph.not_fused);
   json.end_object();

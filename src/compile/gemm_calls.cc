@@ -60,6 +60,14 @@ std::optional<GemmCall> gemm_call_of(const Graph& graph, const GraphNode& node, 
   return GemmCall{graph[output].dtype, adds, output};
 }
 
+std::optional<ValueId> right_matrix(const GraphNode& node) {
+  if (node.is_fused() && node.kind != NodeKind::FusedGemm) return std::nullopt;
+  const GraphNode& call = node.is_fused() ? node.body[0] : node;
+  if (call.op == &op<"mm">()) return std::get<ValueId>(call.args[1]);
+  if (call.op == &op<"addmm">()) return std::get<ValueId>(call.args[2]);
+  return std::nullopt;
+}
+
 LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& facts) {
   const std::optional<GemmCall> gemm = gemm_call_of(graph, fused.body[0], facts);
   PEL_CHECK(gemm, InternalError, "{}: {} is not a matmul", fused.name, fused.body[0].label());

@@ -17,6 +17,9 @@ struct GemmCall {
 // None if the call is not one launch of a matmul of floating-point numbers.
 std::optional<GemmCall> gemm_call_of(const Graph& graph, const GraphNode& node, GraphFacts& facts);
 
+// The matrix that the matmul of a node, or of a fused node, reads as its right operand; none if it has none.
+std::optional<ValueId> right_matrix(const GraphNode& node);
+
 // The code of a fused node: a matmul, views of its result, and elementwise calls.
 LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& facts);
 

@@ -6,6 +6,7 @@
 
 #include "base/readable.h"
 #include "choice/choice.h"
+#include "compile/gemm_calls.h"
 #include "profile/kernel_span.h"
 
 namespace pel::compiler {
@@ -35,10 +36,12 @@ std::string full_name(const Kernel& kernel, const KernelArgs& args) {
 
 }  // namespace
 
-Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
+Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols,
+           PackedWeights* weights)
     : symbols_(symbols),
       plan_(graph, loops, symbols),
-      layout_(lay_out(plan_.layout_buffers(), plan_.layout_steps())) {
+      layout_(lay_out(plan_.layout_buffers(), plan_.layout_steps())),
+      packed_weights_(weights) {
   plan_.apply(layout_);
   for (const PlanBuffer& buffer : plan_.buffers)
     if (buffer.home == PlanBuffer::Home::Input && buffer.last < plan_.steps.size())
@@ -46,26 +49,105 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
   std::ranges::sort(last_uses_, {}, &LastUse::step);
   if (!plan_.written_inputs.empty())
     for (const Tensor& constant : plan_.constants) held_memory_.insert(constant.header()->storage);
-  for (const std::uint32_t written : plan_.written_constants)
-    written_memory_.insert(plan_.constants[written].header()->storage);
+  for (const WrittenConstant& written : plan_.written_constants)
+    written_memory_.insert(plan_.constants[written.number].header()->storage);
+  if (packed_weights_ != nullptr) find_weights(graph);
 }
 
-std::vector<std::string> Plan::kernels() const {
+void Plan::find_weights(const Graph& graph) {
+  const Packer* const packer = packer_of(plan_.device.type);
+  if (packer == nullptr) return;
+  const auto is_written = [&](const PlanBuffer& buffer) {
+    const auto is_it = [&](const auto& written) { return written.number == buffer.number; };
+    return buffer.home == PlanBuffer::Home::Input ? std::ranges::any_of(plan_.written_inputs, is_it)
+                                                  : std::ranges::any_of(plan_.written_constants, is_it);
+  };
+  for (const PlanStep& step : plan_.steps) {
+    const std::optional<ValueId> value = right_matrix(graph.nodes[step.node]);
+    if (!value || !packer->reads_panels(step.kernel)) continue;
+    const std::size_t second = step.operand + step.outputs + std::size_t{1};
+    const Operand& matrix = plan_.operands[second];
+    const PlanBuffer& buffer = plan_.buffers[plan_.locations[second].buffer];
+    const bool is_known = std::ranges::any_of(weights_, [&](const Weight& w) { return w.value == *value; });
+    if (is_known || matrix.rank != 2 ||
+        (buffer.home != PlanBuffer::Home::Input && buffer.home != PlanBuffer::Home::Constant))
+      continue;
+    weights_.push_back(
+        {*value, plan_.locations[second],
+         MatrixView{nullptr, matrix.sizes[0], matrix.sizes[1], matrix.strides[0], matrix.strides[1]},
+         static_cast<DType>(matrix.dtype), packed_weights_->slot_of(*value),
+         is_written(buffer) ? "the function writes to it" : nullptr});
+  }
+}
+
+std::optional<PackedWeights::Weight> Plan::weight_in_call(const Weight& weight,
+                                                          ArrayView<Tensor> inputs) const {
+  const PlanBuffer& buffer = plan_.buffers[weight.location.buffer];
+  if (buffer.home == PlanBuffer::Home::Input && inputs.size() <= buffer.number) return std::nullopt;
+  const Tensor& memory =
+      buffer.home == PlanBuffer::Home::Input ? inputs[buffer.number] : plan_.constants[buffer.number];
+  MatrixView view = weight.view;
+  view.data = static_cast<const std::byte*>(memory.raw_data()) + weight.location.offset;
+  return PackedWeights::Weight{weight.slot,
+                               {view, weight.dtype, plan_.device.type, memory.header()->storage}};
+}
+
+SmallVector<PackedWeights::Weight, 16> Plan::weights_in_call(ArrayView<Tensor> inputs) const {
+  SmallVector<PackedWeights::Weight, 16> all;
+  for (const Weight& weight : weights_) {
+    if (weight.refusal != nullptr) continue;
+    if (const auto in_call = weight_in_call(weight, inputs)) all.push_back(*in_call);
+  }
+  return all;
+}
+
+std::int64_t Plan::packing_bytes(ArrayView<Tensor> inputs) const {
+  return weights_.empty() ? 0 : packed_weights_->forecast_bytes(weights_in_call(inputs));
+}
+
+std::vector<Plan::PackedWeight> Plan::packed_weights(ArrayView<Tensor> inputs) const {
+  std::vector<PackedWeight> all;
+  for (const Weight& weight : weights_) {
+    PackedWeight& made = all.emplace_back();
+    made.value = weight.value;
+    if (weight.refusal != nullptr) {
+      made.state.reason = weight.refusal;
+    } else if (const auto in_call = weight_in_call(weight, inputs)) {
+      made.state = packed_weights_->state(*in_call);
+    } else {
+      made.state.reason = "it is an input: ask for the explanation of a call with it";
+    }
+  }
+  return all;
+}
+
+SmallVector<Operand, 8> Plan::known_operands(const PlanStep& step, ArrayView<Tensor> inputs) const {
+  SmallVector<Operand, 8> known = plan_.known_operands(step);
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const OperandLocation& location = plan_.locations[step.operand + i];
+    const PlanBuffer& buffer = plan_.buffers[location.buffer];
+    if (buffer.home == PlanBuffer::Home::Input && buffer.number < inputs.size())
+      known[i].data = static_cast<std::byte*>(inputs[buffer.number].raw_data()) + location.offset;
+  }
+  return known;
+}
+
+std::vector<std::string> Plan::kernels(ArrayView<Tensor> inputs) const {
   std::vector<std::string> names;
   for (const PlanStep& step : plan_.steps) {
-    KernelArgs args =
-        PlanSteps::arguments_of(step, plan_.operands.data() + step.operand, plan_.numbers.data());
+    const auto operands = known_operands(step, inputs);
+    KernelArgs args = PlanSteps::arguments_of(step, operands.data(), plan_.numbers.data());
     args.context = step.kernel.context;
     names.push_back(full_name(step.kernel, args));
   }
   return names;
 }
 
-std::vector<PlannedKernel> Plan::planned_kernels() const {
+std::vector<PlannedKernel> Plan::planned_kernels(ArrayView<Tensor> inputs) const {
   std::vector<PlannedKernel> kernels;
   const std::optional<std::vector<StepLoop>> loops = loops_.known();
   for (const PlanStep& step : plan_.steps) {
-    const auto operands = plan_.known_operands(step);
+    const auto operands = known_operands(step, inputs);
     KernelArgs args = PlanSteps::arguments_of(step, operands.data(), plan_.numbers.data());
     args.context = step.kernel.context;
     PlannedKernel& kernel = kernels.emplace_back();

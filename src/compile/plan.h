@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "compile/graph.h"
 #include "compile/memory_layout.h"
+#include "compile/packed_weights.h"
 #include "compile/plan_steps.h"
 #include "compile/step_loops.h"
 #include "dispatch/loop_compiler.h"
@@ -28,16 +30,19 @@ struct PlannedKernel {
 
 class Plan {
  public:
-  // `loops` are the kernels of the graph's fused nodes, in their order. Both must live as long.
-  Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols);
+  // `loops` are the kernels of the graph's fused nodes, in their order. They must live as long, and so must
+  // `weights`, which packs those of the graph; if it is null, none is packed.
+  Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols,
+       PackedWeights* weights = nullptr);
 
   // Several threads may run it at once. `after_last_use` is called with the number of each input that no
   // later step and no output uses.
   using AfterLastUse = std::function<void(std::size_t input)>;
   std::vector<Tensor> run(ArrayView<Tensor> inputs, const AfterLastUse& after_last_use = {}) const;
 
-  std::vector<std::string> kernels() const;  // their names, as the profiler has them
-  std::vector<PlannedKernel> planned_kernels() const;
+  // Names are those that the profiler has. They depend on what is packed, and so on the inputs, if known.
+  std::vector<std::string> kernels(ArrayView<Tensor> inputs = {}) const;
+  std::vector<PlannedKernel> planned_kernels(ArrayView<Tensor> inputs = {}) const;
   bool knows_threads() const { return loops_.known().has_value(); }  // of planned_kernels(), after a run
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   std::int64_t arena_bytes() const { return layout_.arena_bytes; }
@@ -48,6 +53,13 @@ class Plan {
   std::int64_t peak_bytes() const { return layout_.peak_bytes(); }
   // The same with small tensors, which MemoryStats leaves out.
   std::int64_t peak_bytes_of_all() const { return layout_.peak_bytes(MemoryLayout::SmallTensors::Counted); }
+  // What a run packs in addition, and leaves in memory. Without inputs: of the constants alone.
+  std::int64_t packing_bytes(ArrayView<Tensor> inputs) const;
+  struct PackedWeight {
+    ValueId value;
+    PackedWeights::State state;
+  };
+  std::vector<PackedWeight> packed_weights(ArrayView<Tensor> inputs) const;
   std::string text() const;  // one line a kernel, with the locations of its operands
 
  private:
@@ -60,6 +72,8 @@ class Plan {
   static constexpr std::size_t kBeforeSteps = ~std::size_t{0};
   const UserCall* call_of(std::size_t step) const;
   void add_views(ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) const;
+  void find_weights(const Graph& graph);
+  SmallVector<Operand, 8> known_operands(const PlanStep& step, ArrayView<Tensor> inputs) const;
 
   std::vector<std::int64_t> symbols_;
   PlanSteps plan_;
@@ -69,7 +83,21 @@ class Plan {
     std::size_t step;
     std::uint32_t input;
   };
-  std::vector<LastUse> last_uses_;                                // of inputs that no output uses, by step
+  std::vector<LastUse> last_uses_;  // of inputs that no output uses, by step
+  // The right operand of a matmul, if it is an input or a constant.
+  struct Weight {
+    ValueId value;
+    OperandLocation location;
+    MatrixView view;  // without the address
+    DType dtype;
+    std::uint32_t slot;
+    const char* refusal;  // why it is never packed
+  };
+  // Its matrix in a call; none for an input that is not passed.
+  std::optional<PackedWeights::Weight> weight_in_call(const Weight& weight, ArrayView<Tensor> inputs) const;
+  SmallVector<PackedWeights::Weight, 16> weights_in_call(ArrayView<Tensor> inputs) const;
+  std::vector<Weight> weights_;
+  PackedWeights* packed_weights_;
   std::unordered_set<const void*> held_memory_, written_memory_;  // storages of constants, if needed
 };
 

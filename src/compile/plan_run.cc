@@ -26,6 +26,7 @@ void in_call(const UserCall& call, F&& f) {
 
 std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs, const AfterLastUse& after_last_use) const {
   check_inputs(inputs);
+  if (!weights_.empty()) packed_weights_->before_run(weights_in_call(inputs));
   std::vector<PelScalar> drawn;
   if (!plan_.draws.empty()) {
     drawn = plan_.numbers;
@@ -46,14 +47,12 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs, const AfterLastUse& afte
     watch->publish();
     watch.reset();
   }
-  for (const WrittenInput& written : plan_.written_inputs) bump_version(inputs[written.number]);
-  for (const std::uint32_t constant : plan_.written_constants) bump_version(plan_.constants[constant]);
   add_views(inputs, outputs);
   return outputs;
 }
 
 void Plan::check_inputs(ArrayView<Tensor> inputs) const {
-  for (const auto& [number, call, output] : plan_.written_inputs) {
+  for (const auto& [step, number, call, output] : plan_.written_inputs) {
     in_call(*call, [&] {
       PEL_CHECK(!inputs[number].is_read_only(), AliasError,
                 "the output {} is in read-only memory; write to a clone", output);
@@ -163,12 +162,22 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
         bases[layout_.hosted[i]] = bases[wanted.buffer] + layout_.slots[layout_.hosted[i]].offset;
     }
   };
+  // Before a step writes: packed forms of what it writes to are not current from then on.
+  auto next_written = plan_.written_inputs.begin();
+  auto next_constant = plan_.written_constants.begin();
+  const auto bump_written = [&](std::size_t step) {
+    for (; next_written != plan_.written_inputs.end() && next_written->step == step; ++next_written)
+      bump_version(inputs[next_written->number]);
+    for (; next_constant != plan_.written_constants.end() && next_constant->step == step; ++next_constant)
+      bump_version(plan_.constants[next_constant->number]);
+  };
   const PlannedLaunches launches(plan_.steps.empty() ? Site{} : plan_.steps.back().site, inputs);
   Stream stream(plan_.device);
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const PlanStep& step = plan_.steps[s];
     step_under_way = s;
     allocate_for(s);
+    bump_written(s);
     for (std::size_t i = step.operand, end = i + step.outputs + step.inputs; i < end; ++i) {
       operands[i] = plan_.operands[i];
       operands[i].data = bases[plan_.locations[i].buffer] + plan_.locations[i].offset;

@@ -431,14 +431,15 @@ void PlanSteps::add_step(PlanStep step, ArrayView<Tensor> outputs_of_step, Array
 // Notes that output `o` of a step is written, which was added last.
 void PlanSteps::note_write(const PlanStep& step, std::size_t o) {
   const PlanBuffer& buffer = buffers[locations.back().buffer];
-  if (buffer.home == PlanBuffer::Home::Constant) written_constants.push_back(buffer.number);
+  if (buffer.home == PlanBuffer::Home::Constant) written_constants.push_back({steps.size(), buffer.number});
   if (buffer.home != PlanBuffer::Home::Input) return;
   const GraphNode& node = graph_->nodes[step.node];
   const bool is_one_of_several =
       (node.kind == NodeKind::FusedElementwise || node.kind == NodeKind::FusedGemm) && step.op == nullptr;
   const UserCall* const writer =
       is_one_of_several ? &call_with_result(node, std::get<ValueId>(node.results[o])) : step.call;
-  written_inputs.push_back({buffer.number, writer, describe(operand_tensors_[operand_facts_.back().tensor])});
+  written_inputs.push_back(
+      {steps.size(), buffer.number, writer, describe(operand_tensors_[operand_facts_.back().tensor])});
 }
 
 // Scratch memory of a kernel lies in the arena.

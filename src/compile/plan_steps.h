@@ -60,9 +60,14 @@ struct PlanOutput {
 };
 
 struct WrittenInput {
+  std::size_t step;
   std::uint32_t number;
   const UserCall* call;  // the first call that writes to it
   std::string output;    // the tensor that the call writes to: "f32[2]"
+};
+struct WrittenConstant {
+  std::size_t step;
+  std::uint32_t number;
 };
 struct InputFromStorage {
   std::uint32_t number;
@@ -90,8 +95,8 @@ class PlanSteps {
   std::vector<PlanOutput> outputs;
   std::vector<RandomDraw> draws;
   std::vector<Tensor> constants;
-  std::vector<WrittenInput> written_inputs;
-  std::vector<std::uint32_t> written_constants;
+  std::vector<WrittenInput> written_inputs;  // in the order of the steps
+  std::vector<WrittenConstant> written_constants;
   std::vector<InputFromStorage> inputs_from_storage;  // must begin where their storage does
   Device device;                                      // that the kernels run on
 

@@ -1,207 +1,127 @@
 #include "packing/packing.h"
 
 #include <array>
-#include <deque>
-#include <list>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
-#include "base/environment.h"
+#include "packing/forms.h"
+#include "packing/packing_cache.h"
 #include "tensor/make.h"
 
 namespace pel {
 
 namespace detail {
 constinit std::atomic<std::int64_t> packed_count{0};
-constinit std::atomic<std::int64_t> packing_cache_limit{0};
 }  // namespace detail
 
 namespace {
 
-constinit std::array<std::atomic<Packer>, kDeviceTypeCount>
-    packers{};  // null: matrices on this device are not packed
+constinit std::array<std::atomic<const Packer*>, kDeviceTypeCount> packers{};
 
-Packer packer_for(Device device) {
-  return packers[static_cast<std::size_t>(device.type)].load(std::memory_order_acquire);
-}
-
-MatrixView view_of(const Tensor& matrix) {
-  return {matrix.raw_data(), matrix.sizes()[0].value(), matrix.sizes()[1].value(),
-          matrix.strides()[0].value(), matrix.strides()[1].value()};
-}
-
-// All live forms, by the address of their source, to which they hold a reference.
 class Forms {
  public:
   static Forms& instance() {
     static auto* const forms = new Forms;
     return *forms;
   }
-  std::shared_ptr<const PackedForm> add(PackedForm form) {
-    const void* const address = form.source.raw_data();
-    std::shared_ptr<const PackedForm> shared(new PackedForm(std::move(form)), [](const PackedForm* gone) {
-      instance().remove(gone->source.raw_data());
-      delete gone;
-    });
+  void add(const std::shared_ptr<const PackedForm>& form) {
     const std::unique_lock lock(mutex_);
-    by_address_.emplace(address, shared);
+    by_address_.emplace(form->view.data, Entry{form.get(), form});
+    ++in_storage_[form->storage];
     detail::packed_count.fetch_add(1, std::memory_order_relaxed);
-    return shared;
+  }
+  void remove(const PackedForm& form) {
+    const std::unique_lock lock(mutex_);
+    const auto [first, last] = by_address_.equal_range(form.view.data);
+    for (auto i = first; i != last; ++i) {
+      if (i->second.form != &form) continue;
+      by_address_.erase(i);
+      if (const auto count = in_storage_.find(form.storage); --count->second == 0) in_storage_.erase(count);
+      detail::packed_count.fetch_sub(1, std::memory_order_relaxed);
+      return;
+    }
   }
   std::shared_ptr<const PackedForm> find(const MatrixView& view, DType dtype) {
-    std::vector<std::shared_ptr<const PackedForm>> met;  // released after the lock: the last owner removes it
+    std::vector<std::shared_ptr<const PackedForm>>
+        others;  // released after the lock: the last owner removes it
     const std::shared_lock lock(mutex_);
     const auto [first, last] = by_address_.equal_range(view.data);
     for (auto i = first; i != last; ++i) {
-      met.push_back(i->second.lock());
-      const PackedForm* form = met.back().get();
-      if (form != nullptr && form->is_current() && form->source.dtype() == dtype &&
-          view_of(form->source) == view)
-        return met.back();
+      std::shared_ptr<const PackedForm> form = i->second.owner.lock();
+      if (form == nullptr) continue;
+      if (form->dtype == dtype && form->view == view && form->is_current()) return form;
+      others.push_back(std::move(form));
     }
     return nullptr;
   }
-
- private:
-  void remove(const void* address) {
-    const std::unique_lock lock(mutex_);
-    const auto [first, last] = by_address_.equal_range(address);
-    for (auto i = first; i != last;) {
-      if (i->second.expired()) {
-        i = by_address_.erase(i);
-        detail::packed_count.fetch_sub(1, std::memory_order_relaxed);
-      } else {
-        ++i;
-      }
-    }
-  }
-
-  std::shared_mutex mutex_;
-  std::unordered_multimap<const void*, std::weak_ptr<const PackedForm>> by_address_;
-};
-
-std::shared_ptr<const PackedForm> packed(const Tensor& matrix) {
-  // A view of its own, so that the count of references tells whether anyone else looks at the memory.
-  return Forms::instance().add(
-      packer_for(matrix.device())(make_view(matrix, matrix.sizes(), matrix.strides())));
-}
-
-// Matrices that GEMMs have read twice, the most recently used first.
-class Cache {
- public:
-  static Cache& instance() {
-    static auto* const cache = new Cache;
-    return *cache;
-  }
-  void offer(const Tensor& matrix) {
-    const std::lock_guard lock(mutex_);
-    const MatrixView view = view_of(matrix);
-    drop_unused(matrix);
-    for (auto i = forms_.begin(); i != forms_.end(); ++i) {
-      if (view_of((*i)->source) == view && (*i)->source.dtype() == matrix.dtype()) {
-        forms_.splice(forms_.begin(), forms_, i);
-        return;
-      }
-    }
-    const Seen now{view, matrix.version()};
-    for (const Seen& seen : seen_) {
-      if (seen == now) return add(matrix);
-    }
-    if (seen_.size() == kMaxSeen) seen_.pop_front();
-    seen_.push_back(now);
-  }
-  void limit(std::int64_t max_bytes) {
-    const std::lock_guard lock(mutex_);
-    detail::packing_cache_limit.store(max_bytes, std::memory_order_relaxed);
-    shrink_to(max_bytes);
-    if (max_bytes == 0) seen_.clear();
-  }
-  std::int64_t size_bytes() {
-    const std::lock_guard lock(mutex_);
-    return bytes_;
+  bool has(const detail::StorageHeader* storage) {
+    const std::shared_lock lock(mutex_);
+    return in_storage_.contains(storage);
   }
 
  private:
-  static constexpr std::size_t kMaxSeen = 256;
-  struct Seen {
-    MatrixView view;
-    std::uint32_t version;
-    bool operator==(const Seen&) const = default;
+  struct Entry {
+    const PackedForm* form;
+    std::weak_ptr<const PackedForm> owner;
   };
-
-  void add(const Tensor& matrix) {
-    std::shared_ptr<const PackedForm> form = packed(matrix);
-    const std::int64_t size = form->panels.numel().value();
-    const std::int64_t max_bytes = detail::packing_cache_limit.load(std::memory_order_relaxed);
-    if (size > max_bytes) return;
-    shrink_to(max_bytes - size);
-    bytes_ += size;
-    forms_.push_front(std::move(form));
-  }
-  void shrink_to(std::int64_t max_bytes) {
-    while (bytes_ > max_bytes) drop(std::prev(forms_.end()));
-  }
-  // Drops forms whose matrix was written to, and those that only this cache refers to. The caller refers to
-  // the memory of `asked`.
-  void drop_unused(const Tensor& asked) {
-    for (auto i = forms_.begin(); i != forms_.end();) {
-      const auto next = std::next(i);
-      const Tensor& source = (*i)->source;
-      const auto refs = source.header()->storage->refs.load(std::memory_order_relaxed);
-      if (!(*i)->is_current() || (refs == 1 && !source.shares_storage(asked))) drop(i);
-      i = next;
-    }
-  }
-  void drop(std::list<std::shared_ptr<const PackedForm>>::iterator i) {
-    bytes_ -= (*i)->panels.numel().value();
-    forms_.erase(i);
-  }
-
-  std::mutex mutex_;
-  std::list<std::shared_ptr<const PackedForm>> forms_;
-  std::deque<Seen> seen_;
-  std::int64_t bytes_ = 0;
+  std::shared_mutex mutex_;
+  std::unordered_multimap<const void*, Entry> by_address_;
+  std::unordered_map<const detail::StorageHeader*, int> in_storage_;  // how many
 };
 
 }  // namespace
 
-void set_packer(DeviceType device, Packer packer) {
-  packers[static_cast<std::size_t>(device)].store(packer, std::memory_order_release);
-  if (const auto bytes = environment_bytes("PELLUCID_PACK_CACHE")) Cache::instance().limit(*bytes);
+MatrixView view_of(const Tensor& matrix) {
+  return {matrix.raw_data(), matrix.sizes()[0].value(), matrix.sizes()[1].value(),
+          matrix.strides()[0].value(), matrix.strides()[1].value()};
 }
 
-namespace detail {
-std::shared_ptr<const PackedForm> find_packed_slow(const MatrixView& view, DType dtype) {
+std::shared_ptr<const PackedForm> make_form(const MatrixView& view, DType dtype, DeviceType device,
+                                            const detail::StorageHeader* storage, Tensor source) {
+  const std::uint32_t version = storage->version.load(std::memory_order_relaxed);
+  Tensor panels = packer_of(device)->pack(view, dtype);
+  std::shared_ptr<const PackedForm> form(
+      new PackedForm{view, dtype, storage, version, std::move(panels), std::move(source)},
+      [](const PackedForm* gone) {
+        forget_form(*gone);
+        delete gone;
+      });
+  Forms::instance().add(form);
+  return form;
+}
+void forget_form(const PackedForm& form) noexcept { Forms::instance().remove(form); }
+bool has_forms(const detail::StorageHeader* storage) noexcept { return Forms::instance().has(storage); }
+
+void set_packer(DeviceType device, const Packer* packer) {
+  packers[static_cast<std::size_t>(device)].store(packer, std::memory_order_release);
+  start_packing_cache();
+}
+const Packer* packer_of(DeviceType device) {
+  return packers[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+}
+
+std::shared_ptr<const PackedForm> detail::find_packed_slow(const MatrixView& view, DType dtype) {
   return Forms::instance().find(view, dtype);
 }
-void offer_to_cache_slow(const Tensor& matrix) {
-  if (matrix.has_data() && packer_for(matrix.device()) != nullptr) Cache::instance().offer(matrix);
-}
-}  // namespace detail
 
-std::int64_t PackedMatrix::size_bytes() const { return form_ ? form_->panels.numel().value() : 0; }
+std::int64_t PackedMatrix::size_bytes() const { return form_ ? form_->bytes() : 0; }
 bool PackedMatrix::is_current() const { return form_ && form_->is_current(); }
 
 PackedMatrix pack(const Tensor& matrix, Site site) {
   return as_call("pack", site, [&] {
     PEL_CHECK(matrix.dim() == 2, ShapeError, "expected a matrix with 2 axes; {} has {}", describe(matrix),
               matrix.dim());
-    PEL_CHECK(matrix.has_data() && packer_for(matrix.device()) != nullptr, DeviceError,
+    PEL_CHECK(matrix.has_data() && packer_of(matrix.device().type) != nullptr, DeviceError,
               "{} cannot be packed: {}", describe(matrix),
               matrix.has_data() ? "the backend of its device does not pack matrices" : "it has no data");
-    return PackedMatrix(packed(matrix));
+    return PackedMatrix(make_form(view_of(matrix), matrix.dtype(), matrix.device().type,
+                                  matrix.header()->storage,
+                                  make_view(matrix, matrix.sizes(), matrix.strides())));
   });
 }
-
-void set_packing_cache(std::int64_t max_bytes, Site site) {
-  as_call("set_packing_cache", site, [&] {
-    PEL_CHECK(max_bytes >= 0, ValueError, "max_bytes is {}; it must be 0 or more", max_bytes);
-    Cache::instance().limit(max_bytes);
-  });
-}
-std::int64_t packing_cache_bytes() { return Cache::instance().size_bytes(); }
 
 }  // namespace pel

@@ -7,6 +7,7 @@
 #include "pellucid/extend/keys.h"
 
 #include "base/check.h"
+#include "tensor/address_taken.h"
 #include "tensor/block_pool.h"
 #include "tensor/data_allocator.h"
 #include "tensor/dim_context.h"
@@ -234,6 +235,7 @@ void* Tensor::checked_data(DType wanted, bool read_only, const Site& site) const
     PEL_CHECK(reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(size_bytes(wanted)) == 0,
               AliasError, "the memory at {} is not aligned for {}; clone() makes an aligned copy", first,
               name(wanted));
+    if (!read_only) note_address_taken(*p_->storage);
     return first;
   });
 }

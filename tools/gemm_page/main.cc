@@ -47,7 +47,7 @@ the order and its cost. oneDNN has no fixed order, so a program must request it.
 `pack(w)` returns an object. While it lives and `w` is unchanged, every matmul by that view of `w` reads its panels. For
 `linear` that is `pack(weight.t())`. It pays off for few rows, where reading the weights dominates.
 `set_packing_cache(bytes)`, or `PELLUCID_PACK_CACHE=512M`, packs weights automatically when a matmul reads them unchanged
-for the second time.
+for the second time. Compiled functions do that without being asked, up to 256 MiB ([compile.md](compile.md#packed-weights)).
 
 ## Cost model
 

@@ -175,8 +175,21 @@ void check_exportable(const Tensor& t, bool exports_read_only) {
         "max_version=(1, 0).");
 }
 
+template <class... T>
+void take_address(const Tensor& t) {
+  ((t.dtype() == dtype_of<T> ? static_cast<void>(t.data<T>()) : static_cast<void>(0)), ...);
+}
+// Takes the address as code that writes does: from now on no copy of the elements stands in for them.
+void note_exported(const Tensor& t) {
+  const bool is_ours = (t.header()->storage->flags & detail::StorageHeader::kExternal) == 0;
+  if (is_ours && !t.is_read_only())
+    take_address<double, float, Float16, BFloat16, std::int64_t, std::int32_t, std::int16_t, std::int8_t,
+                 std::uint8_t, bool>(t);
+}
+
 // Sizes and strides are those of the tensor's header: a plain Dim in memory is an int64.
 void describe(const Tensor& t, dlpack::Borrowed& out) {
+  note_exported(t);
   out.data = t.numel() == 0 ? nullptr : t.raw_data();
   out.device = {dlpack::kCpuDevice, 0};
   out.rank = static_cast<std::int32_t>(t.dim());
@@ -314,6 +327,7 @@ nb::object array_interface(nb::handle self) {
   interface["typestr"] = nb::str(numpy_typestr(t.dtype()).c_str());
   interface["shape"] = nb::steal(new_shape(t.sizes()));
   interface["strides"] = nb::steal(new_shape(byte_strides));
+  note_exported(t);
   void* const data = t.numel() == 0 ? no_elements : t.raw_data();
   interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(data), t.is_read_only());
   return interface;

@@ -54,4 +54,6 @@ Kernel fused_gemm_kernel(const FusedGemmCode& code) {
   return kernel;
 }
 
+bool is_fused_gemm(const Kernel& kernel) { return kernel.run == run_fused_gemm; }
+
 }  // namespace pel::cpu

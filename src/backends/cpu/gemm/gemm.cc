@@ -16,6 +16,7 @@
 #include "pellucid/determinism.h"
 
 #include "backends/cpu/elementwise/float_mode.h"
+#include "backends/cpu/gemm/fused_gemm.h"
 #include "backends/cpu/gemm/gemm_loops.h"
 #include "backends/cpu/gemm/gemm_tiles.h"
 #include "backends/cpu/isa.h"
@@ -216,13 +217,16 @@ double predict_tiles(const KernelArgs& args) {
   return kCallNs + std::max(c.flops() / rate, c.bytes() / kBytesPerNs);
 }
 
-PackedForm pack_for_tiles(const Tensor& matrix) {
-  const TileFamily& family = tiles_for(matrix.dtype());
-  const std::int64_t k = matrix.sizes()[0].value(), n = matrix.sizes()[1].value();
-  const Tensor panels = make_dense({panels_bytes(family, k, n)}, kU8, kCpu);
-  const PackSource source{matrix_of(matrix), matrix.dtype()};
-  pack_matrices(family, {&source, 1}, k, n, static_cast<char*>(panels.raw_data()));
-  return {matrix, matrix.version(), panels};
+std::int64_t bytes_of_panels(const MatrixView& matrix, DType dtype) {
+  return panels_bytes(tiles_for(dtype), matrix.k, matrix.n);
+}
+Tensor pack_for_tiles(const MatrixView& matrix, DType dtype) {
+  const TileFamily& family = tiles_for(dtype);
+  Tensor panels = make_dense({panels_bytes(family, matrix.k, matrix.n)}, kU8, kCpu);
+  auto* const data = static_cast<char*>(const_cast<void*>(matrix.data));  // is only read
+  const PackSource source{{data, 0, matrix.row, matrix.column}, dtype};
+  pack_matrices(family, {&source, 1}, matrix.k, matrix.n, static_cast<char*>(panels.raw_data()));
+  return panels;
 }
 
 TileGemm tiles_of(const GemmCall& c) {
@@ -378,7 +382,12 @@ std::uint64_t flops_of_groups(const KernelArgs& args) {
 
 }  // namespace
 
-void register_packing() { set_packer(DeviceType::Cpu, pack_for_tiles); }
+void register_packing() {
+  static constexpr Packer kPacker{bytes_of_panels, pack_for_tiles, [](const Kernel& kernel) {
+                                    return kernel.run == run_gemm_tiles || is_fused_gemm(kernel);
+                                  }};
+  set_packer(DeviceType::Cpu, &kPacker);
+}
 
 KernelLists gemm_kernels() {
   static const std::vector<Kernel>& list = single_kernels();

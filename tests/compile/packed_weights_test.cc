@@ -90,14 +90,10 @@ TEST_F(PackedWeights, HaveTheBitsOfEagerWhateverWritesToThem) {
         [&] { second.t().add_(0.5); },
         [] {},
         [] {},
-        [&] {
-          weight.copy_(noise({96, 80}, dtype));
-        },
+        [&] { weight.copy_(noise({96, 80}, dtype)); },
         [&] { given.neg_(); },
         [] {},
-        [&] {
-          given = noise({80, 40}, dtype);
-        },
+        [&] { given = noise({80, 40}, dtype); },
         [] {},
         [&] { compile([&](const Tensor& x) { return weight.add_(x); })(full({1}, 0.125, dtype)); },
         [] {},

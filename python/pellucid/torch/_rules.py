@@ -393,7 +393,7 @@ def group_norm_backward(lowering, node):
 
 @aten_rule("_native_batch_norm_legit_no_training")
 def batch_norm_inference(lowering, node):
-    return lowering.by_schema("_native_batch_norm_legit_no_training", node)
+    return with_statistics(lowering, node, lowering.by_schema("_native_batch_norm_legit_no_training", node))
 
 
 # ---- Matmuls, convolutions, attention

@@ -324,7 +324,8 @@ def backward(outputs):
 def program(seed) -> Program:
     """Returns the program of a seed: always the same for the same versions of Python and PyTorch."""
     made = Builder(seed).build()
-    made.grad = made.grad and has_gradients(made)
+    # The gradient of as_strided of a view is wrong with AOTAutograd, for every backend.
+    made.grad = made.grad and "as_strided" not in made.source and has_gradients(made)
     return made
 
 

@@ -185,6 +185,8 @@ FURTHER = {
     "fill_ and zero_": Case(lambda x, y: (x.fill_(3), y.zero_(), x + y), lambda: (matrix(), matrix())),
     "out= of an input": Case(lambda x, y: torch.add(x, 1, out=y), lambda: (matrix(), matrix())),
     "an index is written": Case(lambda x: x.index_add_(0, torch.tensor([0, 2]), torch.ones(2, 6))),
+    "all results of a batch norm in bf16": Case(
+        lambda x, w: torch.native_batch_norm(x, w, w, w, w, False, 0.1, 1e-5), lambda: (image().bfloat16(), torch.rand(3).bfloat16())),
     "a constant tensor": Case(lambda x: x + torch.tensor([1.0, 2, 3, 4, 5, 6])),
     "a scalar tensor next to a matrix": Case(lambda x, s: (x * s, s + 1), lambda: (matrix(), torch.tensor(2.0, dtype=torch.float64))),
     "linspace and full": Case(lambda x: (torch.linspace(0, 1, 5), torch.full((2, 3), 7), torch.eye(3), x + torch.ones_like(x))),

@@ -55,15 +55,26 @@ def pellucid_backend(graph_module, example_inputs, *, options=None, mode=None):
     """Compiles a graph of Dynamo. torch.compile calls this for backend="pellucid"."""
     if mode not in (None, "default"):
         raise ValueError(f"The backend pellucid has no modes; mode is {mode!r}. It takes options: {', '.join(Options._fields)}.")
-    compiler = _aot_backend(parse_options(options))
+    parsed = parse_options(options)
+    reason = _inner_api.why_unusable()
+    if reason is not None:
+        return leave_all(graph_module, reason, parsed.strict)
     compilation = _report.Compilation(_inner_api.compile_id())
     _report.session().compilations.append(compilation)
     start = time.perf_counter_ns()
     try:
-        return compiler(graph_module, example_inputs)
+        return _aot_backend(parsed)(graph_module, example_inputs)
     finally:
         compilation.backend_ns = time.perf_counter_ns() - start
         compilation.is_running = False
+
+
+def leave_all(graph_module, reason, strict):
+    """Leaves all graphs to this version of PyTorch; says so once."""
+    if strict:
+        raise StrictError(f"All ops would stay with PyTorch: {reason}")
+    _report.session().say_once("every op", reason, "", 0)
+    return graph_module.forward
 
 
 @functools.lru_cache(maxsize=None)

@@ -14,6 +14,14 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 MISSING = (ImportError, AttributeError, TypeError, KeyError, IndexError, RuntimeError)
 
 
+def why_unusable():
+    """Returns why no graph can run with this version of PyTorch, as a sentence, or None."""
+    if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        return None
+    return (f"tensors of PyTorch {torch.__version__} have no __dlpack_c_exchange_api__, which gives programs their memory; "
+            "install PyTorch 2.13 or later")
+
+
 def partition_function():
     """Returns the function that splits a joint graph into forward and backward, recomputing what is cheap in backward."""
     from torch._functorch.partitioners import min_cut_rematerialization_partition

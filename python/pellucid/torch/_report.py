@@ -118,8 +118,8 @@ class Session:
         if (op, reason) in self.said:
             return
         self.said.add((op, reason))
-        text = (f"{op} stays with PyTorch: {reason.rstrip('.')} ({file}:{line}). "
-                "pellucid.torch.report() has the whole list.")
+        place = f" ({file}:{line})" if file else ""
+        text = f"{op} stays with PyTorch: {reason.rstrip('.')}{place}. pellucid.torch.report() has the whole list."
         warnings.warn_explicit(text, FallbackWarning, file or "torch.compile", line)
         if logger.hasHandlers():  # without handlers logging would print the text a second time
             logger.warning("%s", text)
@@ -317,6 +317,8 @@ def from_dynamo(graphs):
 
 
 def text_of(report):
+    if not report.graphs and (reason := _inner_api.why_unusable()) is not None:
+        return f"The backend pellucid runs no graph: {reason}."
     if not report.graphs:
         return "The backend pellucid has compiled no graph yet. torch.compile(model, backend=\"pellucid\") uses it."
     lines = [f"{counted(len(report.graphs), 'graph')}, {counted(sum(g.programs - g.shared for g in report.graphs), 'program')} "

@@ -261,3 +261,18 @@ def test_ops_around_an_unsupported_one_still_run_in_pellucid():
     graphs = report().graphs
     assert sum(graph.nodes for graph in graphs) > sum(graph.nodes_here for graph in graphs) > 0, str(report())
     assert [entry.op for entry in report().fallbacks if "svd" in entry.op]
+
+
+@needs_pellucid
+def test_a_pytorch_without_the_table_for_tensors_runs_everything_itself_and_says_so_once(monkeypatch):
+    forget()
+    monkeypatch.delattr(torch.Tensor, "__dlpack_c_exchange_api__")
+    functions = (lambda x: F.gelu(x) @ x.t(), lambda x: x.exp() + 1)
+    with Messages() as messages:
+        for function in functions:
+            assert torch.equal(compiled(function)(matrix()), function(matrix()))
+    said, _ = messages.about("__dlpack_c_exchange_api__")
+    assert len(said) == 1 and torch.__version__ in said[0] and "install PyTorch" in said[0], said
+    assert "__dlpack_c_exchange_api__" in str(report())
+    with pytest.raises(Exception, match="__dlpack_c_exchange_api__"):
+        compiled(functions[0], strict=True)(matrix())

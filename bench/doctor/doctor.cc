@@ -14,7 +14,7 @@ namespace {
 
 using namespace pel::doctor;
 
-std::size_t load_whole(const std::string& path) { return diagnose(path).totals.kernels; }
+std::size_t load_whole(const std::string& path) { return diagnose(path).counts.totals.kernels; }
 
 // Reads a generated trace of this size and stores nothing: the cost of the reader itself.
 double reader_memory(std::uint64_t bytes) {

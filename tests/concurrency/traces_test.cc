@@ -43,7 +43,7 @@ TEST(Traces, AreReadByThreeThreadsAsByOne) {
 
 TEST(Traces, AreDiagnosedByAllThreads) {
   test::MadeSource source({.steps = 1, .streams = 2, .has_shapes = true}, 4'000'000);
-  EXPECT_GT(diagnose(Examination(source)).totals.kernels, 1000u);
+  EXPECT_GT(diagnose(Examination(source)).counts.totals.kernels, 1000u);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 const void* loop_caller() {
   thread_state.loop_session = settings().session();
-  thread_state.number = thread_number();
+  thread_number();  // so that it has one
   return &thread_state;
 }
 
@@ -29,7 +29,7 @@ void write_piece(const void* caller_state, std::uint64_t began, std::int64_t beg
   record.site = caller.site;
   record.first_element = begin;
   record.end_element = end;
-  record.caller_thread = caller.number;
+  record.caller_thread = caller.number_plus_one - 1;
   commit(after);
 }
 

@@ -15,7 +15,7 @@ std::uint64_t now_ns() {
 
 std::uint32_t thread_number() {
   static std::atomic<std::uint32_t> next{0};
-  static constinit thread_local std::uint32_t number_plus_one = 0;
+  std::uint32_t& number_plus_one = thread_state.number_plus_one;
   if (number_plus_one == 0) number_plus_one = next.fetch_add(1, std::memory_order_relaxed) + 1;
   return number_plus_one - 1;
 }

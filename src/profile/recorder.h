@@ -53,7 +53,7 @@ struct ThreadState {
   std::uint64_t kernel_end = 0;            // of the last kernel
   const char* kernel = nullptr;            // that runs now, while a profile or a recording watches
   std::uint32_t loop_session = 0;          // of the parallel loop of this thread under way
-  std::uint32_t number = 0;                // thread_number(), once a loop began
+  std::uint32_t number_plus_one = 0;       // thread_number() + 1, once someone asked for it
   bool has_small_chunks = false;           // a worker of the pool, which only records pieces
   pel::detail::OpSpan* op_span = nullptr;  // of the innermost op
   Site site{};  // of the outermost op, which is the user's call; line 0: no op is open

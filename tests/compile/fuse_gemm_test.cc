@@ -102,6 +102,24 @@ TEST(FuseGemm, HasTheBitsOfEager) {
   }
 }
 
+// As many as it takes: the matmul itself adds a bias.
+TEST(FuseGemm, AnEpilogueReadsSixTensorsAndABias) {
+  const auto noise = [](std::vector<Dim> sizes) { return mul(randn(sizes), 0.1); };
+  const Tensor square = noise({48, 48}), bias = noise({48});
+  const std::vector<Tensor> rest = {noise({48}), noise({48}), noise({48}),
+                                    noise({48}), noise({48}), noise({48})};
+  const auto f = [=](const Tensor& x) {
+    Tensor y = linear(x, square, bias);
+    for (const Tensor& each : rest) y = add(y, each);
+    return y;
+  };
+  const auto fast = compile(f);
+  for (const std::int64_t rows : {5, 1, 200}) {
+    const Tensor x = randn({rows, 48});
+    EXPECT_TRUE(test::equal_bits(fast(x), f(x))) << rows << " rows";
+  }
+}
+
 TEST(FuseGemm, BatchesToo) {
   const Tensor mask = randn({1, 1, 7});
   const auto scores = [=](const Tensor& q, const Tensor& k) {

@@ -475,7 +475,8 @@ class SingleGemm {
       if (!dense) copy_tile({to, 0, out_.column * size}, {line, 0, size}, 1, columns, size);
     }
   }
-  static constexpr std::size_t kMaxEpilogueOperands = 8;
+  // The result, two sums, what the matmul adds, and as many tensors as fuse_gemm takes.
+  static constexpr std::size_t kMaxEpilogueOperands = 12;
 
   const TileGemm& p_;
   const TileFamily& f_;

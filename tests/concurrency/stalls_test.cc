@@ -20,7 +20,7 @@
 namespace pel {
 namespace {
 
-constexpr int kThreads = 64;
+constexpr int kManyThreads = 64;
 
 class Stalls : public testing::Test {
  protected:
@@ -78,7 +78,7 @@ void run_random_loop(test::Random& random) {
 
 TEST_F(Stalls, SixtyFourThreadsOfWhichSomeSleepRunEveryElementOnce) {
   test::Random random;
-  set_thread_count(kThreads);
+  set_thread_count(kManyThreads);
   constexpr int kCallers = 4;
   std::vector<std::jthread> callers;
   for (int t = 0; t < kCallers; ++t) {
@@ -99,7 +99,7 @@ TEST_F(Stalls, KernelsReturnTheSameBitsWhileOthersStall) {
   };
   set_thread_count(1);
   const std::vector<Tensor> expected = all();
-  set_thread_count(kThreads);
+  set_thread_count(kManyThreads);
   std::atomic<bool> ends = false;
   std::jthread staller([&, own = random.of_case(0)]() mutable {
     while (!ends) run_random_loop(own);
@@ -140,7 +140,7 @@ TEST_F(Stalls, SixtyFourThreadsUseAboutTheProcessorTimeOfTwo) {
   std::int64_t two = INT64_MAX, many = INT64_MAX;
   for (int round = 0; round < 10; ++round) {
     two = std::min(two, cpu_ns(2));
-    many = std::min(many, cpu_ns(kThreads));
+    many = std::min(many, cpu_ns(kManyThreads));
   }
   RecordProperty("percent", static_cast<int>(100 * many / two));
   EXPECT_LE(static_cast<double>(many), 1.5 * static_cast<double>(two)) << "with 64 threads, against two";

@@ -391,13 +391,13 @@ TEST_F(PlantedRanks, ArePrescribedInTheOrderOfTheirGains) {
 
 // Gradients are reduced in buckets while the backward pass runs: waits that it hides cost nothing.
 TEST(PrescribeToRanks, WaitsThatOtherKernelsHideGainNothing) {
-  constexpr int kSteps = 6, kBuckets = 4;
+  constexpr int kStepsOfRank = 6, kBuckets = 4;
   constexpr double kTransferUs = 20, kBucketUs = 250;
   const auto trace_of = [&](int rank, double bucket_us) {
     const double slowest_us = kBucketUs * 1.1, step_us = kBuckets * slowest_us + kTransferUs + 10;
     TraceText trace;
     int id = 0;
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kStepsOfRank; ++step) {
       const double begin = 1000 + step * step_us;
       trace.annotation(1, fmt::format("ProfilerStep#{}", step), begin, step_us - 1);
       for (int bucket = 0; bucket < kBuckets; ++bucket) {
@@ -419,7 +419,7 @@ TEST(PrescribeToRanks, WaitsThatOtherKernelsHideGainNothing) {
     ranks.push_back(trace_of(rank, rank == 3 ? kBucketUs * 1.1 : kBucketUs));
   const RankComparison compared = weigh_ranks(ranks);
   const std::uint32_t late = 3;
-  const double truth = kSteps * kBuckets * kBucketUs * 0.1 * 1000;
+  const double truth = kStepsOfRank * kBuckets * kBucketUs * 0.1 * 1000;
   EXPECT_GT(static_cast<double>(compared.stragglers[0].alone_ns), 2 * truth);
   EXPECT_NEAR(static_cast<double>(gain_if_typical(ranks, compared, {&late, 1})), truth, 0.1 * truth);
 }

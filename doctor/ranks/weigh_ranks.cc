@@ -1,21 +1,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/sort_stably.h"
+#include "doctor/model/median.h"
 #include "doctor/model/saturating.h"
 #include "doctor/ranks/compare_ranks.h"
 
 namespace pel::doctor {
 namespace {
-
-template <class T>
-T middle_value(std::vector<T>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 LateCause late_cause(std::size_t kind) {
   if (kind == kBeforeKernels) return LateCause::Kernels;
@@ -86,7 +80,7 @@ class Weigher {
       result_.waiting_ns[a.rank] += wait;
     }
     const std::int64_t alone = *std::min_element(waits.begin(), waits.end());
-    const std::int64_t typical = middle_value(waits);
+    const std::int64_t typical = lower_median_of(std::move(waits));
     result_.waits_ns.push_back(typical);
     result_.last.push_back(last.rank);
     Straggler& straggler = result_.stragglers[last.rank];
@@ -108,7 +102,7 @@ class Weigher {
     for (const Arrival& a : arrivals_) {
       if (a.rank != late.rank) values.push_back(value(a));
     }
-    return middle_value(values);
+    return lower_median_of(std::move(values));
   }
 
   // Shares out what was waited among the things that took the late rank longer than the others.
@@ -171,7 +165,7 @@ RankComparison weigh_ranks(std::span<const RankFacts> ranks) {
     result.stragglers[r].rank = r;
     totals.push_back(ranks[r].time.total());
   }
-  result.typical_ns = middle_value(totals);
+  result.typical_ns = lower_median_of(std::move(totals));
   Weigher weigher(ranks, result);
   for (const Meeting& meeting : result.aligned.meetings) weigher.weigh(meeting);
   sort_stably(result.stragglers,

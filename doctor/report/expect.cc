@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "doctor/model/median.h"
 #include "doctor/report/readable_value.h"
 
 namespace pel::doctor {
@@ -60,9 +62,7 @@ std::optional<double> of_typical_step(const RunCounts& run, std::string_view qua
     if (std::ranges::any_of(step, [](const auto& one) { return one.second != 0; }))
       amounts.push_back(amount_of(step, quantity));
   if (amounts.empty()) return std::nullopt;
-  const auto middle = amounts.begin() + static_cast<std::ptrdiff_t>((amounts.size() - 1) / 2);
-  std::ranges::nth_element(amounts, middle);
-  return *middle;
+  return lower_median_of(std::move(amounts));
 }
 
 // What the trace has more than the one that it is compared with.

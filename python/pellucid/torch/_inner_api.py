@@ -202,11 +202,12 @@ def fuse_parts(partitioner, parts):
 
 @contextlib.contextmanager
 def real_tensors():
-    """No fake tensors inside: values that a compiler makes itself are real."""
+    """No fake tensors inside, and none of the ops in Python that trace them: values that a compiler makes itself are real."""
     try:
+        from torch._dispatch.python import no_python_dispatcher
         from torch._subclasses.fake_tensor import unset_fake_temporarily
     except MISSING:
         yield
         return
-    with unset_fake_temporarily():
+    with unset_fake_temporarily(), no_python_dispatcher():
         yield

@@ -16,6 +16,7 @@ import typing
 import sympy
 import torch
 from torch import fx
+from torch.utils import _pytree as pytree
 from torch.utils._sympy import functions
 
 from pellucid import _core
@@ -144,6 +145,25 @@ def base_of(node):
             break
         node = source
     return node
+
+
+def strides_of(node, base):
+    """The strides that a result has in eager PyTorch. Those of a traced view may differ on axes of size 1, so they are computed again;
+    not with symbols, whose views only the tracing can compute."""
+    value, of_base = node.meta["val"], base.meta["val"]
+    traced = tuple(value.stride())
+    if node is base or not all(isinstance(size, int) for size in value.shape) or 1 not in value.shape:
+        return traced
+    steps = [node]
+    while steps[-1].args[0] is not base:
+        steps.append(steps[-1].args[0])
+    arguments = pytree.tree_leaves([(step.args[1:], step.kwargs) for step in steps])
+    if any(isinstance(number, (fx.Node, torch.SymInt)) for number in (*of_base.shape, *of_base.stride(), *arguments)):
+        return traced
+    view = torch.empty_strided(of_base.shape, of_base.stride(), dtype=of_base.dtype, device="meta")
+    for step in reversed(steps):
+        view = step.target(view, *step.args[1:], **step.kwargs)
+    return tuple(view.stride()) if view.shape == value.shape else traced
 
 
 def computes(node):
@@ -479,7 +499,7 @@ class Lowering:
     def view_of(self, node, base):
         value = node.meta["val"]
         offset = value.storage_offset() - base.meta["val"].storage_offset()
-        return self.sizes(value.shape), self.sizes(value.stride()), self.size(offset)
+        return self.sizes(value.shape), self.sizes(strides_of(node, base)), self.size(offset)
 
     def with_numbers(self, view, returns):
         """Replaces expressions by the numbers of further returns that are their values; plain integers stay."""
@@ -511,13 +531,13 @@ class Lowering:
             of_base = self.input_values[self.index[base]]
             offset = value.storage_offset() - base.meta["val"].storage_offset()
             if tuple(of_base.stride()) == tuple(base.meta["val"].stride()):
-                return ("view", self.index[base], self.sizes(value.shape), self.sizes(value.stride()), self.size(offset))
+                return ("view", self.index[base], self.sizes(value.shape), self.sizes(strides_of(node, base)), self.size(offset))
         if node not in number_of_output:
             lowered = self.tensor(node)
             if lowered == ("missing",):
                 raise Unsupported(f"the graph returns {node.name}, which stays with PyTorch")
             number_of_output[node] = len(outputs)
-            strides = value.stride()
+            strides = tuple(value.stride()) if number in self.saved else strides_of(node, base)
             if number in self.saved and lowered in self.axis_orders:
                 strides = self.saved_strides[number] = dense_strides(value.shape, self.axis_orders[lowered])
             outputs.append((lowered, self.sizes(strides)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures torch.compile(backend="pellucid") against eager and Inductor, and compares the ratios with the goals in goals.json.
 
-    ./dev bench torch_backend [--check] [--quick] [--only GROUP]... [--minutes N]
+    ./dev bench torch_backend [--check] [--quick] [--only GROUP]... [--threads N] [--minutes N]
 
 Groups: first_call, steady, training, memory, calls, turns. Each measurement is a process of its own (measure.py), and a ratio is taken within
 one process, or between processes that alternate. --check exits 1 if a goal is missed; --quick runs small models without goals, to see that
@@ -64,6 +64,7 @@ class Bench:
     goals: dict
     quick: bool
     end: float
+    threads: tuple  # the numbers of threads of steady and training
     rows: list = field(default_factory=list)
     problems: list = field(default_factory=list)
 
@@ -162,7 +163,7 @@ def in_turns(bench, group, prefix, cases, arguments, suffix):
 
 def steady(bench):
     means = []
-    for threads in (1,) if bench.quick else (1, 2):
+    for threads in bench.threads:
         for dtype in ("float32",) if bench.quick else ("float32", "bfloat16"):
             cases = ("geglu", "convnext") if bench.quick else MODELS
             medians = in_turns(bench, "steady", "", cases, ["steady", threads, dtype, 1 if bench.quick else 6], f"{dtype}, {threads}")
@@ -175,7 +176,7 @@ def steady(bench):
 
 def training(bench):
     means = []
-    for threads in (1,) if bench.quick else (1, 2):
+    for threads in bench.threads:
         cases = ("gpt2",) if bench.quick else ("gpt2", "llama")
         means += in_turns(bench, "training", "step of ", cases, ["training", threads, 1 if bench.quick else 10], f"{threads}")
     if means:
@@ -221,9 +222,11 @@ def main():
     parser.add_argument("--check", action="store_true", help="exit 1 if a goal is missed or a measurement failed")
     parser.add_argument("--quick", action="store_true", help="small models, few samples, no goals: a smoke test of two minutes")
     parser.add_argument("--only", action="append", choices=GROUPS, default=[], help="only this group; may be repeated")
+    parser.add_argument("--threads", type=int, choices=(1, 2), help="steady and training with so many threads only; one also runs on a busy machine")
     parser.add_argument("--minutes", type=float, default=75.0, help="the time for all measurements (default %(default)s)")
     asked = parser.parse_args()
-    bench = Bench(json.loads((HERE / "goals.json").read_text(encoding="utf-8")), asked.quick, time.monotonic() + 60 * asked.minutes)
+    threads = (1,) if asked.quick else (asked.threads,) if asked.threads else (1, 2)
+    bench = Bench(json.loads((HERE / "goals.json").read_text(encoding="utf-8")), asked.quick, time.monotonic() + 60 * asked.minutes, threads)
     print(f"{'median, and quartiles of pairs':<44} {'ratio':>8}  {'quartiles':<18} {'goal':>6}  verdict", flush=True)
     for group in GROUPS:
         if not asked.only or group in asked.only:

@@ -31,6 +31,9 @@ struct Machine {
   int threads = 0;
   std::vector<MemoryLevel> levels;  // smallest first
   std::vector<ComputePeak> peaks;
+  // From the call of a loop until another thread runs a piece of it: a worker that is parked, and one that
+  // spins. 0 if there is one thread.
+  double wake_ns = 0, join_ns = 0;
 
   // Returns the smallest level that holds `bytes`.
   PEL_API const MemoryLevel& level_of(std::uint64_t bytes) const;

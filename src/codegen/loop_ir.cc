@@ -62,6 +62,13 @@ std::int64_t widest_operand(const ScalarExpr& expr) {
   return widest;
 }
 
+bool is_all_bf16(const ScalarExpr& expr) {
+  return std::ranges::all_of(expr.inputs, [](DType input) { return input == kBF16; }) &&
+         std::ranges::all_of(expr.results, [&](std::int32_t result) {
+           return expr.nodes[static_cast<std::size_t>(result)].type == kBF16;
+         });
+}
+
 std::string indented(const std::string& text) {
   std::string result = "    ";
   for (const char c : text) {
@@ -81,7 +88,9 @@ LoopKernel lower_pointwise(std::string name, ScalarExpr body, Isa isa) {
   // A short body is unrolled, so that loop overhead does not dominate it. Operations that run lane by lane
   // are not unrolled.
   const double cost = body_weight(body);
-  const int unroll = runs_by_lanes(body) ? 1 : cost <= 6 ? 4 : cost <= 14 ? 2 : 1;
+  int unroll = runs_by_lanes(body) ? 1 : cost <= 6 ? 4 : cost <= 14 ? 2 : 1;
+  // Two vectors take the even and the odd elements of bf16. Without 32 registers a long body has none left.
+  if (unroll == 1 && isa == Isa::Avx512 && is_all_bf16(body)) unroll = 2;
   kernel.lanes = std::min(vector * unroll, 64);
   kernel.body = std::move(body);
   verify(kernel);

@@ -69,7 +69,7 @@ scalar::Term element_term(const ElementwiseCall& call, DType output,
     inputs.push_back(is_condition ? cast(read_now, kBool) : cast(cast(read_now, compute), type));
   }
   for (int i = 0; i < facts.param_count; ++i) params.push_back(number(type));
-  const scalar::Term computed = facts.formulas[call.computation.formula].build(inputs, params);
+  const scalar::Term computed = facts.formulas[call.computation.formula].term(compute, inputs, params);
   return cast(cast(computed, facts.result_dtype(compute)), output);
 }
 

@@ -12,14 +12,19 @@
 namespace pel::compiler {
 namespace {
 
-// Arguments of the fused node that elementwise calls read. Values of the body, and what only the matmul
-// reads, are not among them.
+bool is_matmul(const Op* called) {
+  return called == &op<"mm">() || called == &op<"addmm">() || called == &op<"bmm">() ||
+         called == &op<"baddbmm">();
+}
+
+// Arguments of the fused node that elementwise calls read. Values of the body, and what only matmuls read,
+// are not among them.
 std::vector<ValueId> loop_inputs(const GraphNode& fused) {
   std::vector<ValueId> inputs;
   for (const GraphArg& arg : fused.args) {
     const ValueId id = std::get<ValueId>(arg);
-    const auto reads = [&](const GraphNode& call) { return has_value(call.args, id); };
-    if (std::any_of(fused.body.begin() + 1, fused.body.end(), reads)) inputs.push_back(id);
+    const auto reads = [&](const GraphNode& call) { return !is_matmul(call.op) && has_value(call.args, id); };
+    if (std::ranges::any_of(fused.body, reads)) inputs.push_back(id);
   }
   return inputs;
 }
@@ -53,19 +58,28 @@ std::optional<Tensor> as_matrices(const Tensor& t, Dims like) {
 
 std::optional<GemmCall> gemm_call_of(const Graph& graph, const GraphNode& node, GraphFacts& facts) {
   if (node.is_fused()) return std::nullopt;
+  if (!is_matmul(node.op)) return std::nullopt;
   const bool adds = node.op == &op<"addmm">() || node.op == &op<"baddbmm">();
-  if (!adds && node.op != &op<"mm">() && node.op != &op<"bmm">()) return std::nullopt;
   const ValueId output = std::get<ValueId>(node.results[0]);
   if (facts.of(graph, node).parts.size() != 1 || !is_floating(graph[output].dtype)) return std::nullopt;
   return GemmCall{graph[output].dtype, adds, output};
 }
 
-std::optional<ValueId> right_matrix(const GraphNode& node) {
-  if (node.is_fused() && node.kind != NodeKind::FusedGemm) return std::nullopt;
-  const GraphNode& call = node.is_fused() ? node.body[0] : node;
-  if (call.op == &op<"mm">()) return std::get<ValueId>(call.args[1]);
-  if (call.op == &op<"addmm">()) return std::get<ValueId>(call.args[2]);
-  return std::nullopt;
+bool share_left_operand(const GraphNode& a, const GraphNode& b) {
+  return a.op == &op<"mm">() && b.op == &op<"mm">() &&
+         std::get<ValueId>(a.args[0]) == std::get<ValueId>(b.args[0]);
+}
+
+std::vector<ValueId> right_matrices(const GraphNode& node) {
+  std::vector<ValueId> matrices;
+  if (node.is_fused() && node.kind != NodeKind::FusedGemm) return matrices;
+  const ArrayView<GraphNode> calls =
+      node.is_fused() ? ArrayView<GraphNode>(node.body) : ArrayView<GraphNode>(&node, 1);
+  for (const GraphNode& call : calls) {
+    if (call.op == &op<"mm">()) matrices.push_back(std::get<ValueId>(call.args[1]));
+    if (call.op == &op<"addmm">()) matrices.push_back(std::get<ValueId>(call.args[2]));
+  }
+  return matrices;
 }
 
 LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& facts) {
@@ -74,6 +88,7 @@ LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& f
   scalar::ScalarBuilder builder;
   std::unordered_map<std::uint32_t, scalar::Term> terms;
   const DType type = value_type(gemm->dtype);
+  int sums = 1;
   const scalar::Term sum = builder.input(type);
   if (gemm->adds) {
     const scalar::Term added = cast(builder.input(gemm->dtype), type);
@@ -83,9 +98,17 @@ LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& f
     builder.param(type), builder.param(type);  // they are passed, and are 0 and 1
     terms.emplace(gemm->output.number, cast(sum, gemm->dtype));
   }
+  for (std::size_t i = 1; i < fused.body.size(); ++i) {
+    const std::optional<GemmCall> second = gemm_call_of(graph, fused.body[i], facts);
+    if (!second) continue;
+    PEL_CHECK(++sums == 2 && !gemm->adds && !second->adds, InternalError, "{}: {} has no place in the kernel",
+              fused.name, fused.body[i].label());
+    terms.emplace(second->output.number, cast(builder.input(type), second->dtype));
+  }
   for (const ValueId id : loop_inputs(fused)) terms.emplace(id.number, builder.input(graph[id].dtype));
   for (std::size_t i = 1; i < fused.body.size(); ++i) {
     const GraphNode& inner = fused.body[i];
+    if (is_matmul(inner.op)) continue;
     const std::optional<ElementwiseCall> call = facts.elementwise_call(graph, inner);
     if (!call) {  // a view
       const scalar::Term viewed = terms.at(std::get<ValueId>(inner.args[0]).number);
@@ -101,7 +124,7 @@ LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& f
   const scalar::Term result = terms.at(std::get<ValueId>(fused.results[0]).number);
   LoopSource source{.name = fused.name};
   source.body = builder.finish({&result, 1});
-  source.gemm = GemmLoop{gemm->dtype, gemm->adds};
+  source.gemm = GemmLoop{gemm->dtype, gemm->adds, sums};
   return source;
 }
 
@@ -109,8 +132,11 @@ std::optional<LoopOperands> gemm_operands(const GraphNode& fused, const std::vec
                                           FakeRun& run) {
   const RecordedLaunch& gemm = launches[0];
   const bool adds = gemm.op == &op<"addmm">() || gemm.op == &op<"baddbmm">();
-  if (gemm.kernel == nullptr || gemm.kernel->is_relaxed || (gemm.inputs.size() == 3) != adds)
-    return std::nullopt;
+  for (const RecordedLaunch& launch : launches) {
+    if (!is_matmul(launch.op)) continue;
+    if (launch.kernel == nullptr || launch.kernel->is_relaxed || (launch.inputs.size() == 3) != adds)
+      return std::nullopt;
+  }
   const Dims like = gemm.outputs[0].sizes();
   LoopOperands operands;
   const auto add = [&](const Tensor& t, std::vector<Tensor>& to) {
@@ -120,10 +146,13 @@ std::optional<LoopOperands> gemm_operands(const GraphNode& fused, const std::vec
   };
   if (!add(run[std::get<ValueId>(fused.results[0])], operands.outputs)) return std::nullopt;
   operands.inputs = gemm.inputs;
+  for (std::size_t i = 1; i < launches.size(); ++i)
+    if (is_matmul(launches[i].op)) operands.inputs.push_back(launches[i].inputs[1]);
   for (const ValueId id : loop_inputs(fused))
     if (!add(run[id], operands.inputs)) return std::nullopt;
   operands.numbers = gemm.numbers;
   for (std::size_t i = 1; i < launches.size(); ++i) {
+    if (is_matmul(launches[i].op)) continue;
     const std::vector<PelScalar> own = call_numbers(launches[i]);
     operands.numbers.insert(operands.numbers.end(), own.begin(), own.end());
   }

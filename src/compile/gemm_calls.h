@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "compile/elementwise_calls.h"
 #include "compile/graph_facts.h"
@@ -17,10 +18,13 @@ struct GemmCall {
 // None if the call is not one launch of a matmul of floating-point numbers.
 std::optional<GemmCall> gemm_call_of(const Graph& graph, const GraphNode& node, GraphFacts& facts);
 
-// The matrix that the matmul of a node, or of a fused node, reads as its right operand; none if it has none.
-std::optional<ValueId> right_matrix(const GraphNode& node);
+// Whether two matmuls may be one kernel with two sums: they multiply one left operand, and add nothing.
+bool share_left_operand(const GraphNode& a, const GraphNode& b);
 
-// The code of a fused node: a matmul, views of its result, and elementwise calls.
+// The matrices that the matmuls of a node, or of a fused node, read as right operands, in the kernel's order.
+std::vector<ValueId> right_matrices(const GraphNode& node);
+
+// The code of a fused node: one matmul or two, views of their results, and elementwise calls.
 LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& facts);
 
 // Operands and numbers at the sizes of a run. None if the calls must run one by one there: a matmul without

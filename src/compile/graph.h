@@ -40,7 +40,7 @@ enum class NodeKind : std::uint8_t {
   Call,              // of one op
   FusedElementwise,  // calls that are one elementwise loop
   FusedRows,         // row reductions, with elementwise calls before and after them
-  FusedGemm,         // a matmul, views of its result, and elementwise calls over it
+  FusedGemm,         // one matmul or two, views of their results, and elementwise calls over them
 };
 
 // How names of fused nodes begin, as those of torch.compile do: poi_fused_, red_fused_, gemm_fused_. Empty

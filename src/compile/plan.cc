@@ -63,20 +63,21 @@ void Plan::find_weights(const Graph& graph) {
                                                   : std::ranges::any_of(plan_.written_constants, is_it);
   };
   for (const PlanStep& step : plan_.steps) {
-    const std::optional<ValueId> value = right_matrix(graph.nodes[step.node]);
-    if (!value || !packer->reads_panels(step.kernel)) continue;
-    const std::size_t second = step.operand + step.outputs + std::size_t{1};
-    const Operand& matrix = plan_.operands[second];
-    const PlanBuffer& buffer = plan_.buffers[plan_.locations[second].buffer];
-    const bool is_known = std::ranges::any_of(weights_, [&](const Weight& w) { return w.value == *value; });
-    if (is_known || matrix.rank != 2 ||
-        (buffer.home != PlanBuffer::Home::Input && buffer.home != PlanBuffer::Home::Constant))
-      continue;
-    weights_.push_back(
-        {*value, plan_.locations[second],
-         MatrixView{nullptr, matrix.sizes[0], matrix.sizes[1], matrix.strides[0], matrix.strides[1]},
-         static_cast<DType>(matrix.dtype), packed_weights_->slot_of(*value),
-         is_written(buffer) ? "the function writes to it" : nullptr});
+    if (!packer->reads_panels(step.kernel)) continue;
+    std::size_t operand = step.operand + step.outputs;  // the left one, before those on the right
+    for (const ValueId value : right_matrices(graph.nodes[step.node])) {
+      const Operand& matrix = plan_.operands[++operand];
+      const PlanBuffer& buffer = plan_.buffers[plan_.locations[operand].buffer];
+      const bool is_known = std::ranges::any_of(weights_, [&](const Weight& w) { return w.value == value; });
+      if (is_known || matrix.rank != 2 ||
+          (buffer.home != PlanBuffer::Home::Input && buffer.home != PlanBuffer::Home::Constant))
+        continue;
+      weights_.push_back(
+          {value, plan_.locations[operand],
+           MatrixView{nullptr, matrix.sizes[0], matrix.sizes[1], matrix.strides[0], matrix.strides[1]},
+           static_cast<DType>(matrix.dtype), packed_weights_->slot_of(value),
+           is_written(buffer) ? "the function writes to it" : nullptr});
+    }
   }
 }
 

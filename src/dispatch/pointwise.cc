@@ -14,7 +14,7 @@ scalar::ScalarExpr make_expr(const Pointwise& op, std::size_t formula, DType com
     inputs.push_back(is_condition ? builder.input(kBool) : cast(builder.input(compute), type));
   }
   for (int i = 0; i < op.param_count; ++i) params.push_back(builder.param(type));
-  scalar::Term result = op.formulas[formula].build(inputs, params);
+  scalar::Term result = op.formulas[formula].term(compute, inputs, params);
   result = cast(result, op.result_dtype(compute));
   return builder.finish({&result, 1});
 }

@@ -19,6 +19,15 @@ struct Formula {
   std::string suffix;  // of the kernel's name: "" or, say, "tanh"
   // Inputs in the type that is computed in (f32 for f16 and bf16), then the numbers passed with them.
   std::function<scalar::Term(ArrayView<scalar::Term> inputs, ArrayView<scalar::Term> params)> build;
+  // The same for results that are rounded to `half`, f16 or bf16, if there is a shorter way: within 0.51 ULP
+  // of it.
+  std::function<scalar::Term(ArrayView<scalar::Term> inputs, ArrayView<scalar::Term> params, DType half)>
+      build_half;
+  // What an op that computes in `compute` does with inputs and params of value_type(compute).
+  scalar::Term term(DType compute, ArrayView<scalar::Term> inputs, ArrayView<scalar::Term> params) const {
+    const bool is_half = compute == kF16 || compute == kBF16;
+    return is_half && build_half ? build_half(inputs, params, compute) : build(inputs, params);
+  }
 
   // The expected result, computed by other code than `build`. Arguments are inputs, then params. Empty where
   // the op is never computed in that kind of type.
@@ -29,7 +38,8 @@ struct Formula {
   // Where terms cancel: the size of the terms, which the error is compared with instead of the result.
   std::function<double(const double* args)> magnitude;
   // |result - reference| in ULP; 0.5 is rounded correctly. For f16 and bf16, which are
-  // computed in f32, it is this many f32 ULP more than 0.5 of their own.
+  // computed in f32, it is this many f32 ULP more than 0.5 of their own, or 0.51 if they have a formula of
+  // their own.
   double max_ulp = 0.5;
   double max_ulp_f64 = 0.5;
 };

@@ -58,6 +58,13 @@ std::string ridges_text(const Machine& machine, const Terminal& terminal) {
   return text;
 }
 
+std::string threads_text(const Machine& machine) {
+  if (machine.threads == 1) return "";
+  return fmt::format(
+      "A worker that is parked runs a piece {} after the call of a loop, one that spins {}.\n\n",
+      readable_ns(machine.wake_ns), readable_ns(machine.join_ns));
+}
+
 }  // namespace
 
 double ridge(const ComputePeak& peak, const MemoryLevel& level) { return peak.gflop_per_s / level.gb_per_s; }
@@ -68,7 +75,7 @@ std::string text(const Machine& machine, const Terminal& terminal) {
       "\n{} thread{}, {}\n\n", machine.threads, machine.threads == 1 ? "" : "s",
       machine.isa.empty() ? "all instruction sets of the processor" : "PELLUCID_ISA=" + machine.isa);
   text += levels_text(machine, terminal) + "\n" + peaks_text(machine, terminal) + "\n" +
-          ridges_text(machine, terminal) + "\n";
+          ridges_text(machine, terminal) + "\n" + threads_text(machine);
   constexpr std::string_view kRidge =
       "A kernel with more FLOPs per byte than the ridge is bound by compute, one with fewer by that memory.";
   for (const std::string& line : wrapped(kRidge, terminal.columns)) text += terminal.dim(line) + "\n";
@@ -91,7 +98,7 @@ void write_fields(JsonWriter& json, const Machine& machine) {
     }
     json.end_array().end_object();
   }
-  json.end_array();
+  json.end_array().field("wake_ns", machine.wake_ns).field("join_ns", machine.join_ns);
 }
 
 std::string json(const Machine& machine) {

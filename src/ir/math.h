@@ -59,4 +59,17 @@ Term gelu_backward(Term grad, Term x);       // 4
 Term gelu_tanh_backward(Term grad, Term x);  // 7
 Term silu_backward(Term grad, Term x);       // 5
 
+// For results that are rounded to `half`, f16 or bf16, of f32 arguments that are numbers of `half`: at most
+// 0.51 ULP of `half`, in two thirds of the operations.
+Term exp_half(Term x, DType half);
+Term sigmoid_half(Term x, DType half);
+Term tanh_half(Term x, DType half);
+Term erf_half(Term x, DType half);
+Term gelu_half(Term x, DType half);
+Term gelu_tanh_half(Term x, DType half);
+Term silu_half(Term x, DType half);
+Term gelu_backward_half(Term grad, Term x, DType half);
+Term gelu_tanh_backward_half(Term grad, Term x, DType half);
+Term silu_backward_half(Term grad, Term x, DType half);
+
 }  // namespace pel::scalar

@@ -44,7 +44,7 @@ Machine empty_machine() {
   return machine;
 }
 
-// One fact a line: "level L2 2097152 61.5", "peak f32 160.2 by vfmadd of 512 bits".
+// One fact a line: "level L2 2097152 61.5", "peak f32 160.2 by vfmadd of 512 bits", "wake 15000 900".
 std::string machine_text(const Machine& machine) {
   std::string text =
       fmt::format("{}\ncpu {}\nisa {}\nthreads {}\n", kFirstLine, machine.cpu, machine.isa, machine.threads);
@@ -52,6 +52,7 @@ std::string machine_text(const Machine& machine) {
     text += fmt::format("level {} {} {}\n", level.name, level.bytes, level.gb_per_s);
   for (const ComputePeak& peak : machine.peaks)
     text += fmt::format("peak {} {} {}\n", name(peak.dtype), peak.gflop_per_s, peak.by);
+  if (machine.threads > 1) text += fmt::format("wake {} {}\n", machine.wake_ns, machine.join_ns);
   return text;
 }
 
@@ -91,6 +92,9 @@ std::optional<Machine> parse_machine(const std::string& text) {
       const std::optional<DType> known = dtype_named(dtype);
       if (!known || !(peak.gflop_per_s > 0)) return std::nullopt;
       peak.dtype = *known;
+    } else if (what == "wake") {
+      words >> machine.wake_ns >> machine.join_ns;
+      if (!(machine.wake_ns > 0 && machine.join_ns > 0)) return std::nullopt;
     } else {
       return std::nullopt;
     }
@@ -98,7 +102,8 @@ std::optional<Machine> parse_machine(const std::string& text) {
   }
   const bool has_f32 = std::any_of(machine.peaks.begin(), machine.peaks.end(),
                                    [](const ComputePeak& p) { return p.dtype == DType::F32; });
-  if (machine.levels.empty() || !has_f32) return std::nullopt;
+  if (machine.levels.empty() || !has_f32 || (machine.wake_ns > 0) != (machine.threads > 1))
+    return std::nullopt;
   return machine;
 }
 

@@ -1,11 +1,14 @@
 // Checks attention against sums in long double, and that no other row changes the bits of a row.
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pellucid/ops/internal.h"
 #include "pellucid/pellucid.h"
+#include "pellucid/threads.h"
 
 #include "support/bytes.h"
 #include "support/errors.h"
@@ -158,6 +161,49 @@ TEST(Attention, ARowHasTheSameBitsInAnyCall) {
                 test::bytes_of(all.slice(2, i, i + 1).contiguous()))
           << "rows up to " << i;
     }
+  }
+}
+
+// Where there are few heads, threads take keys and columns.
+TEST(Attention, ThreadsThatShareAHeadProduceTheSameBits) {
+  const int before = thread_count();
+  test::Random random;
+  const auto pick = [&](std::initializer_list<std::int64_t> list) {
+    return list.begin()[random.between(0, static_cast<std::int64_t>(list.size()) - 1)];
+  };
+  for (int round = 0; round < test::Random::share_of(200); ++round) {
+    Problem p{};
+    p.batch = pick({1, 1, 2});
+    p.key_heads = pick({1, 1, 3});
+    p.heads = p.key_heads * pick({1, 2, 3});
+    p.queries = pick({1, 1, 1, 2});
+    p.keys = pick({700, 1024, 1025, 2600, 5000});
+    p.width = pick({16, 20, 64, 80});
+    p.value_width = pick({1, 16, 33, 64, 96});
+    p.dtype = static_cast<DType>(pick(
+        {static_cast<int>(kF32), static_cast<int>(kBF16), static_cast<int>(kF64), static_cast<int>(kF16)}));
+    p.causal = random.one_in(6) ? Causal::Yes : Causal::No;
+    p.mask = p.causal == Causal::Yes ? Mask::None : static_cast<Mask>(random.between(0, 2));
+    p.window = random.one_in(4) ? pick({5, 300, 2000}) : 0;
+    p.is_transposed = random.one_in(2);
+    SCOPED_TRACE(to_string(p));
+    Tensor query = noise(p, p.heads, p.queries, p.width), key = noise(p, p.key_heads, p.keys, p.width);
+    const Tensor value = noise(p, p.key_heads, p.keys, p.value_width);
+    if (random.one_in(8)) key.select(2, 600).fill_(std::numeric_limits<double>::quiet_NaN());
+    if (random.one_in(4)) key.slice(2, 650, 700).mul_(20);  // the maximum changes late
+    std::optional<Tensor> mask;
+    if (p.mask == Mask::Bool) mask = gt(randn({p.queries, p.keys}), -0.5);
+    if (p.mask == Mask::Number) mask = to_copy(randn({p.batch, 1, p.queries, p.keys}), p.dtype);
+    const auto results = [&](int threads) {
+      set_thread_count(threads);
+      const auto [out, logs] = internal::attention(query, key, value, mask, p.causal, std::nullopt,
+                                                   p.window > 0 ? std::optional(p.window) : std::nullopt);
+      return std::pair(test::bytes_of(out.contiguous()), test::bytes_of(logs.contiguous()));
+    };
+    const auto alone = results(1);
+    for (const int threads : {2, 16}) EXPECT_EQ(results(threads), alone) << threads << " threads";
+    set_thread_count(before);
+    if (HasFailure()) return;
   }
 }
 

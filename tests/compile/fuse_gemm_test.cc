@@ -1,13 +1,19 @@
 // Matmuls that take elementwise calls over their results: which, why not, and their bits.
 #include "compile/passes/fuse_gemm.h"
 
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "pellucid/packing.h"
 #include "pellucid/pellucid.h"
 #include "pellucid/threads.h"
 
 #include "compile/equal_bits.h"
 #include "compile/run_pass.h"
+#include "packing/packing_cache.h"
 
 namespace pel {
 namespace {
@@ -79,7 +85,7 @@ TEST(FuseGemm, HasTheBitsOfEager) {
     const Tensor gate = noise({96, 48}), up = noise({96, 48}), down = noise({48, 96}), bias = noise({96}),
                  last = noise({48}), square = noise({48, 48});
     expect_same_bits([=](const Tensor& x) { return linear(mul(gelu(linear(x, gate)), linear(x, up)), down); },
-                     dtype, 48, 3);
+                     dtype, 48, 2);
     expect_same_bits(
         [=](const Tensor& x) {
           return add(x, linear(relu(linear(x.unsqueeze(0), gate, bias)), down, last)).select(0, 0);
@@ -99,6 +105,45 @@ TEST(FuseGemm, HasTheBitsOfEager) {
     // Columns of results that are narrow, so that the matmul is transposed.
     const Tensor narrow = noise({3, 48});
     expect_same_bits([=](const Tensor& x) { return tanh(linear(x, narrow)); }, dtype, 48, 1);
+  }
+}
+
+TEST(FuseGemm, TwoMatmulsOfOneMatrixAreOneKernel) {
+  const auto of = [](const char* second) {
+    return run_pass(
+        compiler::fuse_gemm,
+        (std::string("graph(%0: f32[s0, s1], %1: f32[s1, s2], %2: f32[s1, s2], %3: f32[s0, s1]) {\n"
+                     "  %4 = mm(%0, %1) : f32[s0, s2]\n") +
+         second + "  %6 = mul(%4, %5) : f32[s0, s2]\n  return %6\n}")
+            .c_str());
+  };
+  const Passed together = of("  %5 = mm(%0, %2) : f32[s0, s2]\n");
+  EXPECT_NE(together.text.find("%6 = gemm_fused_mm_mul_0(%0, %1, %2)"), std::string::npos) << together.text;
+  EXPECT_NE(
+      together.why.find("gemm_fused_mm_mul_0 takes mul, over the sums of two matmuls of one matrix: not "
+                        "written to memory: %4, %5"),
+      std::string::npos)
+      << together.why;
+  const Passed apart = of("  %5 = mm(%3, %2) : f32[s0, s2]\n");
+  EXPECT_NE(apart.why.find("another matmul takes it"), std::string::npos) << apart.why;
+}
+
+// Few rows without packed panels, panels packed by groups or as a whole, and forms of one matrix or both.
+TEST(FuseGemm, TwoSumsHaveTheBitsOfEager) {
+  for (const DType dtype : {kF32, kBF16, kF16, kF64}) {
+    for (const auto& [width, hidden] :
+         {std::pair<std::int64_t, std::int64_t>{48, 96}, {1100, 200}, {40, 3}, {33, 1}}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", name(dtype), width, hidden));
+      const auto noise = [&](std::vector<Dim> sizes) { return to_copy(mul(randn(sizes), 0.1), dtype); };
+      const Tensor gate = noise({hidden, width}), up = noise({hidden, width}), scale = noise({hidden});
+      const auto f = [=](const Tensor& x) { return mul(silu(linear(x, gate)), mul(linear(x, up), scale)); };
+      expect_same_bits(f, dtype, width, 1);
+      set_packing_cache(0);
+      expect_same_bits(f, dtype, width, 1);
+      const PackedMatrix one = pack(up.t());
+      expect_same_bits(f, dtype, width, 1);
+      reset_packing_cache();
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pellucid/ops/internal.h"
 #include "pellucid/pellucid.h"
 #include "pellucid/threads.h"
 
@@ -85,7 +86,8 @@ struct SplitCase {
 std::vector<SplitCase> kernel_cases() {
   const Tensor flat = randn({1 << 20}), rows = randn({1024, 768}), image = randn({1, 64, 56, 56}),
                filters = randn({64, 64, 3, 3}), few = randn({8, 768}), wide = randn({768, 3072}),
-               heads = randn({1, 12, 512, 64}), query = randn({1, 12, 1, 64});
+               heads = randn({1, 12, 512, 64}), query = randn({1, 12, 1, 64}),
+               few_heads = randn({1, 3, 8192, 64}), queries = randn({1, 9, 1, 64});
   std::vector<SplitCase> cases = {
       {"gelu", [=] { return gelu(flat); }},
       {"add", [=] { return add(flat, flat); }},
@@ -103,11 +105,12 @@ std::vector<SplitCase> kernel_cases() {
       cases.push_back({std::string(name) + (dtype == kF32 ? " f32" : " bf16"), std::move(call)});
     };
     const Tensor a = rows.to(dtype), b = wide.to(dtype), c = few.to(dtype), h = heads.to(dtype),
-                 q = query.to(dtype);
+                 q = query.to(dtype), long_h = few_heads.to(dtype), long_q = queries.to(dtype);
     add_case("GEMM", [=] { return matmul(a, b); });
     add_case("GEMM of few rows", [=] { return matmul(c, b); });
     add_case("attention", [=] { return scaled_dot_product_attention(h, h, h); });
     add_case("decode", [=] { return scaled_dot_product_attention(q, h, h); });
+    add_case("decode of few heads", [=] { return std::get<0>(internal::attention(long_q, long_h, long_h)); });
   }
   return cases;
 }

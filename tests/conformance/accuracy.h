@@ -47,7 +47,8 @@ Number reference_at(const F& reference, const std::vector<Elements>& inputs,
 // The error that the record allows, in units of the last place of `compute`.
 inline double bound_of(const Formula& formula, DType compute) {
   if (compute == kF64) return formula.max_ulp_f64;
-  return compute == kF32 ? formula.max_ulp : 0.5 + formula.max_ulp / 256;
+  if (compute == kF32) return formula.max_ulp;
+  return formula.build_half ? 0.51 : 0.5 + formula.max_ulp / 256;
 }
 inline bool is_within(double error, double bound) { return error <= bound * (1 + 1e-9); }
 

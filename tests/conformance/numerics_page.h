@@ -33,7 +33,8 @@ compiled in process produce the same bits. All NaNs count as equal: the payload 
 
 - Mathematical functions are our own polynomials. They consist of the same additions, multiplications and fused
   multiply-adds everywhere. The only function of the C library that kernels call is `fmod`, which is exact.
-- f16 and bf16 are computed in f32 and rounded once, at the end.
+- f16 and bf16 are computed in f32 and rounded once, at the end. Some functions have shorter formulas for them, with an error of
+  at most 0.51 ULP ([0041](decisions/0041-formulas-for-16-bits.md)).
 - Denormals are preserved, except in matmuls of bf16. Kernels run under the default floating-point environment, rounding to
   nearest, whatever the caller has set.
 - A cast from floating point to integer saturates. NaN becomes 0.

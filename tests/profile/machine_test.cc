@@ -33,6 +33,8 @@ Machine example() {
   Machine machine = profile::empty_machine();
   machine.levels = {{"L1", 64000, 400}, {"L2", 2000000, 200}, {"memory", 0, 20}};
   machine.peaks = {{DType::F32, 100, "fma"}, {DType::F64, 50, "fma"}, {DType::BF16, 800, "two words"}};
+  machine.wake_ns = 15000;
+  machine.join_ns = 900;
   return machine;
 }
 
@@ -74,6 +76,7 @@ TEST(Machine, ABrokenFileIsIgnored) {
   EXPECT_FALSE(profile::parse_machine(whole + "peak f31 3 x\n"));
   EXPECT_FALSE(profile::parse_machine(whole + "level L9\n"));
   EXPECT_FALSE(profile::parse_machine(whole + "peak f32 0 x\n"));
+  EXPECT_FALSE(profile::parse_machine(whole + "wake 15000 0\n"));
   EXPECT_FALSE(profile::parse_machine(whole.substr(0, whole.find("level"))));
 }
 
@@ -88,6 +91,8 @@ TEST(Machine, IsMeasuredInSensibleOrder) {
   ASSERT_GE(machine.levels.size(), 1u);
   EXPECT_EQ(machine.levels.back().name, "memory");
   for (const MemoryLevel& level : machine.levels) EXPECT_GT(level.gb_per_s, 0.5) << level.name;
+  EXPECT_EQ(machine.wake_ns > 0, machine.threads > 1);
+  EXPECT_EQ(machine.join_ns > 0, machine.threads > 1);
   EXPECT_GT(machine.levels.front().gb_per_s, machine.levels.back().gb_per_s);
   EXPECT_GT(machine.gflop_per_s(DType::F32), 1);
   // Twice as many lanes; a busy core may have halved one of them.

@@ -59,7 +59,7 @@ class FusedMlp {
     const Formula& gelu = op<"gelu">().pointwise()->formulas[1];
     const auto gated = [&](scalar::Term sum) {
       const scalar::Term x = stored(sum);
-      return stored(gelu.build({&x, 1}, {}));
+      return stored(gelu.term(dtype_, {&x, 1}, {}));
     };
     std::vector<codegen::LoopKernel> kernels;
     const auto add = [&](const char* name, scalar::ScalarBuilder& builder, scalar::Term result) {
@@ -82,7 +82,8 @@ class FusedMlp {
     cpu::TileGemm gemm{1, m, n, k, dtype_, cpu::matrix_of(x), {}, cpu::matrix_of(out), dtype_, {}, {}};
     gemm.epilogue.loop = loop;
     if (input != nullptr) gemm.epilogue.inputs.push_back({cpu::matrix_of(*input), dtype_});
-    gemm.packed = {static_cast<const char*>(panels.raw_data()), matrices};
+    gemm.packed.data = static_cast<const char*>(panels.raw_data());
+    gemm.sums = matrices;
     cpu::run_tiles(gemm);
     return out;
   }

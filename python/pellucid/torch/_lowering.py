@@ -540,7 +540,7 @@ class Lowering:
             strides = tuple(value.stride()) if number in self.saved else strides_of(node, base)
             if number in self.saved and lowered in self.axis_orders:
                 strides = self.saved_strides[number] = dense_strides(value.shape, self.axis_orders[lowered])
-            outputs.append((lowered, self.sizes(strides)))
+            outputs.append((lowered, self.sizes(strides), dtype_name(value.dtype)))
         return ("result", number_of_output[node])
 
     def inputs(self):

@@ -101,7 +101,7 @@ def first_difference(graph_module, inputs, static, make_program):
         except Unsupported:
             continue
         if lowered[0] in ("value", "input"):
-            outputs.append((lowered, None))
+            outputs.append((lowered, None, None))
             kept.append(node)
     described = lowering.describe()
     description = Description(described.symbols, lowering.inputs(), described.calls, outputs,

@@ -181,6 +181,7 @@ ProgramDescription::ProgramDescription(nb::handle symbol_list, nb::handle input_
     made.value = reader.read(tuple[0], calls.size());
     made.has_strides = !tuple[1].is_none();
     if (made.has_strides) made.strides = sizes_from_python(tuple[1], symbol_count);
+    if (!tuple[2].is_none()) made.dtype = dtype_named(nb::cast<std::string>(tuple[2]));
   }
   for (const nb::handle each : return_list) {
     using Kind = ProgramReturn::Kind;
@@ -290,6 +291,14 @@ std::vector<Tensor> ProgramDescription::run(ArrayView<Tensor> tensors, Dims valu
   std::vector<Tensor> made;
   for (const ProgramOutput& output : outputs) {
     Tensor tensor = std::get<Tensor>(value_of(output.value, value_of));
+    if (output.dtype && tensor.dtype() != *output.dtype) {
+      const std::string of = output.value.kind == ProgramArgument::Kind::Result
+                                 ? std::string(calls[output.value.number].op->name())
+                                 : "an input";
+      throw DTypeError("program: the result of " + of + " is " + std::string(name(tensor.dtype())) +
+                       ", but PyTorch has " + std::string(name(*output.dtype)) +
+                       " there; Pellucid's rule for that op is wrong, please report it");
+    }
     if (output.has_strides) {
       const std::vector<Dim> strides = evaluate(output.strides, values);
       const Site site =

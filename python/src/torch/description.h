@@ -52,6 +52,7 @@ struct ProgramOutput {
   ProgramArgument value;
   std::vector<SizeExpression> strides;
   bool has_strides = false;
+  std::optional<DType> dtype;  // that PyTorch traced
 };
 
 // What the torch graph returns.

@@ -49,7 +49,7 @@ class EagerProgram:
                     positional.append(value)
             values.append(record(*positional, **keywords))
         results = []
-        for argument, strides in self.outputs:
+        for argument, strides, _ in self.outputs:
             result = torch.from_dlpack(self._argument(argument, values, inputs, sizes))
             if strides is not None:
                 wanted = tuple(evaluate(e, sizes) for e in strides)

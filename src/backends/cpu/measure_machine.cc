@@ -1,8 +1,10 @@
 // Measures the peaks of this processor: arithmetic without memory, memory without arithmetic.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
+#include <thread>
 
 #include <immintrin.h>
 #include <sys/mman.h>
@@ -205,6 +207,32 @@ double level_gb_per_s(float* data, std::int64_t floats_each, int threads) {
   return std::max(moved / reading, added / adding) / 1e9;
 }
 
+// The median time from the call of a loop until a worker runs a piece of it.
+double ns_to_join(bool is_parked) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kTooLong = 20e6;  // the worker's processor serves another process
+  const auto ns_since = [](Clock::time_point begin) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  };
+  std::vector<double> times;
+  for (int round = 0; round < (is_parked ? 41 : 401); ++round) {
+    if (is_parked) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than workers spin
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<double> joined = kTooLong;
+    const Clock::time_point begin = Clock::now();
+    on_all_threads(2, [&](int) {
+      if (std::this_thread::get_id() != caller) {
+        joined = ns_since(begin);
+      } else {  // leaves the other piece to the worker
+        while (joined == kTooLong && ns_since(begin) < kTooLong) _mm_pause();
+      }
+    });
+    times.push_back(joined);
+  }
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
+
 }  // namespace
 
 Machine Machine::measure(const std::function<void(const char* what, double done)>& progress) {
@@ -216,7 +244,7 @@ Machine Machine::measure(const std::function<void(const char* what, double done)
   const int threads = machine.threads;
   double step = 0;
   for (const Peak& peak : supported_peaks()) {
-    report("arithmetic", step++ / 8);
+    report("arithmetic", step++ / 9);
     std::vector<std::array<float, 256>> sinks(static_cast<std::size_t>(threads));
     const double seconds = best_seconds(0.15, [&] {
       on_all_threads(threads, [&](int t) { peak.run(sinks[static_cast<std::size_t>(t)].data()); });
@@ -235,7 +263,7 @@ Machine Machine::measure(const std::function<void(const char* what, double done)
   PEL_CHECK(data != nullptr, MemoryError, "could not allocate {} bytes to measure memory", bytes);
   std::fill_n(data, bytes / 4, 1.0F);
   for (const Level& level : kLevels) {
-    report(level.name, step++ / 8);
+    report(level.name, step++ / 9);
     const std::int64_t each = sysconf(level.size_name);
     if (each <= 0) continue;  // the system does not report it
     const std::int64_t all = level.is_shared ? each : each * threads;
@@ -243,10 +271,15 @@ Machine Machine::measure(const std::function<void(const char* what, double done)
     machine.levels.push_back(
         {level.name, all, level_gb_per_s(data, all / threads / 2 / 4 / 64 * 64, threads)});
   }
-  report("memory", step++ / 8);
+  report("memory", step++ / 9);
   machine.levels.push_back(
       {"memory", 0, level_gb_per_s(data, static_cast<std::int64_t>(bytes) / threads / 4 / 64 * 64, threads)});
   munmap(data, bytes);
+  if (threads > 1) {
+    report("threads", step++ / 9);
+    machine.wake_ns = ns_to_join(true);
+    machine.join_ns = ns_to_join(false);
+  }
   profile::keep_machine(machine);
   report("", 1);
   return machine;

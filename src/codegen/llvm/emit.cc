@@ -40,7 +40,7 @@ class KernelEmitter {
         isa_(isa),
         form_(form),
         b_(module.getContext()),
-        expr_(b_, module, kernel.lanes) {
+        expr_(b_, module, kernel.lanes, isa) {
     for (const std::int32_t result : kernel.body.results)
       outputs_.push_back(kernel.body.nodes[static_cast<std::size_t>(result)].type);
     llvm::Type *number = b_.getInt64Ty(), *pointer = b_.getPtrTy();
@@ -79,6 +79,7 @@ class KernelEmitter {
     }
     for (std::size_t i = 0; i < operand_count(); ++i)
       data_.push_back(element_of(function_->getArg(1), i, b_.getPtrTy()));
+    in_pairs_ = can_be_in_pairs();
     if (form_ == Form::Runs) open_runs();
     for (std::size_t i = 0; i < operand_count(); ++i) open_operand(i);
     llvm::BasicBlock* before = b_.GetInsertBlock();
@@ -170,6 +171,13 @@ class KernelEmitter {
   bool steps(std::size_t i) const {
     if (i < outputs_.size()) return !kernel_.fold || i > 0;
     return is_read(i - outputs_.size()) && !always_repeats(i - outputs_.size());
+  }
+  // Whether lanes may be even elements, then odd ones: no lane needs its place, and each half fills vectors.
+  bool can_be_in_pairs() const {
+    if (kernel_.fold || divides() || kernel_.lanes * 2 < vector_bytes(isa_)) return false;
+    for (std::size_t i = 0; i < operand_count(); ++i)
+      if (steps(i) && dtype(i) != kBF16) return false;
+    return true;
   }
   llvm::BasicBlock* block(const char* label) {
     return llvm::BasicBlock::Create(b_.getContext(), label, function_);
@@ -331,7 +339,7 @@ class KernelEmitter {
     Value* raw = mask_ ? static_cast<Value*>(b_.CreateMaskedLoad(type, operand.here, llvm::Align(1), mask_,
                                                                  llvm::Constant::getNullValue(type)))
                        : b_.CreateAlignedLoad(type, operand.address, llvm::Align(1));
-    return expr_.from_memory(operand.dtype, raw);
+    return in_pairs_ ? expr_.from_pairs(raw) : expr_.from_memory(operand.dtype, raw);
   }
   // A reduction is memory-bound, and the hardware prefetcher stops at page boundaries.
   void prefetch_ahead() {
@@ -347,7 +355,7 @@ class KernelEmitter {
   }
   void store(std::size_t i, Value* value) {
     const Operand& operand = operands_[i];
-    Value* raw = expr_.to_memory(operand.dtype, value);
+    Value* raw = in_pairs_ ? expr_.to_pairs(value) : expr_.to_memory(operand.dtype, value);
     if (mask_) {
       b_.CreateMaskedStore(raw, operand.here, llvm::Align(1), mask_);
     } else {
@@ -369,7 +377,7 @@ class KernelEmitter {
   }
 
   Value* combined(Value* a, Value* b, int lanes) {
-    ExprEmitter emitter(b_, module_, lanes);
+    ExprEmitter emitter(b_, module_, lanes, isa_);
     const ScalarExpr& combine = kernel_.fold->combine;
     return emitter.values(combine, {a, b}, {})[static_cast<std::size_t>(combine.results[0])];
   }
@@ -404,6 +412,7 @@ class KernelEmitter {
   std::vector<Value*> copies_;  // of inputs that repeat
   std::vector<Value*> padded_;  // AVX2: scratch for the last iteration
   std::vector<Value*> params_;
+  bool in_pairs_ = false;  // all operands are bf16, and lanes are even elements, then odd ones
   llvm::PHINode* at_ = nullptr;
   Value* remaining_ = nullptr;
   Value* mask_ = nullptr;     // AVX-512

@@ -1,5 +1,8 @@
 #include "codegen/llvm/emit_expr.h"
 
+#include <bit>
+#include <cmath>
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
@@ -18,6 +21,64 @@ namespace {
 
 bool is_half(DType type) { return type == kF16 || type == kBF16; }
 bool is_signed(DType type) { return type != kU8 && type != kBool; }
+
+constexpr std::uint64_t kLowerHalf = 0xffff, kUpperHalf = 0xffff0000;
+
+// For each node whether the lower half of its bits is 0: of an integer always, of an f32 if it is NaN. That
+// holds for operations on bf16: an operation makes a NaN with few bits, or passes on one of its operands'.
+std::vector<bool> short_nans(const ScalarExpr& expr) {
+  std::vector<bool> is_short;
+  for (const ScalarNode& node : expr.nodes) {
+    const auto arg = [&](int i) { return static_cast<std::size_t>(node.args[i]); };
+    const auto all_from = [&](int first) {
+      for (int i = first; i < arity(node.op); ++i)
+        if (!is_short[arg(i)]) return false;
+      return true;
+    };
+    switch (node.op) {
+      case ScalarOp::Constant: {
+        const bool may_be_long =
+            node.type == kF32 && std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(node.bits)));
+        is_short.push_back((is_floating(node.type) && !may_be_long) || (node.bits & kLowerHalf) == 0);
+        break;
+      }
+      case ScalarOp::Cast: {
+        const DType from = expr.nodes[arg(0)].type;
+        is_short.push_back(is_floating(node.type) && (from == kBF16 || !is_floating(from)));
+        break;
+      }
+      case ScalarOp::Shl: {
+        const ScalarNode& amount = expr.nodes[arg(1)];
+        is_short.push_back(is_short[arg(0)] || (amount.op == ScalarOp::Constant && amount.bits >= 16));
+        break;
+      }
+      case ScalarOp::And:
+        is_short.push_back(is_short[arg(0)] || is_short[arg(1)]);
+        break;
+      case ScalarOp::Select:
+        is_short.push_back(all_from(1));
+        break;
+      case ScalarOp::Bitcast:
+        is_short.push_back(is_floating(node.type) && is_short[arg(0)]);
+        break;
+      case ScalarOp::Input:
+      case ScalarOp::Param:
+      case ScalarOp::Lookup:
+      case ScalarOp::Not:
+      case ScalarOp::Shr:
+      case ScalarOp::ShrLogical:
+        is_short.push_back(node.type == kBF16);
+        break;
+      case ScalarOp::Rem:
+      case ScalarOp::Div:
+        is_short.push_back(is_floating(node.type) && node.op == ScalarOp::Div && all_from(0));
+        break;
+      default:
+        is_short.push_back(all_from(0));
+    }
+  }
+  return is_short;
+}
 
 }  // namespace
 
@@ -52,6 +113,41 @@ Value* ExprEmitter::to_memory(DType type, Value* v) {
   return type == kBool ? b_.CreateZExt(v, vector_in_memory(type)) : v;
 }
 
+Value* ExprEmitter::from_pairs(Value* v) {
+  llvm::SmallVector<int> order;
+  for (unsigned lane = 0; lane < lanes_; ++lane)
+    order.push_back(static_cast<int>(2 * (lane % (lanes_ / 2)) + lane / (lanes_ / 2)));
+  Value* numbers = b_.CreateShuffleVector(v, order);
+  auto* pairs = FixedVectorType::get(b_.getInt32Ty(), lanes_ / 2);
+  Value* bits = b_.CreateBitCast(v, pairs);
+  Value* even = b_.CreateShl(bits, llvm::ConstantInt::get(pairs, 16));
+  Value* odd = b_.CreateAnd(bits, llvm::ConstantInt::get(pairs, kUpperHalf));
+  llvm::SmallVector<int> all;
+  for (unsigned lane = 0; lane < lanes_; ++lane) all.push_back(static_cast<int>(lane));
+  as_float_[numbers] = b_.CreateBitCast(b_.CreateShuffleVector(even, odd, all), vector(kF32));
+  return numbers;
+}
+
+Value* ExprEmitter::half_of_lanes(Value* v, unsigned half) {
+  llvm::SmallVector<int> lanes;
+  for (unsigned lane = 0; lane < lanes_ / 2; ++lane)
+    lanes.push_back(static_cast<int>(half * lanes_ / 2 + lane));
+  return b_.CreateShuffleVector(v, lanes);
+}
+
+Value* ExprEmitter::to_pairs(Value* v) {
+  if (const auto found = in_upper_half_.find(v); found != in_upper_half_.end()) {
+    auto* pairs = FixedVectorType::get(b_.getInt32Ty(), lanes_ / 2);
+    Value* even = b_.CreateLShr(half_of_lanes(found->second, 0), llvm::ConstantInt::get(pairs, 16));
+    Value* odd = b_.CreateAnd(half_of_lanes(found->second, 1), llvm::ConstantInt::get(pairs, kUpperHalf));
+    return b_.CreateBitCast(b_.CreateOr(even, odd), vector(kBF16));
+  }
+  llvm::SmallVector<int> order;
+  for (unsigned lane = 0; lane < lanes_; ++lane)
+    order.push_back(static_cast<int>(lane / 2 + lane % 2 * (lanes_ / 2)));
+  return b_.CreateShuffleVector(v, order);
+}
+
 Value* ExprEmitter::constant(DType type, std::uint64_t bits) {
   const unsigned width = type == kBool ? 1 : static_cast<unsigned>(size_bytes(type)) * 8;
   const llvm::APInt raw = llvm::APInt(64, bits).trunc(width);
@@ -63,6 +159,7 @@ Value* ExprEmitter::constant(DType type, std::uint64_t bits) {
 std::vector<Value*> ExprEmitter::values(const ScalarExpr& expr, const std::vector<Value*>& inputs,
                                         const std::vector<Value*>& params) {
   std::vector<Value*> values;
+  const std::vector<bool> is_short = short_nans(expr);
   for (const ScalarNode& node : expr.nodes) {
     const int count = arity(node.op);
     if (count == 0) {
@@ -74,8 +171,9 @@ std::vector<Value*> ExprEmitter::values(const ScalarExpr& expr, const std::vecto
     Value* a[3];  // unused arguments repeat the first
     for (int i = 0; i < 3; ++i) a[i] = values[static_cast<std::size_t>(node.args[i < count ? i : 0])];
     const DType from = expr.nodes[static_cast<std::size_t>(node.args[0])].type;
-    values.push_back(node.op == ScalarOp::Lookup ? lookup(expr.tables[node.bits], a[0])
-                                                 : operation(node, from, a));
+    values.push_back(node.op == ScalarOp::Lookup
+                         ? lookup(expr.tables[node.bits], a[0])
+                         : operation(node, from, a, is_short[static_cast<std::size_t>(node.args[0])]));
   }
   return values;
 }
@@ -84,7 +182,7 @@ Value* ExprEmitter::intrinsic(unsigned id, std::initializer_list<Value*> args) {
   return b_.CreateIntrinsic(id, {(*args.begin())->getType()}, llvm::ArrayRef<Value*>(args));
 }
 
-Value* ExprEmitter::operation(const ScalarNode& node, DType from, Value* const* a) {
+Value* ExprEmitter::operation(const ScalarNode& node, DType from, Value* const* a, bool has_short_nans) {
   const bool floating = is_floating(from);
   const bool sign = is_signed(from);
   switch (node.op) {
@@ -150,7 +248,7 @@ Value* ExprEmitter::operation(const ScalarNode& node, DType from, Value* const* 
     case ScalarOp::Select:
       return b_.CreateSelect(a[0], a[1], a[2]);
     case ScalarOp::Cast:
-      return cast(a[0], from, node.type);
+      return cast(a[0], from, node.type, has_short_nans);
     case ScalarOp::Bitcast:
       return b_.CreateBitCast(a[0], vector(node.type));
     default:
@@ -204,14 +302,21 @@ Value* ExprEmitter::widened(Value* v, DType type) {
   return is_signed(type) ? b_.CreateSExt(v, vector(kI32)) : b_.CreateZExt(v, vector(kI32));
 }
 
-Value* ExprEmitter::cast(Value* v, DType from, DType to) {
+Value* ExprEmitter::cast(Value* v, DType from, DType to, bool has_short_nans) {
   if (is_half(from) && to != kF32) return cast(cast(v, from, kF32), kF32, to);
   if (is_half(to) && from != kF32) return cast(cast(v, from, kF32), kF32, to);
   if (from == kF16) return b_.CreateFPExt(v, vector(kF32));
   if (to == kF16) return b_.CreateFPTrunc(v, vector(kF16));
-  if (from == kBF16)
-    return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, vector(kI32)), constant(kI32, 16)), vector(kF32));
-  if (to == kBF16) return round_to_bfloat(v);
+  if (from == kBF16) {
+    Value*& number = as_float_[v];
+    if (number != nullptr) return number;
+    const auto wide = in_upper_half_.find(v);
+    Value* bits = wide != in_upper_half_.end()
+                      ? b_.CreateAnd(wide->second, constant(kI32, kUpperHalf))
+                      : b_.CreateShl(b_.CreateZExt(v, vector(kI32)), constant(kI32, 16));
+    return number = b_.CreateBitCast(bits, vector(kF32));
+  }
+  if (to == kBF16) return round_to_bfloat(v, has_short_nans);
   if (from == kBool && is_floating(to)) {
     // Converts through the bits: for AVX-512, LLVM 19 folds 0 / select(b, 1.0, 0.0) to 0 even if b is false.
     llvm::Type* bits = vector(to == kF64 ? kI64 : kI32);
@@ -245,13 +350,22 @@ Value* ExprEmitter::to_integer(Value* v, DType from, DType to) {
   return b_.CreateTrunc(b_.CreateFPToSI(number, vector(kI32)), vector(to));
 }
 
-Value* ExprEmitter::round_to_bfloat(Value* v) {
+Value* ExprEmitter::round_to_bfloat(Value* v, bool has_short_nans) {
   Value* bits = b_.CreateBitCast(v, vector(kI32));
-  Value* odd = b_.CreateAnd(b_.CreateLShr(bits, constant(kI32, 16)), constant(kI32, 1));
-  Value* rounded =
-      b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, constant(kI32, 0x7fff)), odd), constant(kI32, 16));
-  Value* nan = b_.CreateOr(b_.CreateLShr(bits, constant(kI32, 16)), constant(kI32, 0x40));
-  return b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(v, v), nan, rounded), vector(kBF16));
+  Value* rounded = nullptr;
+  if (isa_ == Isa::Avx512) {  // a test and an addition under its mask: an operation less
+    Value* odd = b_.CreateICmpNE(b_.CreateAnd(bits, constant(kI32, 0x10000)), constant(kI32, 0));
+    rounded = b_.CreateSelect(odd, b_.CreateAdd(bits, constant(kI32, 0x8000)),
+                              b_.CreateAdd(bits, constant(kI32, 0x7fff)));
+  } else {
+    Value* odd = b_.CreateAnd(b_.CreateLShr(bits, constant(kI32, 16)), constant(kI32, 1));
+    rounded = b_.CreateAdd(b_.CreateAdd(bits, constant(kI32, 0x7fff)), odd);
+  }
+  if (!has_short_nans)
+    rounded = b_.CreateSelect(b_.CreateFCmpUNO(v, v), b_.CreateOr(bits, constant(kI32, 0x400000)), rounded);
+  Value* half = b_.CreateTrunc(b_.CreateLShr(rounded, constant(kI32, 16)), vector(kBF16));
+  in_upper_half_[half] = rounded;
+  return half;
 }
 
 Value* ExprEmitter::lookup(const scalar::ScalarTable& table, Value* index) {

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <unordered_map>
 #include <vector>
 
+#include "codegen/isa.h"
 #include "ir/scalar.h"
 
 namespace llvm {
@@ -18,8 +20,8 @@ namespace pel::codegen {
 
 class ExprEmitter {
  public:
-  ExprEmitter(llvm::IRBuilderBase& builder, llvm::Module& module, int lanes)
-      : b_(builder), module_(module), lanes_(static_cast<unsigned>(lanes)) {}
+  ExprEmitter(llvm::IRBuilderBase& builder, llvm::Module& module, int lanes, Isa isa)
+      : b_(builder), module_(module), lanes_(static_cast<unsigned>(lanes)), isa_(isa) {}
 
   // Types in registers: bool is i1, f16 half, bf16 i16, so that no instruction rounds it implicitly.
   llvm::Type* element(DType type);
@@ -28,6 +30,10 @@ class ExprEmitter {
   llvm::Type* vector_in_memory(DType type);
   llvm::Value* from_memory(DType type, llvm::Value* v);
   llvm::Value* to_memory(DType type, llvm::Value* v);
+  // The same for bf16 where lanes are the even elements, then the odd ones: the two elements of 4 bytes
+  // become f32 by one operation each.
+  llvm::Value* from_pairs(llvm::Value* v);
+  llvm::Value* to_pairs(llvm::Value* v);
 
   llvm::Value* constant(DType type, std::uint64_t bits);
 
@@ -41,7 +47,8 @@ class ExprEmitter {
  private:
   llvm::Value* intrinsic(unsigned id, std::initializer_list<llvm::Value*> args);
 
-  llvm::Value* operation(const scalar::ScalarNode& node, DType from, llvm::Value* const* a);
+  llvm::Value* operation(const scalar::ScalarNode& node, DType from, llvm::Value* const* a,
+                         bool has_short_nans);
 
   llvm::Value* less(DType type, llvm::Value* a, llvm::Value* b);
 
@@ -58,21 +65,26 @@ class ExprEmitter {
   llvm::Value* divide_as_float(DType type, llvm::Value* a, llvm::Value* b);
   llvm::Value* widened(llvm::Value* v, DType type);
 
-  llvm::Value* cast(llvm::Value* v, DType from, DType to);
+  llvm::Value* cast(llvm::Value* v, DType from, DType to, bool has_short_nans = false);
   llvm::Value* one(DType type);
 
   // Saturates; NaN becomes 0. Narrow integers are clamped as floats, which hold their bounds exactly.
   llvm::Value* to_integer(llvm::Value* v, DType from, DType to);
 
-  // Rounds to nearest even with integer arithmetic: VCVTNEPS2BF16 would flush denormals.
-  llvm::Value* round_to_bfloat(llvm::Value* v);
+  // Rounds to nearest even with integer arithmetic: VCVTNEPS2BF16 would flush denormals. If a NaN may have
+  // bits in the lower half, a carry of theirs must not make it another number.
+  llvm::Value* round_to_bfloat(llvm::Value* v, bool has_short_nans);
+  llvm::Value* half_of_lanes(llvm::Value* v, unsigned half);
 
   llvm::Value* lookup(const scalar::ScalarTable& table, llvm::Value* index);
 
   llvm::IRBuilderBase& b_;
   llvm::Module& module_;
   unsigned lanes_;
+  Isa isa_;
   llvm::Value* zero_divisors_ = nullptr;
+  // Of bf16 values: the same as f32; and 4 bytes whose upper half they are, the lower half being anything.
+  std::unordered_map<llvm::Value*, llvm::Value*> as_float_, in_upper_half_;
 };
 
 }  // namespace pel::codegen

@@ -78,11 +78,16 @@ class GemmFusion {
         candidates.push_back({id, std::move(chain), std::move(reason)});
       });
     }
+    const auto gemm = [&](const Candidate& c) { return c.chain[0]; };
+    std::optional<std::size_t> partner;  // a matmul that is computed with it
+    for (const Candidate& c : candidates)
+      if (c.reason.empty() && gemm(c) != last && have_one_kernel(gemm(c), last)) partner = gemm(c);
+    std::vector<std::size_t> members;
     for (Candidate& c : candidates) {
-      if (c.reason.empty() && c.chain[0] == last && taken_by_[n].empty()) {
+      if (c.reason.empty() && (gemm(c) == last || gemm(c) == partner)) {
+        if (is_taken_[gemm(c)]) continue;  // the node reads its result twice
         for (const std::size_t taken : c.chain) is_taken_[taken] = true;
-        taken_by_[n] = std::move(c.chain);
-        taken_by_[n].push_back(n);
+        members.insert(members.end(), c.chain.begin(), c.chain.end());
         continue;
       }
       if (c.reason.empty()) c.reason = "another matmul takes it";
@@ -92,6 +97,17 @@ class GemmFusion {
                        graph_.nodes[c.chain[0]].label(), graph_.nodes[n].label()),
            c.reason, graph_.nodes[n].site, Decision::Kind::Refused});
     }
+    if (members.empty()) return;
+    std::ranges::sort(members);
+    members.push_back(n);
+    taken_by_[n] = std::move(members);
+  }
+
+  // Whether two matmuls can be one kernel with two sums.
+  bool have_one_kernel(std::size_t a, std::size_t b) const {
+    const GraphNode &first = graph_.nodes[a], &second = graph_.nodes[b];
+    const auto result = [](const GraphNode& node) { return std::get<ValueId>(node.results[0]); };
+    return share_left_operand(first, second) && same_sizes(result(first), result(second));
   }
 
   // Empty, or why the matmul cannot take node `n`, which reads its result as `value`.
@@ -186,8 +202,11 @@ class GemmFusion {
 
   GraphNode fused(const std::vector<std::size_t>& members, int number) {
     GraphNode node = groups_.fused(members, NodeKind::FusedGemm, number);
+    const bool has_two = right_matrices(node).size() == 2;
     context_.why.decisions.push_back(
-        {"fuse_gemm", fmt::format("{} takes {}", node.name, graph_.nodes[members.back()].label()),
+        {"fuse_gemm",
+         fmt::format("{} takes {}{}", node.name, graph_.nodes[members.back()].label(),
+                     has_two ? ", over the sums of two matmuls of one matrix" : ""),
          what_is_saved(node, "its result is not written"), node.site});
     return node;
   }

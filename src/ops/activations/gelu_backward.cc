@@ -56,11 +56,13 @@ OpDef define_gelu_backward() {
       .forms(Forms::Plain)
       .computes(kFloating)
       .formula([](Term grad, Term x) { return gelu_backward(grad, x); })
+      .half([](Term grad, Term x, DType half) { return gelu_backward_half(grad, x, half); })
       .reference([](auto grad, auto x) { return grad * reference_slope<decltype(x)>(x, 1); })
       .magnitude(
           [](double grad, double x) { return std::abs(grad) * reference_slope(x, x < 0 ? -1.0 : 1.0); })
       .max_ulp(4)
       .formula([](Term grad, Term x) { return gelu_tanh_backward(grad, x); }, "tanh")
+      .half([](Term grad, Term x, DType half) { return gelu_tanh_backward_half(grad, x, half); })
       .reference([](auto grad, auto x) { return grad * reference_tanh_slope<decltype(x)>(x, 1); })
       .magnitude(
           [](double grad, double x) { return std::abs(grad) * reference_tanh_slope(x, x < 0 ? -1.0 : 1.0); })

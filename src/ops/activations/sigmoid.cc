@@ -10,6 +10,7 @@ OpDef define_sigmoid() {
   return unary("sigmoid")
       .floating()
       .formula([](Term x) { return sigmoid(x); })
+      .half([](Term x, DType half) { return sigmoid_half(x, half); })
       .reference([](auto x) { return 1 / (1 + std::exp(-x)); })
       .max_ulp(2)
       .domain(-100, 40)

@@ -10,6 +10,7 @@ OpDef define_silu() {
   return unary("silu")
       .computes(kFloating)
       .formula([](Term x) { return silu(x); })
+      .half([](Term x, DType half) { return silu_half(x, half); })
       .reference([](auto x) { return x / (1 + std::exp(-x)); })
       .max_ulp(3)
       .domain(-110, 40)

@@ -21,6 +21,7 @@ OpDef define_silu_backward() {
       .forms(Forms::Plain)
       .computes(kFloating)
       .formula([](Term grad, Term x) { return silu_backward(grad, x); })
+      .half([](Term grad, Term x, DType half) { return silu_backward_half(grad, x, half); })
       .reference([](auto grad, auto x) { return grad * reference_slope<decltype(x)>(x, 1); })
       .magnitude(
           [](double grad, double x) { return std::abs(grad) * reference_slope(x, x < 0 ? -1.0 : 1.0); })

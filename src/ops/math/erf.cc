@@ -10,6 +10,7 @@ OpDef define_erf() {
   return unary("erf")
       .floating()
       .formula([](Term x) { return erf(x); })
+      .half([](Term x, DType half) { return erf_half(x, half); })
       .reference([](auto x) { return std::erf(x); })
       .max_ulp(1.5)
       .domain(-5, 5)

@@ -8,6 +8,7 @@ OpDef define_exp() {
   return unary("exp")
       .floating()
       .formula([](Term x) { return exp(x); })
+      .half([](Term x, DType half) { return exp_half(x, half); })
       .reference([](auto x) { return std::exp(x); })
       .max_ulp(1)
       .domain(-110, 95)

@@ -10,6 +10,7 @@ OpDef define_tanh() {
   return unary("tanh")
       .floating()
       .formula([](Term x) { return tanh(x); })
+      .half([](Term x, DType half) { return tanh_half(x, half); })
       .reference([](auto x) { return std::tanh(x); })
       .max_ulp(1.5)
       .domain(-10, 10)

@@ -24,9 +24,11 @@ TileGemm gemm_at(const KernelArgs& args) {
                 static_cast<DType>(out.dtype),
                 {},
                 {}};
+  gemm.sums = code.sums;
+  if (code.sums == 2) gemm.second = matrix_of(input(args, 2));
   gemm.epilogue.loop = code.loop;
   gemm.epilogue.scalars = args.scalars;
-  for (std::uint32_t i = 2; i < args.input_count; ++i)
+  for (std::uint32_t i = 1 + static_cast<std::uint32_t>(code.sums); i < args.input_count; ++i)
     gemm.epilogue.inputs.push_back({matrix_of(input(args, static_cast<int>(i))),
                                     static_cast<DType>(input(args, static_cast<int>(i)).dtype)});
   return gemm;
@@ -42,7 +44,7 @@ std::uint64_t scratch_of_fused(const KernelArgs& args) { return kernel_scratch(g
 
 std::uint64_t flops_of_fused(const KernelArgs& args) {
   const TileGemm gemm = gemm_at(args);
-  return 2 * static_cast<std::uint64_t>(gemm.batch * gemm.m * gemm.n * gemm.k);
+  return 2 * static_cast<std::uint64_t>(gemm.sums * gemm.batch * gemm.m * gemm.n * gemm.k);
 }
 
 }  // namespace

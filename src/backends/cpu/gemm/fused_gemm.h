@@ -11,6 +11,7 @@ struct FusedGemmCode {
   const char* name = nullptr;
   codegen::PelLoopFn* loop = nullptr;
   DType dtype{};  // of the factors
+  int sums = 1;
 };
 
 // args.context is a FusedGemmCode, which must outlive the kernel.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "pellucid/threads.h"
 
@@ -44,7 +45,7 @@ class SingleGemm {
       : p_(gemm),
         f_(family),
         a_{gemm.a, gemm.dtype},
-        b_{gemm.b, gemm.dtype},
+        b_{{gemm.b, gemm.dtype}, {gemm.second, gemm.dtype}},
         out_(gemm.out),
         batch_(batch),
         depth_(family.padded(gemm.k)),
@@ -52,26 +53,27 @@ class SingleGemm {
         packs_rows_(needs_packing(family, a_)) {
     const std::int64_t size = size_bytes(gemm.dtype);
     a_.matrix.data += batch * gemm.a.batch * size;
-    b_.matrix.data += batch * gemm.b.batch * size;
+    for (int i = 0; i < gemm.sums; ++i) b_[i].matrix.data += batch * b_[i].matrix.batch * size;
     out_.data += batch * gemm.out.batch * size_bytes(gemm.out_type);
   }
 
   // `panels` is scratch for all panels, if they are needed.
   void run(char* panels) {
     if (p_.packed.data != nullptr) return run_blocks(p_.packed.data);
-    if (f_.is_amx() && p_.m <= kFewRows && p_.k > 0 && b_.matrix.row == 1) return run_transposed();
-    if (p_.m <= kFewRows) return run_streamed();
+    if (f_.is_amx() && has_few_rows(p_) && p_.k > 0 && b_[0].matrix.row == 1) return run_transposed();
+    if (has_few_rows(p_)) return run_streamed();
     if (packs_groups(p_, f_)) return run_groups();
-    pack_matrices(f_, {&b_, 1}, p_.k, p_.n, panels);
+    pack_matrices(f_, {b_, static_cast<std::size_t>(p_.sums)}, p_.k, p_.n, panels);
     run_blocks(panels);
   }
   // Whether run needs scratch for all panels.
   static bool packs_panels(const TileGemm& p, const TileFamily& family) {
-    return p.packed.data == nullptr && p.m > kFewRows && !packs_groups(p, family);
+    return p.packed.data == nullptr && !has_few_rows(p) && !packs_groups(p, family);
   }
+  // For so few rows each panel is read once, and those of one matrix only.
+  static bool has_few_rows(const TileGemm& p) { return p.m <= 64 && p.sums == 1; }
 
  private:
-  static constexpr std::int64_t kFewRows = 64;  // for so few rows each panel is read once
   // Padding between rows of sums, so that they do not map to one set of L1.
   static constexpr std::int64_t kLine = 64;
 
@@ -113,12 +115,11 @@ class SingleGemm {
     if (packs_rows_) rows = std::clamp(row_bytes / (depth * f_.element_size), std::int64_t{1}, kMaxRows);
     rows = std::min(rows, ceil_div(p_.m, threads));
     rows = round_up(std::max<std::int64_t>(rows, std::min<std::int64_t>(p_.m, 64)), f_.rows);
-    const int matrices = p_.packed.matrices;
     const std::int64_t all_panels = ceil_div(p_.n, f_.columns);
     const std::int64_t group =
         std::min(max_group(), std::max<std::int64_t>(1, ceil_div(all_panels, threads)));
     const std::int64_t groups = ceil_div(all_panels, group), blocks = ceil_div(p_.m, rows);
-    parallel_for(blocks * groups, grain(rows * group * f_.columns * matrices),
+    parallel_for(blocks * groups, grain(rows * group * f_.columns * p_.sums),
                  [&](std::int64_t begin, std::int64_t end) {
                    Workspace& workspace = Workspace::of_thread();
                    const TileMode mode(f_);
@@ -141,10 +142,10 @@ class SingleGemm {
   // Panels that stay in L2 together, up to the depth of a block.
   std::int64_t max_group() const {
     constexpr std::int64_t kMaxPanels = 16;
-    const std::int64_t bytes = f_.is_amx() ? 196'608 : 786'432, matrices = p_.packed.matrices,
+    const std::int64_t bytes = f_.is_amx() ? 196'608 : 786'432,
                        depth = std::clamp(depth_, std::int64_t{1}, depth_block());
-    return std::clamp(bytes / (depth * f_.columns * f_.element_size * matrices), std::int64_t{1},
-                      kMaxPanels / matrices);
+    return std::clamp(bytes / (depth * f_.columns * f_.element_size * p_.sums), std::int64_t{1},
+                      kMaxPanels / p_.sums);
   }
 
   // Packs each group of panels where it is multiplied: b is read once, and never written to memory as a
@@ -164,7 +165,7 @@ class SingleGemm {
                      pack_rows(f_, a_, {0, p_.k, first, rows}, packed + packed_rows_bytes(f_, first, p_.k));
                    });
     }
-    parallel_for(ceil_div(all_panels, group), grain(p_.m * group * f_.columns),
+    parallel_for(ceil_div(all_panels, group), grain(p_.m * group * f_.columns * p_.sums),
                  [&](std::int64_t begin, std::int64_t end) {
                    Workspace& workspace = Workspace::of_thread();
                    const TileMode mode(f_);
@@ -192,19 +193,18 @@ class SingleGemm {
   void run_block(const char* panels, const char* packed, std::int64_t first_row, std::int64_t row,
                  std::int64_t rows, std::int64_t first_panel, std::int64_t panel_count, Workspace& workspace,
                  const TileMode& mode) const {
-    const int matrices = p_.packed.matrices;
     const std::int64_t column = first_panel * f_.columns,
                        columns = std::min(panel_count * f_.columns, p_.n - column);
-    const std::int64_t width = panel_count * f_.columns, sums_row = width * matrices * sum_size_ + kLine;
+    const std::int64_t width = panel_count * f_.columns, sums_row = width * p_.sums * sum_size_ + kLine;
     const bool once = depth_ <= depth_block();
     const std::int64_t direct = direct_panels(panel_count, columns);
     char* const sums = workspace.sums.take((once ? f_.rows : round_up(rows, f_.rows)) * sums_row);
-    char* const copy = panels == nullptr
-                           ? workspace.panel.take(std::min(depth_, depth_block()) * width * f_.element_size)
-                           : nullptr;
+    const std::int64_t copy_bytes = std::min(depth_, depth_block()) * width * f_.element_size;
+    char* const copy = panels == nullptr ? workspace.panel.take(copy_bytes * p_.sums) : nullptr;
     for (std::int64_t k = 0; k == 0 || k < depth_; k += depth_block()) {
       const std::int64_t depth = std::min(depth_block(), depth_ - k);
-      if (panels == nullptr && depth > 0) copy_slab(k, k + depth, column, columns, copy);
+      for (int i = 0; panels == nullptr && depth > 0 && i < p_.sums; ++i)
+        copy_slab(b_[i], k, k + depth, column, columns, copy + i * copy_bytes);
       for (std::int64_t r = 0; r < rows; r += f_.rows) {
         const std::int64_t height = std::min<std::int64_t>(f_.rows, rows - r);
         PelTileCall call{};
@@ -216,11 +216,10 @@ class SingleGemm {
             const int panel_columns = f_.width_at((first_panel + panel) * f_.columns, p_.n);
             codegen::PelTileFn* const tile = f_.tile(height, panel_columns);
             call.b_step = f_.panel_step(panel_columns);
-            for (int i = 0; i < matrices; ++i) {
+            for (int i = 0; i < p_.sums; ++i) {
               call.b = panels == nullptr
-                           ? copy + panel * f_.columns * depth * f_.element_size
-                           : panels + ((first_panel + panel) * matrices + i) * f_.panel_bytes(p_.k) +
-                                 k * panel_columns * f_.element_size;
+                           ? copy + i * copy_bytes + panel * f_.columns * depth * f_.element_size
+                           : panel_at(panels, first_panel + panel, i) + k * panel_columns * f_.element_size;
               if (panel < direct) {
                 call.out = out_.data + ((row + r) * out_.row + column + panel * f_.columns) * sum_size_;
                 call.row = out_.row * sum_size_;
@@ -240,6 +239,12 @@ class SingleGemm {
     }
   }
 
+  const char* panel_at(const char* panels, std::int64_t panel, int matrix) const {
+    const std::int64_t bytes = f_.panel_bytes(p_.k);
+    if (p_.packed.second == nullptr) return panels + (panel * p_.sums + matrix) * bytes;
+    return (matrix == 0 ? panels : p_.packed.second) + panel * bytes;
+  }
+
   // Few rows: b is read once, and multiplied by all of them.
   //
   // If the columns of b are dense and there is one block of rows, b is read unpacked: some k at a time across
@@ -249,10 +254,10 @@ class SingleGemm {
   // panels if it is dense along its columns.
   void run_streamed() {
     constexpr std::int64_t kL1Copy = 12'288;
-    const bool along_columns = b_.matrix.column == 1;
-    const bool is_unpacked = !needs_packing(f_, b_) && p_.m <= f_.rows;
+    const bool along_columns = b_[0].matrix.column == 1;
+    const bool is_unpacked = !needs_packing(f_, b_[0]) && p_.m <= f_.rows;
     Slab slab{1, copied_depth(1, kL1Copy), false};
-    if (can_transpose(f_, b_)) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
+    if (can_transpose(f_, b_[0])) slab.depth = p_.m <= f_.rows ? kChainDepth : copied_depth(1, 98'304);
     if (is_unpacked) {
       constexpr std::int64_t kMaxPanels = 64, kDepth = 32;
       slab = {shared_panels(p_.n / f_.columns, kMaxPanels), kDepth, true};
@@ -298,7 +303,7 @@ class SingleGemm {
     char* const sums = workspace.sums.take(round_up(p_.m, f_.rows) * row);
     char* const chains = workspace.chains.take(round_up(p_.m, f_.rows) * row);
     const bool is_chain = f_.order == TileOrder::Chain, is_unpacked = slab.is_unpacked;
-    const bool transposes = can_transpose(f_, b_) && columns % f_.unit == 0;
+    const bool transposes = can_transpose(f_, b_[0]) && columns % f_.unit == 0;
     char* const copy = is_unpacked ? nullptr : workspace.panel.take(slab.depth * width * f_.element_size);
     for (std::int64_t k = 0; k == 0 || k < depth_;) {
       const std::int64_t chain_end = is_chain ? round_up(k + 1, kChainDepth) : depth_;
@@ -306,7 +311,7 @@ class SingleGemm {
       const std::int64_t there = std::min(end, p_.k) - k;  // depth is padded with zeros
       const bool transposing = transposes && there >= f_.transposing_unit();
       if (transposing) end = k + there / f_.transposing_unit() * f_.transposing_unit();
-      if (!is_unpacked && !transposing) copy_slab(k, end, column, columns, copy);
+      if (!is_unpacked && !transposing) copy_slab(b_[0], k, end, column, columns, copy);
       const bool starts = is_chain ? k % kChainDepth == 0 : k == 0, ends = end == std::min(chain_end, depth_);
       mode.multiply([&] {
         PelTileCall call{};
@@ -322,11 +327,11 @@ class SingleGemm {
         };
         const std::int64_t first_rows = std::min<std::int64_t>(f_.rows, p_.m);
         for (std::int64_t c = 0; transposing && c < columns; c += f_.unit) {
-          call.b = b_.at(k, column + c);
-          call.b_step = b_.matrix.column * size_bytes(b_.dtype);
-          call.next = c + f_.unit < columns ? b_.at(k, column + c + f_.unit)
-                      : end < p_.k          ? b_.at(end, column)
-                                            : b_.at(0, column + columns);
+          call.b = b_[0].at(k, column + c);
+          call.b_step = b_[0].matrix.column * size_bytes(b_[0].dtype);
+          call.next = c + f_.unit < columns ? b_[0].at(k, column + c + f_.unit)
+                      : end < p_.k          ? b_[0].at(end, column)
+                                            : b_[0].at(0, column + columns);
           if (p_.m > f_.rows) {
             const std::int64_t panel = c / f_.columns * f_.columns;
             call.panel_step = f_.panel_step(f_.width_at(column + panel, p_.n));
@@ -336,8 +341,8 @@ class SingleGemm {
         }
         for (std::int64_t c = 0; c < width; c += f_.columns) {
           const int panel = f_.width_at(column + c, p_.n);
-          call.b_step = is_unpacked ? b_.matrix.row * f_.element_size : f_.panel_step(panel);
-          call.b = is_unpacked ? b_.at(k, column + c) : copy + c * call.depth * f_.element_size;
+          call.b_step = is_unpacked ? b_[0].matrix.row * f_.element_size : f_.panel_step(panel);
+          call.b = is_unpacked ? b_[0].at(k, column + c) : copy + c * call.depth * f_.element_size;
           for (std::int64_t r = transposing ? f_.rows : 0; r < p_.m; r += f_.rows) {
             const std::int64_t height = std::min<std::int64_t>(f_.rows, p_.m - r);
             run(f_.tile(height, panel), r, height, c);
@@ -350,19 +355,20 @@ class SingleGemm {
   }
 
   // Packs adjacent panels, each of depth `end` - `k`.
-  void copy_slab(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns,
-                 char* copy) const {
+  void copy_slab(const PackSource& b, std::int64_t k, std::int64_t end, std::int64_t column,
+                 std::int64_t columns, char* copy) const {
     const std::int64_t depth = end - k;
-    if (b_.matrix.row == 1) prefetch(end, std::min(end + depth, p_.k), column, columns);
-    pack_panels(f_, b_, {k, std::min(end, p_.k) - k, column, columns}, copy,
+    if (b.matrix.row == 1) prefetch(b, end, std::min(end + depth, p_.k), column, columns);
+    pack_panels(f_, b, {k, std::min(end, p_.k) - k, column, columns}, copy,
                 depth * f_.columns * f_.element_size);
   }
 
   // Prefetches the next block: the hardware prefetcher does not follow short runs that are far apart.
-  void prefetch(std::int64_t k, std::int64_t end, std::int64_t column, std::int64_t columns) const {
+  void prefetch(const PackSource& b, std::int64_t k, std::int64_t end, std::int64_t column,
+                std::int64_t columns) const {
     const std::int64_t line = 64 / size_bytes(p_.dtype);
     for (std::int64_t c = column; c < column + columns; ++c) {
-      for (std::int64_t l = k; l < end; l += line) __builtin_prefetch(b_.at(l, c), 0, 2);
+      for (std::int64_t l = k; l < end; l += line) __builtin_prefetch(b.at(l, c), 0, 2);
     }
   }
 
@@ -370,7 +376,7 @@ class SingleGemm {
   // and the few rows of a take the role of columns.
   void run_transposed() {
     const PackSource transposed{a_.matrix.transposed(), a_.dtype},
-        rows_of_b{b_.matrix.transposed(), b_.dtype};
+        rows_of_b{b_[0].matrix.transposed(), b_[0].dtype};
     char* const panels =
         Workspace::of_thread().panel.take(depth_ * round_up(p_.m, f_.columns) * f_.element_size);
     pack_panels(f_, transposed, {0, p_.k, 0, p_.m}, panels, f_.panel_bytes(p_.k));
@@ -402,7 +408,7 @@ class SingleGemm {
               call.row = width * sum_size_;
               if (unpacked_depth > 0) {
                 call.a = rows_of_b.at(first, 0);
-                call.a_row = b_.matrix.column * f_.element_size;
+                call.a_row = b_[0].matrix.column * f_.element_size;
                 call.a_tile = kAmxSide * call.a_row;
                 call.a_step = kRegisterRow;
                 call.depth = unpacked_depth;
@@ -433,7 +439,7 @@ class SingleGemm {
     columns = std::min(columns, p_.n - column);
     const std::int64_t size = size_bytes(p_.out_type);
     const TileEpilogue& e = p_.epilogue;
-    const std::size_t first_input = 1 + static_cast<std::size_t>(p_.packed.matrices);
+    const std::size_t first_input = 1 + static_cast<std::size_t>(p_.sums);
     const std::size_t operands = first_input + e.inputs.size();
     void* data[kMaxEpilogueOperands];
     std::int64_t strides[kMaxEpilogueOperands];
@@ -454,7 +460,7 @@ class SingleGemm {
       }
       data[0] = dense ? to : line;
       strides[0] = 1;
-      for (int i = 0; i < p_.packed.matrices; ++i) {
+      for (int i = 0; i < p_.sums; ++i) {
         data[1 + i] = sums + r * sums_row + i * width;
         strides[1 + i] = 1;
       }
@@ -480,7 +486,7 @@ class SingleGemm {
 
   const TileGemm& p_;
   const TileFamily& f_;
-  PackSource a_, b_;
+  PackSource a_, b_[2];
   Matrix out_;
   std::int64_t batch_;
   std::int64_t depth_;     // k, padded
@@ -501,11 +507,11 @@ TileGemm transposed(const TileGemm& p) {
 }
 bool is_narrow(const TileGemm& p) {
   constexpr std::int64_t kNarrow = 4;
-  return p.packed.data == nullptr && p.n <= kNarrow && p.m > 2 * p.n;
+  return p.packed.data == nullptr && p.sums == 1 && p.n <= kNarrow && p.m > 2 * p.n;
 }
 
 double flops_of_one(const TileGemm& p) {
-  return 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
+  return 2.0 * static_cast<double>(p.sums * p.m * p.n) * static_cast<double>(p.k);
 }
 // Returns whether all threads share one GEMM after the other; otherwise each thread runs GEMMs of its own.
 bool threads_share_gemm(const TileGemm& p) {
@@ -542,7 +548,7 @@ void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std
 std::int64_t scratch_bytes(const TileGemm& gemm, const TileFamily& family) {
   if (is_narrow(gemm)) return scratch_bytes(transposed(gemm), family);
   return threads_share_gemm(gemm) && SingleGemm::packs_panels(gemm, family)
-             ? panels_bytes(family, gemm.k, gemm.n)
+             ? gemm.sums * panels_bytes(family, gemm.k, gemm.n)
              : 0;
 }
 
@@ -563,7 +569,8 @@ void run_tiles(const TileGemm& gemm, const TileFamily& family) {
                [&](std::int64_t begin, std::int64_t end) {
                  char* panels = nullptr;
                  if (SingleGemm::packs_panels(gemm, family))
-                   panels = Workspace::of_thread().panels.take(panels_bytes(family, gemm.k, gemm.n));
+                   panels =
+                       Workspace::of_thread().panels.take(gemm.sums * panels_bytes(family, gemm.k, gemm.n));
                  for (std::int64_t b = begin; b < end; ++b) SingleGemm(gemm, family, b).run(panels);
                });
 }
@@ -573,14 +580,70 @@ std::shared_ptr<const PackedForm> packed_form(const TileGemm& gemm) {
   return find_packed({gemm.b.data, gemm.k, gemm.n, gemm.b.row, gemm.b.column}, gemm.dtype);
 }
 
+namespace {
+
+struct PackedForms {
+  std::shared_ptr<const PackedForm> first, second;
+};
+PackedForms packed_forms(const TileGemm& gemm) {
+  PackedForms forms{packed_form(gemm), nullptr};
+  if (gemm.sums == 1) return forms;
+  TileGemm other = gemm;
+  other.b = gemm.second;
+  forms.second = packed_form(other);
+  return forms;
+}
+const char* panels_of(const std::shared_ptr<const PackedForm>& form) {
+  return form ? static_cast<const char*>(form->panels.raw_data()) : nullptr;
+}
+
+// Whether each sum is read from and written to memory: few rows read panels of one matrix only.
+bool is_in_turns(const TileGemm& gemm, const PackedForms& forms) {
+  return gemm.sums == 2 && gemm.m <= 64 && !(forms.first && forms.second);
+}
+std::int64_t bytes_of_sums(const TileGemm& gemm) {
+  return gemm.batch * gemm.m * gemm.n * size_bytes(tiles_for(gemm.dtype).type);
+}
+
+// The second sum first; then the other one, whose epilogue reads it.
+void run_in_turns(TileGemm gemm, const PackedForms& forms) {
+  const DType type = tiles_for(gemm.dtype).type;
+  std::optional<Tensor> allocated;
+  char* sums = std::exchange(gemm.scratch, nullptr);
+  if (sums == nullptr) {
+    allocated = make_dense({bytes_of_sums(gemm)}, kU8, kCpu);
+    sums = static_cast<char*>(allocated->raw_data());
+  }
+  TileGemm second = gemm;
+  second.b = gemm.second;
+  second.out = Matrix{sums, gemm.m * gemm.n, gemm.n, 1};
+  second.out_type = type;
+  second.epilogue = {};
+  second.packed.data = panels_of(forms.second);
+  second.sums = gemm.sums = 1;
+  run_tiles(second);
+  SmallVector<TileEpilogue::Input, 4> inputs{{second.out, type}};
+  for (const TileEpilogue::Input& input : gemm.epilogue.inputs) inputs.push_back(input);
+  gemm.epilogue.inputs = std::move(inputs);
+  gemm.packed.data = panels_of(forms.first);
+  run_tiles(gemm);
+}
+
+}  // namespace
+
 void run_packed_or_not(TileGemm gemm) {
-  const std::shared_ptr<const PackedForm> form = packed_form(gemm);
-  if (form) gemm.packed.data = static_cast<const char*>(form->panels.raw_data());
+  const PackedForms forms = packed_forms(gemm);
+  if (is_in_turns(gemm, forms)) return run_in_turns(std::move(gemm), forms);
+  if (gemm.sums == 1 || forms.second) gemm.packed = {panels_of(forms.first), panels_of(forms.second)};
+  if (gemm.packed.data == nullptr) gemm.packed = {};
   run_tiles(gemm);
 }
 
 std::uint64_t kernel_scratch(const TileGemm& gemm) {
-  return packed_form(gemm) ? 0 : static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(gemm.dtype)));
+  const PackedForms forms = packed_forms(gemm);
+  if (is_in_turns(gemm, forms)) return static_cast<std::uint64_t>(bytes_of_sums(gemm));
+  if (forms.first && (gemm.sums == 1 || forms.second)) return 0;
+  return static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(gemm.dtype)));
 }
 
 }  // namespace pel::cpu

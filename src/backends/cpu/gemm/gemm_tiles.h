@@ -17,10 +17,10 @@ namespace pel::cpu {
 
 inline constexpr std::int64_t kChainDepth = 1024;
 
-// Panels of a right operand, for one tile family; or of two right operands, whose panels alternate.
+// Panels of a right operand, for one tile family. Those of two right operands alternate, or are apart.
 struct PackedPanels {
   const char* data = nullptr;
-  int matrices = 1;
+  const char* second = nullptr;  // of the second operand, if `data` has those of the first alone
 };
 std::int64_t panels_bytes(const TileFamily& family, std::int64_t k, std::int64_t n);
 // Packs [k, n] matrices, which have one dtype.
@@ -38,7 +38,7 @@ struct TileEpilogue {
   const PelScalar* scalars = nullptr;
 };
 
-// out = epilogue(a b) for each matrix of a batch.
+// out = epilogue(a b) for each matrix of a batch; or epilogue(a b, a second), with two sums in each element.
 struct TileGemm {
   std::int64_t batch, m, n, k;
   DType dtype;  // of a and b
@@ -47,6 +47,8 @@ struct TileGemm {
   TileEpilogue epilogue;
   PackedPanels packed;      // replaces b if set; shared by all matrices of a batch
   char* scratch = nullptr;  // scratch_bytes long; null: allocated like a tensor
+  int sums = 1;
+  Matrix second{};  // as large as b
 };
 std::int64_t scratch_bytes(const TileGemm& gemm, const TileFamily& family);
 void run_tiles(const TileGemm& gemm, const TileFamily& family);
@@ -54,7 +56,8 @@ inline void run_tiles(const TileGemm& gemm) { run_tiles(gemm, tiles_for(gemm.dty
 
 // The packed form of the right operand, if the user or the cache has packed it.
 std::shared_ptr<const PackedForm> packed_form(const TileGemm& gemm);
-// Runs with the packed form, if there is one, and what it needs as scratch.
+// Runs with the packed forms, if there are any, and what it needs as scratch. Two sums of few rows whose
+// operands are not packed are computed one after the other.
 void run_packed_or_not(TileGemm gemm);
 std::uint64_t kernel_scratch(const TileGemm& gemm);
 

@@ -148,7 +148,7 @@ CompiledLoops compile_loops(const std::vector<LoopSource>& sources) {
       result.kernels.push_back({name, supports_any, run_rows, kAllDTypes, 0, &code});
     } else if (source.gemm) {
       FusedGemmCode& code = loops->gemms.emplace_back();
-      code = {.name = name, .loop = nullptr, .dtype = source.gemm->dtype};
+      code = {.name = name, .loop = nullptr, .dtype = source.gemm->dtype, .sums = source.gemm->sums};
       list.add({.name = source.name, .body = source.body}, &code.loop);
       result.kernels.push_back(fused_gemm_kernel(code));
     } else {

@@ -378,17 +378,30 @@ def group_norm(lowering, node):
     return with_statistics(lowering, node, lowering.by_schema("native_group_norm", node))
 
 
+def norm_backward(lowering, node, op, names):
+    """Parameters may have another dtype than the input, as with autocast: then all is computed in theirs, and the input's gradient rounded."""
+    arguments, values = dict(zip(names, node.args)), one(node)
+    own = value_of(arguments["self"]).dtype
+    wide = next((value.dtype for value in values[1:] if value is not None), own)
+    if wide == own:
+        return lowering.emit(op, **arguments)
+    for name in ("grad", "self"):
+        arguments[name] = lowering.emit("to_copy", self=arguments[name], dtype=wide)
+    result = lowering.emit(op, **arguments)
+    items = [("value", result[1], i) for i in range(len(values))]
+    return [lowering.emit("to_copy", self=items[0], dtype=own), *items[1:]]
+
+
 @aten_rule("native_layer_norm_backward")
 def layer_norm_backward(lowering, node):
-    grad, source, normalized_shape, mean, rstd, weight = node.args[:6]
-    return lowering.emit("native_layer_norm_backward", grad=grad, self=source, normalized_shape=normalized_shape, mean=mean,
-                         rstd=rstd, weight=weight)
+    names = ("grad", "self", "normalized_shape", "mean", "rstd", "weight")
+    return norm_backward(lowering, node, "native_layer_norm_backward", names)
 
 
 @aten_rule("native_group_norm_backward")
 def group_norm_backward(lowering, node):
     names = ("grad", "self", "mean", "rstd", "weight", "N", "C", "HxW", "group")
-    return lowering.emit("native_group_norm_backward", **dict(zip(names, node.args)))
+    return norm_backward(lowering, node, "native_group_norm_backward", names)
 
 
 @aten_rule("_native_batch_norm_legit_no_training")

@@ -3,7 +3,7 @@
 
 The line above a block names its file, <!-- examples/NAME.cc -->, and the block is that file, character by character.
 A block that is not a whole program is marked <!-- fragment -->; one that tests/newcomer writes into the project is marked
-<!-- newcomer: … -->. With --self-test it first proves that it can fail.
+<!-- newcomer: … -->. The README's number of ops is that of docs/ops.md. With --self-test it first proves that it can fail.
 """
 import re
 import sys
@@ -28,8 +28,16 @@ def check_block(root, text, block):
     return None
 
 
+def check_op_count(root):
+    pages = [root / "README.md", root / "docs/ops.md"]
+    counts = [re.search(r"^(?:- )?(\d+) ops\b", page.read_text(encoding="utf-8"), re.MULTILINE) for page in pages if page.is_file()]
+    if len(counts) == 2 and all(counts) and counts[0].group(1) != counts[1].group(1):
+        return [f"README.md: it says {counts[0].group(1)} ops; docs/ops.md has {counts[1].group(1)}"]
+    return []
+
+
 def check(root):
-    problems = []
+    problems = check_op_count(root)
     for path in [*root.glob("README.md"), *sorted((root / "docs").rglob("*.md")), *sorted((root / "doctor").rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
         for block in BLOCK.finditer(text):
@@ -55,6 +63,8 @@ def self_test():
     ]
     for text, expected in cases:
         self_test_tree({"examples/one.cc": example, "docs/page.md": text}, check, expected)
+    for readme, expected in (("- 12 ops, each in one file\n", None), ("- 11 ops, each in one file\n", "README.md: it says 11 ops; docs/ops.md has 12")):
+        self_test_tree({"README.md": readme, "docs/ops.md": "# Ops\n\n12 ops. Kernels\n"}, check, expected)
 
 
 if __name__ == "__main__":

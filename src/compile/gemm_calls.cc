@@ -121,9 +121,10 @@ LoopSource gemm_source(const Graph& graph, const GraphNode& fused, GraphFacts& f
         [&](DType dtype) { return builder.param(dtype); });
     terms.insert_or_assign(call->output.number, computed);
   }
-  const scalar::Term result = terms.at(std::get<ValueId>(fused.results[0]).number);
+  std::vector<scalar::Term> results;
+  for (const GraphArg& result : fused.results) results.push_back(terms.at(std::get<ValueId>(result).number));
   LoopSource source{.name = fused.name};
-  source.body = builder.finish({&result, 1});
+  source.body = builder.finish(results);
   source.gemm = GemmLoop{gemm->dtype, gemm->adds, sums};
   return source;
 }
@@ -144,7 +145,11 @@ std::optional<LoopOperands> gemm_operands(const GraphNode& fused, const std::vec
     if (matrices) to.push_back(*std::move(matrices));
     return !to.empty() && to.back().shares_storage(t);
   };
-  if (!add(run[std::get<ValueId>(fused.results[0])], operands.outputs)) return std::nullopt;
+  for (const GraphArg& result : fused.results) {
+    if (!add(run[std::get<ValueId>(result)], operands.outputs)) return std::nullopt;
+    const Tensor& matrices = operands.outputs.back();
+    if (operands.outputs.size() > 1 && matrices.strides()[like.size() - 1] != 1) return std::nullopt;
+  }
   operands.inputs = gemm.inputs;
   for (std::size_t i = 1; i < launches.size(); ++i)
     if (is_matmul(launches[i].op)) operands.inputs.push_back(launches[i].inputs[1]);

@@ -53,8 +53,9 @@ struct RowLoops {
 // A matmul whose sums go through an elementwise loop. The first input of the body is the sum, in the type in
 // which `dtype` is computed, and the second the tensor that the matmul adds, if it adds one, or the sum of a
 // second matmul with the same left factor; then other inputs. The kernel's inputs are the left factor, the
-// right ones, and then those. All operands have the rank of the result, whose last two axes are rows and
-// columns; a stride of 0 repeats elements. The first two numbers are beta and alpha.
+// right ones, and then those. All operands have the rank of the results, whose last two axes are rows and
+// columns, and which are dense along their columns except for the first; a stride of 0 repeats elements. The
+// first two numbers are beta and alpha.
 struct GemmLoop {
   DType dtype{};  // of the factors
   bool adds = false;

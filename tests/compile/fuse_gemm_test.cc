@@ -43,9 +43,10 @@ TEST(FuseGemm, SaysWhyNot) {
                         .c_str())
         .why;
   };
-  EXPECT_NE(why("  %4 = neg(%3) : f32[s0, s2]\n  return %3, %4\n}")
-                .find("%3 has other consumers, so it must be written to memory"),
-            std::string::npos);
+  EXPECT_NE(
+      why("  %4 = sum(%3, [0], false, none) : f32[s2]\n  %5 = neg(%3) : f32[s0, s2]\n  return %4, %5\n}")
+          .find("%3 has other consumers, so it must be written to memory"),
+      std::string::npos);
   EXPECT_NE(why("  %4 = add(%3, %2, 1) : f32[s0, s2]\n  return %4\n}")
                 .find("%2, which add reads too, is not a matrix of that size"),
             std::string::npos);
@@ -105,6 +106,43 @@ TEST(FuseGemm, HasTheBitsOfEager) {
     // Columns of results that are narrow, so that the matmul is transposed.
     const Tensor narrow = noise({3, 48});
     expect_same_bits([=](const Tensor& x) { return tanh(linear(x, narrow)); }, dtype, 48, 1);
+  }
+}
+
+TEST(FuseGemm, WritesTheSumsForThoseThatReadThemLater) {
+  const Passed after = run_pass(compiler::fuse_gemm, R"(graph(%0: f32[s0, s1], %1: f32[s1, s2]) {
+  %3 = mm(%0, %1) : f32[s0, s2]
+  %4 = gelu(%3, 'none') : f32[s0, s2]
+  %5 = sum(%3, [0], false, none) : f32[s2]
+  return %4, %5
+})");
+  EXPECT_NE(after.text.find("%3, %4 = gemm_fused_mm_gelu_0(%0, %1)"), std::string::npos) << after.text;
+  EXPECT_NE(after.why.find("gemm_fused_mm_gelu_0 takes gelu: the result of the matmul is not read again"),
+            std::string::npos)
+      << after.why;
+  const NoGrad no_grad;
+  for (const DType dtype : {kF32, kBF16, kF16, kF64}) {
+    for (const std::int64_t hidden : {96, 3}) {
+      const auto noise = [&](std::vector<Dim> sizes) { return to_copy(mul(randn(sizes), 0.1), dtype); };
+      const Tensor gate = noise({hidden, 48}), up = noise({hidden, 48}), bias = noise({hidden});
+      const auto f = [=](const Tensor& x) {
+        const Tensor a = linear(x, gate), b = linear(x, up), c = linear(x, up, bias);
+        const Tensor gated = silu(a), product = mul(gated, b), active = gelu(c);
+        return std::vector<Tensor>{product, active, a, b, c, gated};
+      };
+      const auto fast = compile(f);
+      for (const std::int64_t rows : {5, 1, 64, 200}) {
+        const Tensor x = to_copy(randn({rows, 48}), dtype);
+        const std::vector<Tensor> expected = f(x);
+        for (int call = 0; call < 3; ++call) {
+          const std::vector<Tensor> results = fast(x);
+          for (std::size_t i = 0; i < results.size(); ++i)
+            EXPECT_TRUE(test::equal_bits(results[i], expected[i]))
+                << name(dtype) << " " << rows << " rows, result " << i;
+          EXPECT_EQ(fast.kernels(x).size(), 2u);
+        }
+      }
+    }
   }
 }
 

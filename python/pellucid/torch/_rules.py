@@ -519,6 +519,17 @@ def grouped_mm(lowering, node):
 NAMED_RULES["transformers::grouped_mm_fallback"] = grouped_mm
 
 
+def fused_multiply_add(lowering, node):
+    a, b, c = node.args
+    if isinstance(value_of(b), torch.Tensor):
+        return lowering.emit("addcmul", self=c, tensor1=a, tensor2=b)
+    return lowering.emit("add", self=c, other=a, alpha=b)
+
+
+# What Dynamo makes of addcmul_ and addcdiv_, as in Adam. PyTorch registers it late.
+NAMED_RULES["prims::fma"] = fused_multiply_add
+
+
 # ---- Indexing
 
 

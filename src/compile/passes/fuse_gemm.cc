@@ -13,7 +13,7 @@
 namespace pel::compiler {
 namespace {
 
-constexpr std::size_t kMaxEpilogueInputs = 6;  // of the loop over the sums
+constexpr std::size_t kMaxEpilogueInputs = 6, kMaxResults = 2;  // of the elementwise loop over the sums
 
 class GemmFusion {
  public:
@@ -113,25 +113,41 @@ class GemmFusion {
   // Empty, or why the matmul cannot take node `n`, which reads its result as `value`.
   std::string why_not(const std::vector<std::size_t>& chain, std::size_t n, ValueId value) const {
     const GraphNode &gemm = graph_.nodes[chain[0]], &node = graph_.nodes[n];
-    if (node.results.size() != 1) return "it has several results, and a matmul writes one";
+    if (node.results.size() > kMaxResults)
+      return fmt::format("it has {} results, and a matmul writes at most {}", node.results.size(),
+                         kMaxResults);
+    const ValueId result = std::get<ValueId>(node.results[0]), product = std::get<ValueId>(gemm.results[0]);
     for (std::size_t i = 0; i < chain.size(); ++i) {
       const ValueId made = std::get<ValueId>(graph_.nodes[chain[i]].results[0]);
       const std::size_t consumer = i + 1 < chain.size() ? chain[i + 1] : n;
-      if (groups_.is_output(made) ||
-          std::ranges::any_of(groups_.consumers(made), [&](std::size_t other) { return other != consumer; }))
+      const auto& consumers = groups_.consumers(made);
+      const auto is_other = [&](std::size_t other) { return other != consumer; };
+      if (!groups_.is_output(made) && std::ranges::none_of(consumers, is_other)) continue;
+      // What later nodes read is written, too: by the matmul, but not by a view.
+      const bool is_read_later =
+          std::ranges::all_of(consumers, [&](std::size_t other) { return other == consumer || other > n; });
+      if (i > 0 || !is_read_later || !graph_[made].is_row_major)
         return fmt::format("%{} has other consumers, so it must be written to memory", made.number);
+      for (const GraphArg& written : node.results)
+        if (graph_[std::get<ValueId>(written)].storage == graph_[made].storage)
+          return fmt::format("%{} has other consumers, and it is overwritten", made.number);
     }
-    const ValueId result = std::get<ValueId>(node.results[0]), product = std::get<ValueId>(gemm.results[0]);
+    for (const GraphArg& other : node.results) {
+      const ValueId id = std::get<ValueId>(other);
+      if (!same_sizes(id, result)) return "its results have several sizes";
+      if (!graph_[id].is_row_major) return "a result is not stored row after row";
+    }
     if (!same_sizes(result, value)) return "it has fewer elements than its consumer";
     if (!equal(graph_[value].sizes.back(), graph_[product].sizes.back()))
       return "a view between them changes its columns";
     // The loop over the sums visits every row, and the result has no memory for those that a view leaves out.
     if (!same_sizes(value, product) && !equal(elements(value), elements(product)))
       return "a view between them leaves out rows";
-    if (!graph_[result].is_row_major || !graph_[value].is_row_major)
-      return "the result is not stored row after row";
+    if (!graph_[value].is_row_major) return "the matmul's result is not read row after row";
     std::size_t inputs = 0;
-    bool is_unnamed = unnamed_[graph_[result].storage];
+    bool is_unnamed = false;
+    for (const GraphArg& written : node.results)
+      is_unnamed = is_unnamed || unnamed_[graph_[std::get<ValueId>(written)].storage];
     for (const GraphArg& arg : node.args) {
       std::string reason;
       for_values(arg, [&](ValueId id) {
@@ -153,7 +169,9 @@ class GemmFusion {
     for (const GraphArg& arg : gemm.args) {
       bool overlaps = false;
       for_values(arg, [&](ValueId id) {
-        overlaps = overlaps || graph_[id].storage == graph_[result].storage || unnamed_[graph_[id].storage];
+        overlaps = overlaps || unnamed_[graph_[id].storage];
+        for (const GraphArg& written : node.results)
+          overlaps = overlaps || graph_[id].storage == graph_[std::get<ValueId>(written)].storage;
       });
       if (overlaps) return "it writes to memory that the matmul reads";
     }
@@ -207,7 +225,7 @@ class GemmFusion {
         {"fuse_gemm",
          fmt::format("{} takes {}{}", node.name, graph_.nodes[members.back()].label(),
                      has_two ? ", over the sums of two matmuls of one matrix" : ""),
-         what_is_saved(node, "its result is not written"), node.site});
+         what_is_saved(node, "the result of the matmul is not read again"), node.site});
     return node;
   }
 

@@ -28,9 +28,13 @@ TileGemm gemm_at(const KernelArgs& args) {
   if (code.sums == 2) gemm.second = matrix_of(input(args, 2));
   gemm.epilogue.loop = code.loop;
   gemm.epilogue.scalars = args.scalars;
-  for (std::uint32_t i = 1 + static_cast<std::uint32_t>(code.sums); i < args.input_count; ++i)
-    gemm.epilogue.inputs.push_back({matrix_of(input(args, static_cast<int>(i))),
-                                    static_cast<DType>(input(args, static_cast<int>(i)).dtype)});
+  const auto operand = [](const Operand& o) {
+    return TileEpilogue::Operand{matrix_of(o), static_cast<DType>(o.dtype)};
+  };
+  for (int i = 1 + code.sums; i < static_cast<int>(args.input_count); ++i)
+    gemm.epilogue.inputs.push_back(operand(input(args, i)));
+  for (int i = 1; i < static_cast<int>(args.output_count); ++i)
+    gemm.epilogue.more_outputs.push_back(operand(output(args, i)));
   return gemm;
 }
 

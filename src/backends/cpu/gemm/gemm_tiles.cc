@@ -439,7 +439,8 @@ class SingleGemm {
     columns = std::min(columns, p_.n - column);
     const std::int64_t size = size_bytes(p_.out_type);
     const TileEpilogue& e = p_.epilogue;
-    const std::size_t first_input = 1 + static_cast<std::size_t>(p_.sums);
+    const std::size_t first_sum = 1 + e.more_outputs.size();
+    const std::size_t first_input = first_sum + static_cast<std::size_t>(p_.sums);
     const std::size_t operands = first_input + e.inputs.size();
     void* data[kMaxEpilogueOperands];
     std::int64_t strides[kMaxEpilogueOperands];
@@ -460,14 +461,19 @@ class SingleGemm {
       }
       data[0] = dense ? to : line;
       strides[0] = 1;
-      for (int i = 0; i < p_.sums; ++i) {
-        data[1 + i] = sums + r * sums_row + i * width;
+      for (std::size_t i = 0; i < e.more_outputs.size(); ++i) {
+        data[1 + i] = element_of(e.more_outputs[i], row + r, column);
         strides[1 + i] = 1;
+      }
+      for (int i = 0; i < p_.sums; ++i) {
+        const std::size_t at = first_sum + static_cast<std::size_t>(i);
+        data[at] = sums + r * sums_row + i * width;
+        strides[at] = 1;
       }
       for (std::size_t i = 0; i < e.inputs.size(); ++i) {
         const Matrix& x = e.inputs[i].matrix;
         const std::int64_t input_size = size_bytes(e.inputs[i].dtype);
-        char* from = x.data + (batch_ * x.batch + (row + r) * x.row + column * x.column) * input_size;
+        char* from = element_of(e.inputs[i], row + r, column);
         const bool repeats = x.column == 0 && columns > 1;
         if (!repeats && x.column != 1 && columns > 1) {
           char* const here = line + static_cast<std::int64_t>(i + 1) * columns * 8;
@@ -481,8 +487,12 @@ class SingleGemm {
       if (!dense) copy_tile({to, 0, out_.column * size}, {line, 0, size}, 1, columns, size);
     }
   }
-  // The result, two sums, what the matmul adds, and as many tensors as fuse_gemm takes.
-  static constexpr std::size_t kMaxEpilogueOperands = 12;
+  char* element_of(const TileEpilogue::Operand& operand, std::int64_t row, std::int64_t column) const {
+    const Matrix& x = operand.matrix;
+    return x.data + (batch_ * x.batch + row * x.row + column * x.column) * size_bytes(operand.dtype);
+  }
+  // Four results, two sums, what the matmul adds, and as many tensors as fuse_gemm takes.
+  static constexpr std::size_t kMaxEpilogueOperands = 16;
 
   const TileGemm& p_;
   const TileFamily& f_;
@@ -502,12 +512,13 @@ TileGemm transposed(const TileGemm& p) {
   result.a = p.b.transposed();
   result.b = p.a.transposed();
   result.out = p.out.transposed();
-  for (TileEpilogue::Input& input : result.epilogue.inputs) input.matrix = input.matrix.transposed();
+  for (TileEpilogue::Operand& input : result.epilogue.inputs) input.matrix = input.matrix.transposed();
   return result;
 }
 bool is_narrow(const TileGemm& p) {
   constexpr std::int64_t kNarrow = 4;
-  return p.packed.data == nullptr && p.sums == 1 && p.n <= kNarrow && p.m > 2 * p.n;
+  return p.packed.data == nullptr && p.sums == 1 && p.epilogue.more_outputs.empty() && p.n <= kNarrow &&
+         p.m > 2 * p.n;
 }
 
 double flops_of_one(const TileGemm& p) {
@@ -622,8 +633,8 @@ void run_in_turns(TileGemm gemm, const PackedForms& forms) {
   second.packed.data = panels_of(forms.second);
   second.sums = gemm.sums = 1;
   run_tiles(second);
-  SmallVector<TileEpilogue::Input, 4> inputs{{second.out, type}};
-  for (const TileEpilogue::Input& input : gemm.epilogue.inputs) inputs.push_back(input);
+  SmallVector<TileEpilogue::Operand, 4> inputs{{second.out, type}};
+  for (const TileEpilogue::Operand& input : gemm.epilogue.inputs) inputs.push_back(input);
   gemm.epilogue.inputs = std::move(inputs);
   gemm.packed.data = panels_of(forms.first);
   run_tiles(gemm);

@@ -27,14 +27,16 @@ std::int64_t panels_bytes(const TileFamily& family, std::int64_t k, std::int64_t
 void pack_matrices(const TileFamily& family, ArrayView<PackSource> matrices, std::int64_t k, std::int64_t n,
                    char* panels);
 
-// The operation on the sums while they are in L1: a generated loop over [out, sums…, inputs…], row by row.
+// The operation on the sums while they are in L1: a generated loop over [out, more outputs…, sums…, inputs…],
+// row by row.
 struct TileEpilogue {
-  struct Input {
+  struct Operand {
     Matrix matrix;
     DType dtype;
   };
-  codegen::PelLoopFn* loop = nullptr;  // null: the sums, rounded to out_type, are the result
-  SmallVector<Input, 4> inputs;        // [m, n]
+  codegen::PelLoopFn* loop = nullptr;    // null: the sums, rounded to out_type, are the result
+  SmallVector<Operand, 4> inputs;        // [m, n]
+  SmallVector<Operand, 1> more_outputs;  // [m, n], whose columns are dense
   const PelScalar* scalars = nullptr;
 };
 

@@ -24,6 +24,12 @@
 namespace pel::cpu {
 namespace {
 
+struct RowTaps {
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> starts;
+  std::vector<float> widths;
+};
+
 // Runs a pooling call; T is the element type.
 template <class T>
 class Pool {
@@ -203,6 +209,17 @@ class Pool {
     if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // overlaps the previous group
   }
 
+  __attribute__((target("avx2"))) static void copy_every_second(float* to, const float* from,
+                                                                std::int64_t count) {
+    std::int64_t i = 0;
+    for (; i + kPoolLanes < count; i += kPoolLanes) {  // the element after the last one is not read
+      const __m256 low = _mm256_loadu_ps(from + 2 * i), high = _mm256_loadu_ps(from + 2 * i + kPoolLanes);
+      const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0x88));
+      _mm256_storeu_ps(to + i, _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8)));
+    }
+    for (; i < count; ++i) to[i] = from[2 * i];
+  }
+
   // f32: handles eight positions of a row at a time, over a padded copy of the plane.
   __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c,
                                                 std::vector<float>& scratch) const {
@@ -224,7 +241,10 @@ class Pool {
           };
           const std::int64_t first = lower_bound_of(0), end = std::max(first, lower_bound_of(aw.in));
           std::fill_n(to, first, outside);
-          if (end > first)
+          if (end > first && aw.stride == 2 && c_.image.axis[2] == 1)
+            copy_every_second(to + first, reinterpret_cast<const float*>(from) + 2 * first + p - aw.before,
+                              end - first);
+          else if (end > first)
             copy_tile(
                 {reinterpret_cast<char*>(to + first), 0, kSize},
                 {const_cast<char*>(from) + (first * aw.stride + p - aw.before) * c_.image.axis[2] * kSize, 0,
@@ -235,9 +255,26 @@ class Pool {
       }
     }
     alignas(32) float values[kPoolLanes];
-    alignas(32) std::int32_t starts[kPoolLanes];
     long long wide[kPoolLanes];
+    // Where a tap of a row is in its copy; the first element of each window of a row; the elements of a row
+    // of each window that a mean counts.
+    RowTaps& taps = thread_object<RowTaps>();
+    taps.offsets.resize(static_cast<std::size_t>(aw.kernel));
+    for (std::int64_t k = 0; k < aw.kernel; ++k)
+      taps.offsets[static_cast<std::size_t>(k)] =
+          k * aw.dilation % aw.stride * part + k * aw.dilation / aw.stride;
+    taps.starts.assign(static_cast<std::size_t>(positions), 0);
+    taps.widths.assign(static_cast<std::size_t>(positions), 1);
+    const auto counted = [&](const PoolAxis& axis, std::size_t o) {
+      return average_.counts_padding ? axis.with_padding[o] : axis.count[o];
+    };
+    for (std::size_t w = 0; w < static_cast<std::size_t>(aw.out); ++w) {
+      taps.starts[w] = static_cast<std::int32_t>(aw.first[w]);
+      if (average_.divisor == 0) taps.widths[w] = static_cast<float>(counted(aw, w));
+    }
     const bool dense = c_.pooled.axis[2] == 1, dense_index = indices_.axis[2] == 1;
+    const __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                             _mm256_set1_epi32(static_cast<int>(aw.stride)));
     for (std::int64_t od = 0; od < ad.out; ++od) {
       for (std::int64_t oh = 0; oh < ah.out; ++oh) {
         const auto d = static_cast<std::size_t>(od), h = static_cast<std::size_t>(oh);
@@ -245,28 +282,25 @@ class Pool {
           const std::int64_t lanes = std::min(kPoolLanes, aw.out - w);
           __m256 best = _mm256_set1_ps(is_max_ ? outside : 0);
           __m256i at = _mm256_setzero_si256();
-          const __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
-                                                   _mm256_set1_epi32(static_cast<int>(aw.stride)));
           if (is_max_) {
-            for (std::int64_t l = 0; l < kPoolLanes; ++l)
-              starts[l] = static_cast<std::int32_t>(
-                  flat(ad.first[d], ah.first[h], l < lanes ? aw.first[static_cast<std::size_t>(w + l)] : 0));
-            at = _mm256_load_si256(reinterpret_cast<const __m256i*>(starts));
+            const auto row_start = static_cast<int>(flat(ad.first[d], ah.first[h], 0));
+            at = _mm256_add_epi32(
+                _mm256_set1_epi32(row_start),
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(taps.starts.data() + w)));
           }
           for (std::int64_t i = 0; i < ad.count[d]; ++i) {
             const std::int64_t z = ad.first[d] + i * ad.dilation;
             for (std::int64_t j = 0; j < ah.count[h]; ++j) {
               const std::int64_t y = ah.first[h] + j * ah.dilation;
               const float* const line = scratch.data() + (z * ah.in + y) * row + w;
+              const std::int64_t here = flat(z, y, w * aw.stride - aw.before);
               for (std::int64_t k = 0; k < aw.kernel; ++k) {
-                const std::int64_t position = k * aw.dilation;
-                const __m256 x = _mm256_loadu_ps(line + position % aw.stride * part + position / aw.stride);
+                const __m256 x = _mm256_loadu_ps(line + taps.offsets[static_cast<std::size_t>(k)]);
                 if (is_max_) {
                   const __m256 takes = greater_or_nan(x, best);
                   best = _mm256_blendv_ps(best, x, takes);
-                  const std::int64_t here = flat(z, y, w * aw.stride + position - aw.before);
-                  at = _mm256_blendv_epi8(at,
-                                          _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(here)), steps),
+                  const auto position = static_cast<int>(here + k * aw.dilation);
+                  at = _mm256_blendv_epi8(at, _mm256_add_epi32(_mm256_set1_epi32(position), steps),
                                           _mm256_castps_si256(takes));
                 } else {
                   best = _mm256_add_ps(best, x);
@@ -275,9 +309,10 @@ class Pool {
             }
           }
           if (!is_max_) {
-            for (std::int64_t l = 0; l < kPoolLanes; ++l)
-              values[l] = l < lanes ? static_cast<float>(average_.of(window(od, oh, w + l))) : 1;
-            best = _mm256_div_ps(best, _mm256_load_ps(values));
+            const std::int64_t rows =
+                average_.divisor != 0 ? average_.divisor : counted(ad, d) * counted(ah, h);
+            best = _mm256_div_ps(best, _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(rows)),
+                                                     _mm256_loadu_ps(taps.widths.data() + w)));
           }
           if (lanes == kPoolLanes && dense) {
             _mm256_storeu_ps(reinterpret_cast<float*>(result(n, c, od, oh, w)), best);

@@ -11,11 +11,13 @@
 #include <array>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include <dnnl.hpp>
 #include <fmt/format.h>
 
 #include "backends/cpu/convolution/convolution.h"
+#include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/rounding.h"
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/isa.h"
@@ -28,6 +30,24 @@ namespace pel::cpu::onednn {
 namespace {
 
 using dnnl::memory;
+
+// Whether the processor multiplies numbers of a 16-bit type. Otherwise oneDNN emulates it, which takes two to
+// five times as long as f32.
+bool is_native(DType dtype) {
+  static const auto kIsa = [] {
+    engine();  // bounds the instruction set that oneDNN uses
+    return static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  }();
+  const auto has = [](dnnl::cpu_isa wanted) {
+    const auto bits = static_cast<unsigned>(wanted);
+    return (kIsa & bits) == bits;
+  };
+  if (dtype == kBF16) return has(dnnl::cpu_isa::avx512_core_bf16);
+  return dtype != kF16 || has(dnnl::cpu_isa::avx512_core_fp16);
+}
+// The dtype of oneDNN's operands: f32 instead of a 16-bit type that is not native. Pieces are converted on
+// the way in and out, and sums are rounded once in both cases.
+DType type_in_engine(const ConvCall& c) { return is_native(c.dtype) ? c.dtype : kF32; }
 
 memory::data_type type_of(DType dtype) { return static_cast<memory::data_type>(type_number(dtype)); }
 
@@ -54,7 +74,7 @@ double rate_of(DType dtype) {
 }
 double arithmetic_ns(const ConvCall& c) {
   // Depthwise is memory-bound.
-  return c.is_depthwise() ? c.flops() / 40 : c.flops() / rate_of(c.dtype);
+  return c.is_depthwise() ? c.flops() / 40 : c.flops() / rate_of(type_in_engine(c));
 }
 
 class Split {
@@ -132,7 +152,7 @@ memory::desc image_desc(const ConvCall& c, std::int64_t images, std::int64_t cha
   const memory::format_tag tag = c.spatial_rank == 1   ? memory::format_tag::nwc
                                  : c.spatial_rank == 2 ? memory::format_tag::nhwc
                                                        : memory::format_tag::ndhwc;
-  return {sizes, type_of(c.dtype), tag};
+  return {sizes, type_of(type_in_engine(c)), tag};
 }
 
 memory::dims weight_sizes(const ConvCall& c) {
@@ -181,7 +201,8 @@ std::optional<Description> describe_piece(const ConvCall& c, const Piece& p, con
   const memory::desc src = image_desc(c, p.images, c.groups * c.in_channels, p.in_rows, true),
                      dst = image_desc(c, p.images, c.groups * c.out_channels, p.rows, false);
   memory::desc bias;
-  if (c.bias != nullptr) bias = {{c.groups * c.out_channels}, type_of(c.dtype), memory::format_tag::a};
+  if (c.bias != nullptr)
+    bias = {{c.groups * c.out_channels}, type_of(type_in_engine(c)), memory::format_tag::a};
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   constexpr bool kMayFail = true;
@@ -248,7 +269,8 @@ class Prepared {
     kinds_.clear();
     by_rows_ = split.by_rows();
     // A piece from the middle, like most others.
-    if (!add(c, split[split.count() / 2], {weight_sizes(c), type_of(c.dtype), memory::format_tag::any}))
+    if (!add(c, split[split.count() / 2],
+             {weight_sizes(c), type_of(type_in_engine(c)), memory::format_tag::any}))
       return false;
     for (std::int64_t i = 0; i < split.count(); ++i) {
       const Piece p = split[i];
@@ -316,7 +338,7 @@ class Cache {
   }
 
   dnnl::stream stream{engine()};
-  Scratch scratch, in, out;
+  Scratch scratch, in, out, wide_in, wide_out;
 
  private:
   PreparedCache<Key, Prepared> prepared_;
@@ -389,10 +411,20 @@ void run_piece(const ConvCall& c, const Piece& p, const Rows& src, const Rows& d
     src.copy<true>(from, p.first_image, p.images, p.first_in, p.in_rows);
   }
   if (!dst.is_dense()) to = cache.out.take(dst.bytes(p.images, p.rows));
+  const DType type = type_in_engine(c);
+  const std::int64_t read = p.images * p.in_rows * src.row_elements(),
+                     written = p.images * p.rows * dst.row_elements();
+  char* sums = to;
+  if (type != c.dtype) {
+    char* const wide = cache.wide_in.take(static_cast<std::size_t>(read * size_bytes(type)));
+    cast_elements(wide, type, std::exchange(from, wide), c.dtype, read);
+    sums = cache.wide_out.take(static_cast<std::size_t>(written * size_bytes(type)));
+  }
   {
     const OneOmpThread one;
-    prepared.run(p, from, weights, to, bias, cache.stream, cache.scratch);
+    prepared.run(p, from, weights, sums, bias, cache.stream, cache.scratch);
   }
+  if (sums != to) cast_elements(to, c.dtype, sums, type, written);
   if (!dst.is_dense()) dst.copy<false>(to, p.first_image, p.images, p.first_row, p.rows);
 }
 
@@ -401,7 +433,9 @@ struct Reordered {
   Reordered(const ConvCall& c, const Prepared& prepared) {
     const std::int64_t channels = c.groups * c.out_channels;
     if (prepared.reorders()) weight_bytes = round_up(static_cast<std::int64_t>(prepared.weight_bytes()), 64);
-    if (c.bias != nullptr && c.bias_step != 1 && channels > 1) bias_bytes = channels * size_bytes(c.dtype);
+    const DType type = type_in_engine(c);
+    if (c.bias != nullptr && ((c.bias_step != 1 && channels > 1) || type != c.dtype))
+      bias_bytes = channels * size_bytes(type);
   }
   std::int64_t bytes() const { return weight_bytes + bias_bytes; }
   std::int64_t weight_bytes = 0, bias_bytes = 0;  // 0: used in place
@@ -430,8 +464,16 @@ void run(Stream&, const KernelArgs& args) {
   }
   if (needs.bias_bytes != 0) {
     const std::int64_t channels = c.groups * c.out_channels, size = size_bytes(c.dtype);
+    const DType type = type_in_engine(c);
     char* const from = std::exchange(bias, scratch + needs.weight_bytes);
-    copy_tile({bias, 0, size}, {from, 0, c.bias_step * size}, 1, channels, size);
+    std::vector<char> dense;
+    char* to = bias;
+    if (type != c.dtype) {
+      dense.resize(static_cast<std::size_t>(channels * size));
+      to = dense.data();
+    }
+    copy_tile({to, 0, size}, {from, 0, c.bias_step * size}, 1, channels, size);
+    if (type != c.dtype) cast_elements(bias, type, to, c.dtype, channels);
   }
   const Rows src(c, true), dst(c, false);
   const Split split(c, prepared.by_rows());
@@ -474,8 +516,8 @@ double predict(const KernelArgs& args) {
 std::string describe_call(const KernelArgs& args) {
   const ConvCall c(args);
   const ImplementationName parts(Cache::of_thread().get(c).name());
-  return fmt::format("onednn_{}_{}_{}_conv_{}_{}", parts.isa, name(c.dtype), c.layout(), c.shape(),
-                     parts.kind);
+  return fmt::format("onednn_{}_{}_{}_conv_{}_{}{}", parts.isa, name(c.dtype), c.layout(), c.shape(),
+                     parts.kind, is_native(c.dtype) ? "" : "_in_f32");
 }
 
 }  // namespace

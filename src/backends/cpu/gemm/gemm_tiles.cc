@@ -635,7 +635,7 @@ void run_in_turns(TileGemm gemm, const PackedForms& forms) {
   run_tiles(second);
   SmallVector<TileEpilogue::Operand, 4> inputs{{second.out, type}};
   for (const TileEpilogue::Operand& input : gemm.epilogue.inputs) inputs.push_back(input);
-  gemm.epilogue.inputs = std::move(inputs);
+  gemm.epilogue.inputs = inputs;
   gemm.packed.data = panels_of(forms.first);
   run_tiles(gemm);
 }

@@ -14,9 +14,12 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
 find_program(PELLUCID_CCACHE ccache)
 if(PELLUCID_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER  # without this ccache does not cache files with a precompiled header
-    "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PELLUCID_CCACHE}")
+  # Without the first setting ccache does not cache files with a precompiled header; with the second a copy of the project in
+  # another folder uses what this one compiled. ccache then passes paths that are relative to the build.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};${PELLUCID_CCACHE}")
 endif()
+file(RELATIVE_PATH from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
 
 add_library(pellucid_flags INTERFACE)
 target_compile_options(pellucid_flags INTERFACE
@@ -24,7 +27,7 @@ target_compile_options(pellucid_flags INTERFACE
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>  # plain -Wshadow of g++ warns about scoped enumerators
   $<$<BOOL:${PELLUCID_WERROR}>:-Werror>
   $<$<PLATFORM_ID:Linux>:-fno-semantic-interposition;-ftls-model=initial-exec>
-  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=  # paths in messages are relative to the project
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${from_build}=  # paths in messages are relative to the project
   -ffp-contract=off  # a fused multiply-add rounds once: the same source would compute other bits on other machines
   $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)  # for ccache, with the headers below
 

@@ -4,6 +4,7 @@
 #   library    libpellucid0      libpellucid.so.0, which is the target pellucid_package
 #   devel      libpellucid-dev   headers, the link to the library, files for find_package and pkg-config
 #   programs   pellucid          pellucid and pellucid-doctor, with their manual pages
+#   runtime    libpellucid-runtime0  libpellucid-runtime.so.0, for saved plans (runtime.cmake)
 #
 # The ABI follows the soname, libpellucid.so.MAJOR. Before 1.0 a minor version may change it: packages depend on the
 # version they were built with. tests/installed/exported_symbols.py compares the exported symbols with packaging/abi/.
@@ -45,7 +46,7 @@ function(pellucid_link_archives)
   find_library(PELLUCID_UTF8PROC_ARCHIVE libutf8proc.a REQUIRED)
   set(files "${PELLUCID_UTF8PROC_ARCHIVE}")
   if(PELLUCID_JIT)
-    foreach(archive IN ITEMS LLVMOrcJIT LLVMPasses LLVMX86CodeGen LLVMX86AsmParser)
+    foreach(archive IN ITEMS LLVMObject LLVMPasses LLVMX86CodeGen LLVMX86AsmParser)
       pellucid_add_llvm_archive(${archive} archives)
     endforeach()
     foreach(archive IN LISTS archives)
@@ -56,15 +57,21 @@ function(pellucid_link_archives)
       list(APPEND files "${PELLUCID_${name}_ARCHIVE}")
     endforeach()
   endif()
+  if(PELLUCID_SODIUM)
+    list(APPEND files "${SODIUM_ARCHIVE}")
+  endif()
   target_link_libraries(pellucid_package PRIVATE -Wl,--start-group ${files} -Wl,--end-group)
   target_link_options(pellucid_package PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
 endfunction()
 pellucid_link_archives()
 
-# find_package(pellucid 0.2 REQUIRED), with the components library (the default), tool and doctor.
+# find_package(pellucid 0.2 REQUIRED), with the components library (the default), runtime, tool and doctor.
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/pellucid")
 install(TARGETS pellucid_package EXPORT pellucid_library
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT devel)
+install(TARGETS pellucid_runtime_library EXPORT pellucid_runtime
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
+install(EXPORT pellucid_runtime NAMESPACE Pellucid:: DESTINATION "${package_folder}" COMPONENT runtime)
 install(EXPORT pellucid_library NAMESPACE Pellucid:: DESTINATION "${package_folder}" COMPONENT devel)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/pellucid" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel
   FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
@@ -82,10 +89,11 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/pellucid.pc.in" "${PROJECT_BINARY_DI
 install(FILES "${PROJECT_BINARY_DIR}/generated/pellucid.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
   COMPONENT devel)
 
-foreach(component IN ITEMS library devel programs)
+foreach(component IN ITEMS library devel programs runtime)
   string(REPLACE "library" "libpellucid${PROJECT_VERSION_MAJOR}" package "${component}")
   string(REPLACE "devel" "libpellucid-dev" package "${package}")
   string(REPLACE "programs" "pellucid" package "${package}")
+  string(REPLACE "runtime" "libpellucid-runtime${PROJECT_VERSION_MAJOR}" package "${package}")
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}"
     COMPONENT ${component} RENAME copyright)
   string(TOUPPER ${component} upper)
@@ -99,7 +107,7 @@ set(CPACK_PACKAGE_CONTACT "The developers of Pellucid <pellucid@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "A C++ tensor runtime that explains itself")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL library devel programs)
+set(CPACK_COMPONENTS_ALL library devel programs runtime)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -3,7 +3,7 @@
 #   pellucid_static   the same as an archive, which tests link to reach internals
 #   pellucid_package  shared, as it is installed (cmake/install.cmake): LLVM inside and hidden, without oneDNN
 
-set(pellucid_folders base profile tensor ir choice packing dispatch ops autograd compile nn optim io codegen backends runtime)
+set(pellucid_folders base profile tensor ir choice packing dispatch ops autograd compile nn optim io saved codegen backends runtime)
 
 add_library(pellucid SHARED)
 add_library(Pellucid::pellucid ALIAS pellucid)
@@ -14,14 +14,23 @@ if(PELLUCID_INSTALL)
   list(APPEND pellucid_libraries pellucid_package)
 endif()
 
+set(pellucid_signatures_not_used "signature\\.cc")
+if(PELLUCID_SODIUM)
+  set(pellucid_signatures_not_used "without\\.cc")
+endif()
+
+set(explanation_page_source "${PROJECT_BINARY_DIR}/generated/explanation_page.cc")
+pellucid_embed_page("${explanation_page_source}" compile/explanation/page/page.h pel::compiler page_ "${PROJECT_SOURCE_DIR}/src/compile/explanation/page"
+  page.html page.css explanation_data.js kernel_details.js drawing.js explanation.js)
+
 foreach(folder IN LISTS pellucid_folders)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cc")
   if(NOT sources)
     continue()
   endif()
-  list(FILTER sources EXCLUDE REGEX "/src/codegen/llvm/")  # an object library of its own, below
+  list(FILTER sources EXCLUDE REGEX "/src/codegen/(llvm|cache)/")  # object libraries of their own, below
   if(folder STREQUAL "base")
-    list(FILTER sources EXCLUDE REGEX "/base/(error|expectation)\\.cc$")  # of pellucid_errors
+    list(FILTER sources EXCLUDE REGEX "/base/(error|expectation|page/page)\\.cc$")  # of pellucid_errors and pellucid_page
   endif()
   if(folder STREQUAL "backends")
     list(FILTER sources EXCLUDE REGEX "/onednn/")  # object libraries of their own, below
@@ -31,8 +40,13 @@ foreach(folder IN LISTS pellucid_folders)
       list(FILTER sources EXCLUDE REGEX "/jit/compiled_loops\\.cc$")
     endif()
   endif()
+  if(folder STREQUAL "saved")  # signatures, or their replacement
+    list(FILTER sources EXCLUDE REGEX "/sodium/${pellucid_signatures_not_used}$")
+  endif()
   if(folder STREQUAL "ops")
     list(APPEND sources "${PELLUCID_GENERATED_DIR}/op_table.cc")
+  elseif(folder STREQUAL "compile")
+    list(APPEND sources "${explanation_page_source}")
   endif()
   add_library(pellucid_${folder} OBJECT ${sources})
   target_compile_definitions(pellucid_${folder} PRIVATE PELLUCID_BUILDING)
@@ -40,7 +54,7 @@ foreach(folder IN LISTS pellucid_folders)
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
   target_link_libraries(pellucid_${folder} PRIVATE pellucid_flags fmt::fmt Threads::Threads)
   if(folder STREQUAL "ops")  # hundreds of small files that include one large header: two thirds of their build time
-    target_precompile_headers(pellucid_ops PRIVATE "${PROJECT_SOURCE_DIR}/src/ops/shared/pointwise.h")
+    target_precompile_headers(pellucid_ops PRIVATE <ops/shared/pointwise.h>)
     if(PELLUCID_UNITY)
       pellucid_compile_together(pellucid_ops 16)
       # Files with short names that several ops use are compiled alone; so are views, to keep their inlining: a joined
@@ -72,7 +86,7 @@ foreach(folder IN LISTS pellucid_folders)
 endforeach()
 
 foreach(library IN LISTS pellucid_libraries)
-  target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_errors>)
+  target_sources(${library} PRIVATE $<TARGET_OBJECTS:pellucid_errors> $<TARGET_OBJECTS:pellucid_page>)
 endforeach()
 
 # Only io uses the JSON and Unicode libraries.
@@ -80,6 +94,14 @@ target_include_directories(pellucid_io SYSTEM PRIVATE "${UTF8PROC_INCLUDE_DIR}")
 target_link_libraries(pellucid_io PRIVATE simdjson::simdjson "${UTF8PROC_LIBRARY}")
 target_link_libraries(pellucid PRIVATE simdjson::simdjson "${UTF8PROC_LIBRARY}")
 target_link_libraries(pellucid_static PUBLIC simdjson::simdjson "${UTF8PROC_LIBRARY}")
+
+# Only saved/sodium uses libsodium. Its archive is linked, so that programs need no other library.
+if(PELLUCID_SODIUM)
+  target_include_directories(pellucid_saved SYSTEM PRIVATE "${SODIUM_INCLUDE_DIR}")
+  target_link_libraries(pellucid PRIVATE "${SODIUM_ARCHIVE}")
+  target_link_libraries(pellucid_static PUBLIC "${SODIUM_ARCHIVE}")
+  target_link_options(pellucid PRIVATE -Wl,--exclude-libs,libsodium.a)
+endif()
 
 # Kernels of oneDNN, or their replacement. oneDNN and its OpenMP library can only be found in their own folder.
 set(onednn_folder "${PROJECT_SOURCE_DIR}/src/backends/cpu/onednn")
@@ -111,10 +133,25 @@ target_sources(pellucid_static PRIVATE $<TARGET_OBJECTS:${pellucid_engine}>)
 # LLVM's headers and library stay in codegen/llvm. Building needs it, for kernelgen; the library itself links it only to
 # compile kernels in process.
 file(GLOB llvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/codegen/llvm/*.cc")
+list(APPEND llvm_sources "${PROJECT_SOURCE_DIR}/src/codegen/cache/cache_folder.cc"
+  "${PROJECT_SOURCE_DIR}/src/codegen/cache/kernel_cache.cc")
 add_library(pellucid_llvm OBJECT ${llvm_sources})
+
+# Compiled kernels on disk are valid for the emitter that wrote them: this digest of its source is part of their key.
+file(GLOB_RECURSE emitter_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/codegen/*" "${PROJECT_SOURCE_DIR}/src/ir/*")
+list(APPEND emitter_sources "${PROJECT_SOURCE_DIR}/include/pellucid/extend/kernel_args.h")
+set(PELLUCID_EMITTER_DIGEST "")
+foreach(source IN LISTS emitter_sources)
+  file(SHA256 "${source}" digest)
+  string(SHA256 PELLUCID_EMITTER_DIGEST "${PELLUCID_EMITTER_DIGEST}${digest}")
+endforeach()
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${emitter_sources})
+file(CONFIGURE OUTPUT "${PELLUCID_GENERATED_DIR}/emitter_digest.h" @ONLY CONTENT
+  "inline constexpr char kEmitterDigest[] = \"@PELLUCID_EMITTER_DIGEST@\";\n")
 pellucid_compile_together(pellucid_llvm 5)
 target_compile_definitions(pellucid_llvm PRIVATE PELLUCID_BUILDING)
-target_include_directories(pellucid_llvm PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_include_directories(pellucid_llvm PRIVATE
+  "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PELLUCID_GENERATED_DIR}")
 target_include_directories(pellucid_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(pellucid_llvm PRIVATE pellucid_flags fmt::fmt)
 if(PELLUCID_JIT)
@@ -123,13 +160,15 @@ if(PELLUCID_JIT)
   endforeach()
   target_link_libraries(pellucid PRIVATE LLVM)
   target_link_libraries(pellucid_static PUBLIC LLVM)
+else()
+  target_sources(pellucid_codegen PRIVATE "${PROJECT_SOURCE_DIR}/src/codegen/cache/without.cc")
 endif()
 
 # The kernels of eager execution: generated by a program that links the ops and the emitter, then linked like any object.
 set(kernel_folders ${pellucid_folders})
-list(REMOVE_ITEM kernel_folders io runtime)
+list(REMOVE_ITEM kernel_folders io saved runtime)
 add_executable(pellucid-kernelgen "${PROJECT_SOURCE_DIR}/tools/kernelgen/main.cc"
-  $<TARGET_OBJECTS:pellucid_llvm> $<TARGET_OBJECTS:pellucid_errors>)
+  $<TARGET_OBJECTS:pellucid_llvm> $<TARGET_OBJECTS:pellucid_errors> $<TARGET_OBJECTS:pellucid_page>)
 target_sources(pellucid-kernelgen PRIVATE $<TARGET_OBJECTS:${pellucid_engine}>)
 foreach(folder IN LISTS kernel_folders)
   target_sources(pellucid-kernelgen PRIVATE $<TARGET_OBJECTS:pellucid_${folder}>)

@@ -47,7 +47,7 @@ foreach(folder IN LISTS test_folders)
     endif()
     target_compile_options(${target} PRIVATE ${level})
     pellucid_share_precompiled(${target} tests${level}
-      ${pellucid_headers_of_others} <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/include/pellucid/pellucid.h")
+      ${pellucid_headers_of_others} <gtest/gtest.h> <pellucid/pellucid.h>)
     if(folder MATCHES "^(concurrency|profile)$")
       target_link_libraries(${target} PRIVATE pellucid_doctor)
     elseif(folder STREQUAL "inspect")
@@ -98,6 +98,21 @@ if(PELLUCID_INSTALL AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   set_tests_properties(load_at_run_time PROPERTIES TIMEOUT 300)
   add_test(NAME exported_symbols
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/installed/exported_symbols.py" $<TARGET_FILE:pellucid_package>)
+endif()
+
+# Plans that the full library saves run in a process that links the runtime library alone.
+if(EXISTS "${PROJECT_SOURCE_DIR}/tests/saved" AND PELLUCID_INSTALL AND PELLUCID_JIT AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  add_executable(write_plans "${PROJECT_SOURCE_DIR}/tests/saved/write_plans.cc")
+  target_link_libraries(write_plans PRIVATE pellucid_flags Pellucid::pellucid fmt::fmt)
+  add_executable(run_plan "${PROJECT_SOURCE_DIR}/tests/saved/run_plan.cc")
+  target_link_libraries(run_plan PRIVATE pellucid_flags pellucid_runtime_library)
+  foreach(target IN ITEMS write_plans run_plan)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  endforeach()
+  add_test(NAME saved_plans_at_run_time
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/saved/runtime.py" $<TARGET_FILE:write_plans>
+      $<TARGET_FILE:run_plan> $<TARGET_FILE:pellucid_runtime_library> "${PROJECT_BINARY_DIR}/answers/pretrained")
+  set_tests_properties(saved_plans_at_run_time PROPERTIES TIMEOUT 900)
 endif()
 
 if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)

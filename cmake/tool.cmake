@@ -30,3 +30,13 @@ if(PELLUCID_INSTALL)  # the same programs run on the library that is installed
   file(GLOB manual_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.1")
   install(FILES ${manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT programs)
 endif()
+
+if(PELLUCID_JIT)
+  add_executable(kernel_cache_probe "${PROJECT_SOURCE_DIR}/tests/kernel_cache/probe.cc")
+  target_link_libraries(kernel_cache_probe PRIVATE pellucid_flags pellucid_static)
+  target_include_directories(kernel_cache_probe PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  add_test(NAME kernel_cache
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/kernel_cache/kernel_cache.py"
+      $<TARGET_FILE:kernel_cache_probe> $<TARGET_FILE:pellucid-tool>)
+  set_tests_properties(kernel_cache PROPERTIES TIMEOUT 600)
+endif()

@@ -15,6 +15,7 @@ GENERATED = {"op_names.h"}
 HOMES = [
     (re.compile(r"llvm(-c)?/"), "src/codegen/llvm"),
     (re.compile(r"oneapi/|dnnl"), "src/backends/cpu/onednn"),
+    (re.compile(r"sodium"), "src/saved/sodium"),
     (re.compile(r"CL/"), "src/backends/opencl"),
     (re.compile(r"(arrow|parquet)/"), "doctor/fleet/arrow"),
     (re.compile(r"cuda|cublas|cudnn|cupti|nvrtc|nccl"), "src/backends/cuda"),

@@ -82,7 +82,8 @@ CACHE.mkdir(parents=True, exist_ok=True)
 commands = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
 # Files that are compiled as one are checked as one.
 OURS = re.compile(rf"{ROOT}/(src|tools|doctor(?!/(tests|fuzz)))/|/CMakeFiles/pellucid[_-]\w+\.dir/Unity/")
-commands = join([entry for entry in commands if OURS.search(entry["file"])])
+AGAIN = re.compile(r"/pellucid_runtime_\w+\.dir/")  # libpellucid-runtime compiles the same files
+commands = join([entry for entry in commands if OURS.search(entry["file"]) and not AGAIN.search(entry["command"])])
 (CACHE / "compile_commands.json").write_text(json.dumps(commands), encoding="utf-8")
 with ThreadPoolExecutor(os.cpu_count()) as pool:
     found = [output for output in pool.map(tidy, commands) if output]

@@ -86,7 +86,7 @@ class Bench:
         if left <= 0:
             self.problems.append(f"left out because the time is used up: {' '.join(words)}")
             return []
-        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder)}
+        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder), "PELLUCID_CACHE": str(folder)}
         if threads is not None:
             environment["OMP_NUM_THREADS"] = str(threads)
         print(f"measuring: {' '.join(words)}  ({left / 60:.0f} minutes left)", file=sys.stderr, flush=True)
@@ -121,27 +121,34 @@ def errors_text(result):
 
 
 def first_call(bench):
-    """Ours, Inductor into an empty folder, Inductor with that folder again: in turns, each in a new process."""
+    """Ours and Inductor, each into an empty folder and with that folder again: in turns, each in a new process."""
     for case in ("geglu",) if bench.quick else FIRST:
-        cold, warm, seconds, shares, parts = [], [], [], [], []
+        rounds, parts = [], []
         for _ in range(1 if bench.quick else 3):
-            ours = bench.measure("first_call", case, "pellucid", threads=1)
-            with tempfile.TemporaryDirectory(prefix="inductor-") as folder:
-                theirs = [result for _ in range(2) for result in bench.measure("first_call", case, "inductor", folder=folder, threads=1)]
-            if not ours or len(theirs) < 2:
+            with tempfile.TemporaryDirectory(prefix="caches-") as folder:
+                calls = [bench.measure("first_call", case, backend, folder=folder, threads=1)
+                         for backend in ("pellucid", "pellucid", "inductor", "inductor")]
+            if not all(calls):
                 continue
-            cold.append(ours[0]["seconds"] / theirs[0]["seconds"])
-            warm.append(ours[0]["seconds"] / theirs[1]["seconds"])
-            seconds.append(ours[0]["ours"])
-            shares.append(ours[0]["ours"] / ours[0]["seconds"])
-            parts = [f"{name} {ours[0][name]:.3f}" for name in ("dynamo", "aot_autograd", "lowering", "capture_and_compile", "first_plan")
-                     if ours[0][name] is not None]
-            parts += [f"sum {ours[0]['seconds']:.2f}", f"Inductor {theirs[0]['seconds']:.2f} cold, {theirs[1]['seconds']:.2f} warm"]
-        if cold:
-            bench.add("first_call", f"{case}, to Inductor cold", cold, bench.goal("first_call_cold", case), note="s: " + ", ".join(parts))
-            bench.add("first_call", f"{case}, to Inductor warm", warm, bench.goal("first_call_warm", case))
-            bench.add("first_call", f"{case}, our share, seconds", seconds, bench.goal("our_seconds", case), unit="s")
-            bench.add("first_call", f"{case}, our share of the call", shares, bench.goal("our_share", case), unit="share")
+            rounds.append([call[0] for call in calls])
+            cold, warm, theirs_cold, theirs_warm = rounds[-1]
+            parts = [f"{name} {cold[name]:.3f}" for name in ("dynamo", "aot_autograd", "lowering", "capture_and_compile", "first_plan")
+                     if cold[name] is not None]
+            parts += [f"sum {cold['seconds']:.2f}, {warm['seconds']:.2f} warm",
+                      f"Inductor {theirs_cold['seconds']:.2f} cold, {theirs_warm['seconds']:.2f} warm"]
+
+        def add(name, goal, value, unit="ratio", note="", case=case, rounds=rounds):
+            if rounds:
+                bench.add("first_call", f"{case}, {name}", [value(*each) for each in rounds], bench.goal(goal, case), unit, note)
+
+        add("to Inductor cold", "first_call_cold", lambda cold, warm, theirs, again: cold["seconds"] / theirs["seconds"],
+            note="s: " + ", ".join(parts))
+        add("to Inductor warm", "first_call_warm", lambda cold, warm, theirs, again: cold["seconds"] / again["seconds"])
+        add("our share, seconds", "our_seconds", lambda cold, warm, theirs, again: cold["ours"], unit="s")
+        add("our share of the call", "our_share", lambda cold, warm, theirs, again: cold["ours"] / cold["seconds"], unit="share")
+        add("our share, kernels kept to none", "kept_to_none", lambda cold, warm, theirs, again: warm["ours"] / cold["ours"])
+        add("our share, kernels kept, to all of Inductor warm", "kept_to_inductor_warm",
+            lambda cold, warm, theirs, again: warm["ours"] / again["seconds"])
 
 
 def in_turns(bench, group, prefix, cases, arguments, suffix):

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "doctor/model/median.h"
 
 namespace pel::doctor {
 namespace {

@@ -114,6 +114,8 @@ constexpr KnownKernel kCpuKernels[] = {
     {"cpu_sgd_step", Family::Optimizer, "sgd"},
     {"cpu_adam_step", Family::Optimizer, "adam"},
     {"cpu_embedding*", Family::Embedding, "embedding"},
+    {"cpu_linear_cross_entropy*", Family::Loss, "linear_cross_entropy"},
+    {"cpu_softmax_cross_entropy*", Family::Loss, "softmax_cross_entropy"},
     {"cpu_*", Family::Index, ""},
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/file_name.h"
+#include "base/page/page.h"
 #include "doctor/report/page/page.h"
 #include "doctor/report/page_data.h"
 
@@ -15,8 +16,8 @@ namespace {
 constexpr std::array<std::size_t, 4> kMaxRows{5'000, 1'000, 300, 100};  // of a table; the first that fits
 
 std::size_t code_bytes() {
-  std::size_t code = page_html().size() + page_css().size() + 4'000;
-  for (const std::string_view script : page_scripts()) code += script.size();
+  std::size_t code = page_html().size() + shared_page_css().size() + page_css().size() + 4'000;
+  for (const std::string_view script : page_scripts_with(page_scripts())) code += script.size();
   return code;
 }
 
@@ -44,33 +45,16 @@ std::string fitting(const std::vector<Finding>& findings, std::size_t max_bytes,
 
 std::string assembled(std::string_view title, std::string_view verdict, std::string_view findings,
                       std::string_view what_if, std::string_view timeline) {
-  std::string page;
-  page.reserve(code_bytes() + title.size() + verdict.size() + findings.size() + what_if.size() +
-               timeline.size());
-  std::string_view rest = page_html();
-  const auto until = [&](std::string_view mark) {  // copies the page's frame up to a mark
-    const std::size_t at = rest.find(mark);
-    page += rest.substr(0, at);
-    rest.remove_prefix(std::min(at + mark.size(), rest.size()));
-  };
-  until("{{title}}");
-  append_escaped_html(page, title);
-  until("{{css}}");
-  page += page_css();
-  until("{{verdict}}");
-  append_escaped_html(page, verdict);
-  until("{{data}}");
-  page += "{\"schema\":\"pellucid.doctor.page/1\",\"diagnoses\":[";
-  page += findings;
-  page += "],\"what_if\":";
-  page += what_if;
-  page += ",\"timeline\":";
-  page += timeline;
-  page += '}';
-  until("{{script}}");
-  for (const std::string_view script : page_scripts()) page += script;
-  page += rest;
-  return page;
+  std::string title_text, verdict_text;
+  append_escaped_html(title_text, title);
+  append_escaped_html(verdict_text, verdict);
+  return filled_page(page_html(), {{"{{title}}", {title_text}},
+                                   {"{{css}}", {shared_page_css(), page_css()}},
+                                   {"{{verdict}}", {verdict_text}},
+                                   {"{{data}}",
+                                    {R"({"schema":"pellucid.doctor.page/1","diagnoses":[)", findings,
+                                     R"(],"what_if":)", what_if, R"(,"timeline":)", timeline, "}"}},
+                                   {"{{script}}", page_scripts_with(page_scripts())}});
 }
 
 }  // namespace

@@ -134,25 +134,4 @@ void PageTexts::write(PageJson& json) const {
   json.end_array();
 }
 
-void append_escaped_html(std::string& to, std::string_view text) {
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        to += "&lt;";
-        break;
-      case '>':
-        to += "&gt;";
-        break;
-      case '&':
-        to += "&amp;";
-        break;
-      case '"':
-        to += "&quot;";
-        break;
-      default:
-        to += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-}
-
 }  // namespace pel::doctor

@@ -64,8 +64,6 @@ class PageTexts {
   std::unordered_map<std::string, std::int64_t> ids_;
 };
 
-void append_escaped_html(std::string& to, std::string_view text);
-
 // The parts of the page's data, each a value of JSON.
 std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined, std::size_t max_rows);
 std::string page_ranks(const std::vector<Finding>& together, std::string_view sentence, std::size_t max_rows);

@@ -52,11 +52,12 @@ class Browser(Waiting):
         os.close(theirs_in)
         os.close(theirs_out)
         self.rest, self.last_id, self.session = b"", 0, None
-        self.problems = []  # what scripts threw
+        self.problems = []  # what scripts threw, and errors of the console
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.call("Page.enable")
         self.call("Runtime.enable")
+        self.call("Log.enable")
         self.version = self.call("Browser.getVersion")["product"]
         self.downloads = pathlib.Path(self.profile.name, "downloads")
         self.downloads.mkdir()
@@ -81,6 +82,15 @@ class Browser(Waiting):
         message, self.rest = self.rest.split(b"\0", 1)
         return json.loads(message)
 
+    def _note(self, message):
+        """Notes what scripts threw, and errors of the console, such as what the page's policy forbids."""
+        parameters = message.get("params", {})
+        if message.get("method") == "Runtime.exceptionThrown":
+            details = parameters["exceptionDetails"]
+            self.problems.append(details.get("exception", {}).get("description", details["text"]))
+        elif message.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
+            self.problems.append(parameters["entry"]["text"])
+
     def call(self, method, **parameters):
         self.last_id += 1
         message = {"id": self.last_id, "method": method, "params": parameters}
@@ -89,9 +99,7 @@ class Browser(Waiting):
         os.write(self.out, json.dumps(message).encode() + b"\0")
         while True:
             answer = self._message()
-            if answer.get("method") == "Runtime.exceptionThrown":
-                details = answer["params"]["exceptionDetails"]
-                self.problems.append(details.get("exception", {}).get("description", details["text"]))
+            self._note(answer)
             if answer.get("id") == self.last_id:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']['message']}")

@@ -68,7 +68,9 @@ int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
     path += ' ';
     path += at->get_name();
   }
-  const std::string wrong = wrong_word(app, *at);
+  const bool is_about_a_value =
+      dynamic_cast<const CLI::ValidationError*>(&error) != nullptr && app.remaining(true).empty();
+  const std::string wrong = is_about_a_value ? "" : wrong_word(app, *at);
   fmt::print(stderr, "{}: {}\nrun {} --help for its usage\n", path, wrong.empty() ? error.what() : wrong,
              path);
   return kWrongUsage;

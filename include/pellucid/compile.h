@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -19,6 +20,7 @@
 #include "pellucid/array_view.h"
 #include "pellucid/compile_explanation.h"
 #include "pellucid/extend/outside_capture.h"  // IWYU pragma: export
+#include "pellucid/signing.h"
 #include "pellucid/tensor.h"
 
 namespace pel {
@@ -32,9 +34,24 @@ struct CompileOptions {
   std::int64_t memory_budget_bytes = 0;
 };
 
+// Instruction sets that kernels are compiled for.
+enum class InstructionSet : std::uint8_t { Avx2, Avx512 };
+
+struct SaveOptions {
+  // The machine that loads the file needs one of them.
+  std::vector<InstructionSet> instruction_sets{InstructionSet::Avx2, InstructionSet::Avx512};
+  // Safetensors files, or their indexes. Weights that are the same bytes as a tensor of one of them are read
+  // from there when the file is loaded; others are in the file.
+  std::vector<std::string> weights{};
+  // Signs the file, with the weights that it refers to.
+  std::optional<SigningKey> signing_key{};
+};
+
 namespace compiler {
 class CompiledFunction;
 }
+
+class LoadedFunction;
 
 namespace detail {
 
@@ -50,8 +67,13 @@ class PEL_API CompiledTensors {
   std::string graph() const;
   CompileExplanation explain() const;
   CompileExplanation explain(ArrayView<Tensor> inputs) const;
+  CompileExplanation explain_measured(ArrayView<Tensor> inputs) const;
+  void save(const std::string& path, const SaveOptions& options, Site site) const;
 
  private:
+  friend class pel::LoadedFunction;
+  explicit CompiledTensors(std::shared_ptr<compiler::CompiledFunction> function)
+      : function_(std::move(function)) {}
   std::shared_ptr<compiler::CompiledFunction> function_;
 };
 
@@ -59,6 +81,7 @@ template <class R>
 struct TensorResult;  // a function returns a Tensor, or a vector, array, pair or tuple of them
 template <>
 struct TensorResult<Tensor> {
+  static constexpr std::size_t kCount = 1;
   static std::vector<Tensor> pack(Tensor one) {
     std::vector<Tensor> list;
     list.push_back(std::move(one));
@@ -68,11 +91,13 @@ struct TensorResult<Tensor> {
 };
 template <>
 struct TensorResult<std::vector<Tensor>> {
+  static constexpr std::size_t kCount = ~std::size_t{0};  // any
   static std::vector<Tensor> pack(std::vector<Tensor> list) { return list; }
   static std::vector<Tensor> unpack(std::vector<Tensor> list) { return list; }
 };
 template <class Group>
 struct TensorGroup {
+  static constexpr std::size_t kCount = std::tuple_size_v<Group>;
   static std::vector<Tensor> pack(const Group& group) {
     return std::apply([](const auto&... each) { return std::vector<Tensor>{each...}; }, group);
   }
@@ -197,14 +222,24 @@ class Compiled {
   }
   // Its graphs, after all passes.
   std::string graph() const { return function_.graph(); }
-  // What was compiled, and why: .text() for people, .json() for programs. Without arguments it covers all
-  // graphs, with the bytes of the first call of each; with tensors, the graph and the bytes of a call with
-  // them.
+  // What was compiled, and why: .text() and .html() for people, .json() for programs. Without arguments it
+  // covers all graphs, with the bytes of the first call of each; with tensors, the graph and the bytes of a
+  // call with them.
   CompileExplanation explain() const { return function_.explain(); }
   template <class... T>
     requires(sizeof...(T) > 0)
   CompileExplanation explain(const T&... tensors) const {
     return with([this](ArrayView<Tensor> inputs) { return function_.explain(inputs); }, tensors...);
+  }
+  // The same with the time of each kernel: calls the function a few times under a Profile of its own, and so
+  // writes a few times to what the function writes to. add_times() adds times of other calls.
+  template <class... T>
+  CompileExplanation explain_measured(const T&... tensors) const {
+    return with([this](ArrayView<Tensor> inputs) { return function_.explain_measured(inputs); }, tensors...);
+  }
+  // Writes its graphs, kernels and weights to a file for load_compiled(). Weights are as they are now.
+  void save(const std::string& path, const SaveOptions& options = {}, Site site = Site::current()) const {
+    function_.save(path, options, site);
   }
 
  private:

@@ -1,14 +1,17 @@
-// The result of compiling a function, with reasons: text for people, fields and JSON for programs.
+// The result of compiling a function, with reasons: text and a page for people, fields and JSON for programs.
 #pragma once
 
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pellucid/api.h"
 
 namespace pel {
+
+class Profile;
 
 // Locations are for people: "model.cc:12 linear > matmul > mm" is an mm that the linear of the user's line 12
 // calls. They are empty if no line is known.
@@ -50,14 +53,32 @@ struct CompileExplanation {
     int loops = 0, pieces = 0;
     std::string reason;  // "340 µs of work in 8 pieces"
   };
+  // A tensor that a kernel reads or writes. The bytes of all are those of the kernel.
+  struct Operand {
+    // What wrote it before the kernel reads it, or whose memory the kernel writes to: Kernel is memory of the
+    // function's own.
+    enum class From : std::uint8_t { Kernel, Input, Constant, Number };
+    std::string name, type;  // "%4", "f32[s0, 1408]"; no name: memory that is used inside of one call
+    std::uint64_t bytes = 0;
+    From from = From::Kernel;
+    std::size_t number = 0;  // of the kernel, the input or the constant
+    std::size_t output = 0;  // of a kernel: which of its `writes`
+    struct Part {
+      std::size_t kernel = 0, output = 0;
+    };
+    std::vector<Part> parts;  // of other kernels, before that one, if each wrote a part
+  };
   // One kernel launch, with the name that the profiler shows.
   struct Kernel {
     std::string name;
     std::vector<Call> calls;  // the calls that it computes, or the call that it is a part of
     std::uint64_t bytes_read = 0, bytes_written = 0;
     std::vector<Value> saved;  // values that fusion keeps out of memory
-    std::string reason;        // why this kernel was chosen
+    std::vector<Operand> reads, writes;
+    std::string reason;  // why this kernel was chosen
     Threads threads;
+    double predicted_ns = 0;        // 0: not known
+    std::uint64_t measured_ns = 0;  // the median of Graph::measured_calls; 0: not measured
   };
   // The right operand of a matmul that is an input or a constant.
   struct PackedWeight {
@@ -77,6 +98,9 @@ struct CompileExplanation {
     std::vector<Decision> decisions;
     std::vector<PackedWeight> packed_weights;
     std::vector<Decision> not_fused;  // values between two calls that go through memory
+    std::vector<Operand> results;     // with the kernel that writes each
+    int measured_calls = 0;           // whose times are known
+    std::string not_measured;         // why there are none, after add_times
     int thread_count = 0;             // 0: the threads of kernels are not known
     std::int64_t arena_bytes = 0, result_bytes = 0;
     std::int64_t peak_bytes = 0;         // what a call adds to MemoryStats::data_bytes, at its peak
@@ -84,8 +108,14 @@ struct CompileExplanation {
   };
   std::vector<Graph> graphs;
 
+  // Adds the times that kernels took in a profile: the median of the calls that launched the kernels of a
+  // graph, with their names and bytes in their order. Stops the profile.
+  PEL_API void add_times(Profile& profile);
+
   PEL_API std::string text() const;  // in 100 columns, unless a name is longer
   PEL_API std::string json() const;  // "schema": "pellucid.compile/1"
+  // Returns one self-contained page: the graph drawn, each kernel with its calls and reasons, and tables.
+  PEL_API std::string html(std::string_view title = "Compiled function") const;
 };
 PEL_API std::ostream& operator<<(std::ostream& out, const CompileExplanation& explanation);
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "pellucid/autograd.h"            // IWYU pragma: export
+#include "pellucid/cache.h"               // IWYU pragma: export
+#include "pellucid/compare.h"             // IWYU pragma: export
 #include "pellucid/compile.h"             // IWYU pragma: export
 #include "pellucid/compile_ahead.h"       // IWYU pragma: export
 #include "pellucid/determinism.h"         // IWYU pragma: export
@@ -17,6 +19,7 @@
 #include "pellucid/generator.h"           // IWYU pragma: export
 #include "pellucid/index.h"               // IWYU pragma: export
 #include "pellucid/io.h"                  // IWYU pragma: export
+#include "pellucid/load_compiled.h"       // IWYU pragma: export
 #include "pellucid/machine.h"             // IWYU pragma: export
 #include "pellucid/memory.h"              // IWYU pragma: export
 #include "pellucid/named_tensor.h"        // IWYU pragma: export
@@ -30,6 +33,7 @@
 #include "pellucid/packing.h"             // IWYU pragma: export
 #include "pellucid/profile.h"             // IWYU pragma: export
 #include "pellucid/scalar.h"              // IWYU pragma: export
+#include "pellucid/signing.h"             // IWYU pragma: export
 #include "pellucid/tensor.h"              // IWYU pragma: export
 #include "pellucid/threads.h"             // IWYU pragma: export
 #include "pellucid/tokenizer.h"           // IWYU pragma: export

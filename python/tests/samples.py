@@ -51,6 +51,16 @@ WHOLE = {
     "one_hot": lambda: ((pel.tensor([0, 1]), 2), {}),
     "pad": lambda: ((pel.ones(2, 2), (1, 1)), {}),
     "repeat_interleave": lambda: ((pel.ones(2, 2), pel.tensor([1, 2])), {"dim": 0}),
+    "add_layer_norm": lambda: ((pel.ones(2, 4), pel.ones(2, 4), [4]), {}),
+    "add_rms_norm": lambda: ((pel.ones(2, 4), pel.ones(2, 4), [4]), {}),
+    "softmax_cross_entropy": lambda: ((pel.ones(2, 3), pel.zeros(2, dtype=pel.int64)), {}),
+    "native_softmax_cross_entropy": lambda: ((pel.ones(2, 3), pel.zeros(2, dtype=pel.int64)), {}),
+    "softmax_cross_entropy_backward": lambda: (
+        (pel.ones(()), pel.ones(2, 3), pel.zeros(2, dtype=pel.int64), pel.ones(())), {}),
+    "linear_cross_entropy": lambda: ((pel.ones(2, 4), pel.ones(3, 4), pel.zeros(2, dtype=pel.int64)), {}),
+    "native_linear_cross_entropy": lambda: ((pel.ones(2, 4), pel.ones(3, 4), pel.zeros(2, dtype=pel.int64)), {}),
+    "linear_cross_entropy_backward": lambda: (
+        (pel.ones(()), pel.ones(2, 4), pel.ones(3, 4), pel.zeros(2, dtype=pel.int64), pel.ones(()), pel.ones(2), pel.ones(2)), {}),
     "rotary_embedding": lambda: ((pel.ones(2, 2, 2, 2), pel.ones(1), pel.ones(1)), {}),
     "select_scatter": lambda: ((pel.ones(2, 2), pel.ones(2), 0, 1), {}),
     "slice_scatter": lambda: ((pel.ones(2, 2), pel.ones(1, 2), 0, 0, 1), {}),

@@ -30,6 +30,18 @@ def test_explain_names_lines_of_python():
     assert fast.peak_bytes(pel.randn(512, 8), w) >= 512 * 16 * 4
 
 
+def test_an_explanation_is_a_page():
+    fast = pel.compile(mlp)
+    x, w = pel.randn(64, 8), pel.randn(8, 16)
+    explanation = fast.explain_measured(x, w)
+    kernels = json.loads(explanation.json())["graphs"][0]["kernels"]
+    assert kernels and all(kernel["measured_ns"] > 0 for kernel in kernels)
+    page = explanation.html("<my function>")
+    assert page.startswith("<!DOCTYPE html>") and "<title>&lt;my function&gt;" in page and "test_compile.py" in page
+    frame = explanation._repr_html_()
+    assert frame.startswith("<iframe ") and "sandbox='allow-scripts'" in frame and frame.count("'") % 2 == 0
+
+
 def test_results_may_be_tuples_and_lists():
     x = pel.randn(4)
     a, b = pel.compile(lambda t: (t + 1, t * 2))(x)

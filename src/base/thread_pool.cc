@@ -329,10 +329,12 @@ void set_parallel_runner(ParallelRunner runner, Site site) try {
 
 LoopSplit split_of(std::int64_t count, Grain grain, int all, int awake) {
   const std::int64_t grains = count / grain.elements;
-  const double woken =
-      std::min(grain.nanoseconds(grains * grain.elements) / kNsToWake, static_cast<double>(all));
+  const double ns = grain.nanoseconds(grains * grain.elements);
+  const auto worth = [&](double of_each, int max) {
+    return static_cast<int>(std::min(ns / of_each, static_cast<double>(max)));
+  };
   const std::int64_t threads = std::max<std::int64_t>(
-      1, std::min<std::int64_t>({grains, all, std::max(awake + 1, static_cast<int>(woken))}));
+      1, std::min<std::int64_t>({grains, all, std::max(worth(kNsToJoin, awake + 1), worth(kNsToWake, all))}));
   return {static_cast<int>(threads),
           threads == 1 ? 1 : static_cast<int>(std::min(grains, threads * kPiecesPerThread))};
 }

@@ -40,8 +40,9 @@ struct Grain {
   std::int64_t elements, time;
 };
 
-// To wake a worker that parks, its share must be worth so much; one that spins joins for any grain.
-inline constexpr double kNsToWake = 4 * Grain::kUnitNs;
+// What the share of a worker must be worth to wake it if it parks, and to use it if it spins: it also moves
+// what it reads and writes from one processor's cache to another's.
+inline constexpr double kNsToWake = 4 * Grain::kUnitNs, kNsToJoin = 2 * Grain::kUnitNs;
 
 // What the pool decides for a loop.
 struct LoopSplit {

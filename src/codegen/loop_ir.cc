@@ -142,6 +142,14 @@ std::string to_string(const LoopKernel& kernel) {
   return text;
 }
 
+std::string content(const LoopKernel& kernel) {
+  std::string text = scalar::content(kernel.body);
+  if (kernel.fold) text += scalar::content(kernel.fold->combine);
+  return text + fmt::format("{} {} {} {} {} {}", kernel.lanes, kernel.fold.has_value(),
+                            kernel.fold ? kernel.fold->initial_bits : 0, kernel.has_runs, kernel.repeated,
+                            kernel.dense);
+}
+
 double cost_per_element(const LoopKernel& kernel, Isa isa) {
   const double vectors = static_cast<double>(widest_operand(kernel.body)) / vector_bytes(isa);
   const auto operands = static_cast<double>(kernel.body.inputs.size() + kernel.body.results.size());

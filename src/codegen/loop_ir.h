@@ -56,6 +56,8 @@ LoopKernel lower_fold(std::string name, scalar::ScalarExpr body, Fold fold);
 // Throws InternalError with the violated rule.
 void verify(const LoopKernel& kernel);
 std::string to_string(const LoopKernel& kernel);
+// Returns bytes that are equal for equal kernels only, whatever their names.
+std::string content(const LoopKernel& kernel);
 
 // Estimates the cycles per element on one core; decides how the elements are split among threads.
 double cost_per_element(const LoopKernel& kernel, Isa isa);

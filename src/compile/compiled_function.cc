@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "pellucid/autograd.h"
 #include "pellucid/determinism.h"
@@ -14,6 +15,7 @@
 #include "compile/fused_kernels.h"
 #include "compile/pipeline.h"
 #include "profile/recorder.h"
+#include "tensor/make.h"
 
 namespace pel::compiler {
 namespace {
@@ -58,7 +60,7 @@ bool has_signature(ArrayView<Tensor> inputs, const std::vector<std::int64_t>& wo
 
 std::int64_t call_modes() {
   const std::optional<DType> casts = autocast_dtype();
-  return static_cast<std::int64_t>(is_grad_enabled()) << 16 | static_cast<std::int64_t>(determinism()) << 8 |
+  return (is_grad_enabled() ? kGradientMode : 0) | static_cast<std::int64_t>(determinism()) << 8 |
          (casts ? 1 + static_cast<std::int64_t>(*casts) : 0);
 }
 
@@ -135,6 +137,29 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::find(ArrayView<
   return nullptr;
 }
 
+bool CompiledFunction::has_modes_of(const CompiledGraph& captured) const {
+  std::int64_t other = captured.modes ^ call_modes();
+  const auto has_gradient = [](const InputClass& input) { return input.gradient != InputGradient::None; };
+  // Constants of a file require no gradient: if no input does, there is nothing to record.
+  if (!f_ && std::ranges::none_of(captured.guards.inputs, has_gradient)) other &= ~kGradientMode;
+  return other == 0;
+}
+
+void CompiledFunction::refuse(ArrayView<Tensor> inputs, ArrayView<std::string> reasons) const {
+  std::vector<std::string> given;
+  for (const Tensor& input : inputs) given.push_back(describe(input));
+  std::string text = fmt::format("{} has no graph for ({})", file_, fmt::join(given, ", "));
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const Graph& graph = graphs_[i]->graph;
+    text += fmt::format("\n  graph {}: {}", i + 1, reasons[i]);
+    text += fmt::format("\n    takes {}", inputs_text(graph));
+    for (const SizeGuard& guard : graph.sizes->guards())
+      text +=
+          fmt::format("\n    {}{}{}", words_of(graph, guard), guard.source.empty() ? "" : ": ", guard.source);
+  }
+  throw ValueError(text);
+}
+
 std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<Tensor> inputs) {
   static const bool logs = log_wants("recompiles");
   const std::lock_guard making(making_);
@@ -143,10 +168,15 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
     PEL_CHECK(inputs[i].defined() && inputs[i].has_data(), CaptureError, "input {} has no data", i);
   std::shared_ptr<const CompiledGraph> serving;
   std::optional<std::vector<std::int64_t>> symbols;
-  std::string reason;
+  std::vector<std::string> reasons;  // why each graph does not serve
+  const bool asks_why = logs || !f_;
   const auto match = [&](const CompiledGraph& captured, std::string* why) {
     std::optional<std::vector<std::int64_t>> none;
-    if (inputs.size() > captured.guards.inputs.size()) return none;
+    if (inputs.size() > captured.guards.inputs.size()) {
+      if (why != nullptr)
+        *why = fmt::format("{} inputs, captured with {}", inputs.size(), captured.guards.inputs.size());
+      return none;
+    }
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (captured.guards.inputs[i].gradient != gradient_kind(inputs[i])) {
         if (why != nullptr)
@@ -158,16 +188,19 @@ std::shared_ptr<const CompiledFunction::Ready> CompiledFunction::make(ArrayView<
                : none;
   };
   for (const auto& captured : graphs()) {
-    if (captured->modes != call_modes()) {
+    std::string& reason = reasons.emplace_back();
+    if (!has_modes_of(*captured)) {
       reason = kOtherModes;
-    } else if ((symbols = match(*captured, logs ? &reason : nullptr))) {
+    } else if ((symbols = match(*captured, asks_why ? &reason : nullptr))) {
       serving = captured;
       break;
     }
     log_recompile(reason);
   }
   const bool is_new = serving == nullptr;
+  if (is_new && !f_) refuse(inputs, reasons);
   if (is_new) {
+    std::string reason;
     serving = compile_captured([&] { return capture(f_, inputs); }, replays_, options_);
     symbols = match(*serving, &reason);
     if (!symbols) throw InternalError("a graph does not fit the call that it was captured from: " + reason);
@@ -198,7 +231,10 @@ std::shared_ptr<const CompiledGraph> CompiledFunction::graph_for(ArrayView<Tenso
 }
 
 std::vector<Tensor> CompiledFunction::operator()(ArrayView<Tensor> inputs) {
-  if (is_capturing()) return f_(inputs);
+  if (is_capturing()) {
+    PEL_CHECK(f_, CaptureError, "{} is a compiled function, which another one cannot call", file_);
+    return f_(inputs);
+  }
   const std::shared_ptr<const Ready> ready = ready_for(inputs);
   if (replays_ == Replays::Verified) check_again(*ready->graph, inputs);
   const LeafGradients& gradients = ready->graph->gradients;

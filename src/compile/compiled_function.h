@@ -32,10 +32,12 @@ struct CompiledGraph {
   CompiledLoops loops;  // kernels of its fused nodes
   std::unique_ptr<PackedWeights> weights = std::make_unique<PackedWeights>();
   std::string as_captured;  // its text before the passes, for Verified
+  bool is_of_file = false;  // calls that it does not serve are not captured
 };
 
 inline constexpr std::size_t kMaxPlans = 256;  // of a function; then the oldest is dropped
 std::int64_t call_modes();                     // of the thread and the process now, as one number
+inline constexpr std::int64_t kGradientMode = std::int64_t{1} << 16;  // of call_modes: gradients are recorded
 inline constexpr std::string_view kOtherModes =
     "autocast, determinism or whether gradients are recorded is set otherwise than at capture";
 void log_recompile(std::string_view reason);  // PELLUCID_LOG=recompiles
@@ -49,6 +51,10 @@ class CompiledFunction {
   explicit CompiledFunction(TensorFunction f, Replays replays = Replays::Trusted,
                             const PassOptions& options = {})
       : f_(std::move(f)), replays_(replays), options_(options) {}
+  // Graphs of a file, whose name errors have. A call that none of them serves is a ValueError with the guards
+  // of each.
+  CompiledFunction(std::vector<std::shared_ptr<const CompiledGraph>> graphs, std::string file)
+      : file_(std::move(file)), graphs_(std::move(graphs)) {}
 
   // Several threads may call it. The first call of a class captures; PELLUCID_LOG=recompiles says why no
   // graph serves yet. During another capture it is part of that.
@@ -74,10 +80,13 @@ class CompiledFunction {
   std::shared_ptr<const Ready> make(ArrayView<Tensor> inputs);
   std::shared_ptr<const Ready> ready_for(ArrayView<Tensor> inputs);  // found or made
   void check_again(const CompiledGraph& captured, ArrayView<Tensor> inputs) const;
+  bool has_modes_of(const CompiledGraph& captured) const;
+  [[noreturn]] void refuse(ArrayView<Tensor> inputs, ArrayView<std::string> reasons) const;
 
-  TensorFunction f_;
-  Replays replays_;
+  TensorFunction f_;  // none: the graphs are those of a file
+  Replays replays_ = Replays::Trusted;
   PassOptions options_;
+  std::string file_;
   std::mutex making_;                // one thread captures and plans at a time
   mutable std::shared_mutex mutex_;  // of the lists alone: their elements do not change
   std::vector<std::shared_ptr<const CompiledGraph>> graphs_;

@@ -21,18 +21,16 @@ std::uint64_t overwrites_of(const LoopSource& source) {
 
 }  // namespace
 
-CompiledLoops compile_fused(const Graph& graph, GraphFacts& facts) {
-  std::vector<LoopSource> sources;
-  std::vector<std::vector<LoopPart>> parts;
-  std::vector<std::uint64_t> overwritten;
-  std::optional<Device> device;
+FusedLoops fused_loops(const Graph& graph, GraphFacts& facts) {
+  FusedLoops loops;
   for (const GraphNode& node : graph.nodes) {
     if (!node.is_fused()) continue;
     const Device own = graph[std::get<ValueId>(node.results[0])].device;
-    PEL_CHECK(!device || *device == own, InternalError, "{}: fused nodes are on one device", node.name);
-    device = own;
+    PEL_CHECK(loops.sources.empty() || loops.device == own, InternalError,
+              "{}: fused nodes are on one device", node.name);
+    loops.device = own;
     std::vector<FusedCall> calls;
-    std::vector<LoopPart>& of_node = parts.emplace_back();
+    std::vector<LoopPart>& of_node = loops.parts.emplace_back();
     for (const GraphNode& inner : node.body) {
       const std::vector<LoopPart>& own_parts = facts.of(graph, inner).parts;
       of_node.insert(of_node.end(), own_parts.begin(), own_parts.end());
@@ -41,15 +39,24 @@ CompiledLoops compile_fused(const Graph& graph, GraphFacts& facts) {
       PEL_CHECK(call, InternalError, "{}: {} cannot be fused", node.name, inner.label());
       calls.push_back(*std::move(call));
     }
-    sources.push_back(node.kind == NodeKind::FusedGemm ? gemm_source(graph, node, facts)
-                                                       : source_of(graph, node, calls));
-    overwritten.push_back(overwrites_of(sources.back()));
+    loops.sources.push_back(node.kind == NodeKind::FusedGemm ? gemm_source(graph, node, facts)
+                                                             : source_of(graph, node, calls));
+    loops.overwrites.push_back(overwrites_of(loops.sources.back()));
   }
-  if (sources.empty()) return {};
-  CompiledLoops loops = loop_compiler(device->type)(sources);
-  loops.parts = std::move(parts);
-  loops.overwrites = std::move(overwritten);
   return loops;
+}
+
+CompiledLoops with_facts(CompiledLoops compiled, FusedLoops loops) {
+  compiled.parts = std::move(loops.parts);
+  compiled.overwrites = std::move(loops.overwrites);
+  return compiled;
+}
+
+CompiledLoops compile_fused(const Graph& graph, GraphFacts& facts) {
+  FusedLoops loops = fused_loops(graph, facts);
+  if (loops.sources.empty()) return {};
+  CompiledLoops compiled = loop_compiler(loops.device.type)(loops.sources);
+  return with_facts(std::move(compiled), std::move(loops));
 }
 
 }  // namespace pel::compiler

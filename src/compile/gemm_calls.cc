@@ -77,6 +77,7 @@ std::vector<ValueId> right_matrices(const GraphNode& node) {
       node.is_fused() ? ArrayView<GraphNode>(node.body) : ArrayView<GraphNode>(&node, 1);
   for (const GraphNode& call : calls) {
     if (call.op == &op<"mm">()) matrices.push_back(std::get<ValueId>(call.args[1]));
+    if (call.op == &op<"native_fused_linear">()) matrices.push_back(std::get<ValueId>(call.args[1]));
     if (call.op == &op<"addmm">()) matrices.push_back(std::get<ValueId>(call.args[2]));
   }
   return matrices;

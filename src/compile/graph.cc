@@ -236,11 +236,16 @@ std::string node_text(const Graph& graph, const GraphNode& node, const std::stri
 
 }  // namespace
 
-std::string to_string(const Graph& graph) {
+std::string inputs_text(const Graph& graph) {
   const ArgText texts{*graph.sizes};
   std::vector<std::string> inputs;
   for (const ValueId id : graph.inputs) inputs.push_back(text(id) + ": " + type_text(graph[id], texts));
-  std::string lines = fmt::format("graph({}) {{\n", fmt::join(inputs, ", "));
+  return fmt::format("({})", fmt::join(inputs, ", "));
+}
+
+std::string to_string(const Graph& graph) {
+  const ArgText texts{*graph.sizes};
+  std::string lines = fmt::format("graph{} {{\n", inputs_text(graph));
   for (const SizeGuard& guard : graph.sizes->guards())
     lines += fmt::format("  guard {}{}{}\n", graph.sizes->text(guard), guard.source.empty() ? "" : "  # ",
                          guard.source);

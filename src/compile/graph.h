@@ -11,6 +11,7 @@
 #include "pellucid/extend/op.h"
 
 #include "base/call_stack.h"
+#include "base/small_vector.h"
 #include "ir/symbolic_sizes.h"
 
 namespace pel::compiler {
@@ -95,6 +96,14 @@ void for_values(const GraphArg& arg, F&& f) {
     for (const ValueId id : *ids) f(id);
 }
 
+// Values that arguments or results name, in their order.
+using ValueList = SmallVector<ValueId, 16>;
+inline ValueList values_in(const std::vector<GraphArg>& args) {
+  ValueList values;
+  for (const GraphArg& arg : args) for_values(arg, [&](ValueId id) { values.push_back(id); });
+  return values;
+}
+
 bool has_value(const std::vector<GraphArg>& args, ValueId id);
 
 // As in the text of a graph. Numbers are exact and 1, 1.0 and true differ: equal texts are equal arguments.
@@ -114,5 +123,6 @@ void verify(const Graph& graph);
 //   return %3
 // }
 std::string to_string(const Graph& graph);
+std::string inputs_text(const Graph& graph);  // "(%0: f32[s0, s1])"
 
 }  // namespace pel::compiler

@@ -159,6 +159,9 @@ std::vector<PlannedKernel> Plan::planned_kernels(ArrayView<Tensor> inputs) const
     kernel.reason =
         step.op == nullptr ? "compiled for this graph" : reason_for(step, plan_.device.type, args);
     if (loops) kernel.threads = threads_of(*loops, kernels.size() - 1);
+    kernel.predicted_ns = step.kernel.predict != nullptr
+                              ? step.kernel.predict(args)
+                              : kernel.threads.work_ns / std::max(1, kernel.threads.count);
   }
   return kernels;
 }

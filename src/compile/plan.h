@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compile/data_flow.h"
 #include "compile/graph.h"
 #include "compile/memory_layout.h"
 #include "compile/packed_weights.h"
@@ -26,6 +27,7 @@ struct PlannedKernel {
   std::uint64_t bytes_read = 0, bytes_written = 0;
   std::string reason;  // why this kernel
   CompileExplanation::Threads threads;
+  double predicted_ns = 0;  // 0: not known
 };
 
 class Plan {
@@ -43,6 +45,8 @@ class Plan {
   // Names are those that the profiler has. They depend on what is packed, and so on the inputs, if known.
   std::vector<std::string> kernels(ArrayView<Tensor> inputs = {}) const;
   std::vector<PlannedKernel> planned_kernels(ArrayView<Tensor> inputs = {}) const;
+  // Of the graph that the plan was made of. The steps are planned_kernels(); the plan must live as long.
+  DataFlow data_flow(const Graph& graph) const { return compiler::data_flow(graph, plan_); }
   bool knows_threads() const { return loops_.known().has_value(); }  // of planned_kernels(), after a run
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   std::int64_t arena_bytes() const { return layout_.arena_bytes; }

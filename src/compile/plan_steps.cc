@@ -68,14 +68,6 @@ const UserCall& counterpart_call(const GraphNode& first, const GraphNode& node, 
   return node.body[i].site;
 }
 
-// Values that arguments or results name, in their order.
-using ValueList = SmallVector<ValueId, 16>;
-ValueList values_in(const std::vector<GraphArg>& args) {
-  ValueList values;
-  for (const GraphArg& arg : args) for_values(arg, [&](ValueId id) { values.push_back(id); });
-  return values;
-}
-
 // Whether tensors of the same dtype and rank have their elements at the same offsets of their storages.
 bool is_same_layout(const Tensor& a, const Tensor& b) {
   const detail::TensorHeader &x = *a.header(), &y = *b.header();
@@ -105,9 +97,9 @@ bool shows_all(const Tensor& tensor, std::int64_t bytes) {
 PlanSteps::PlanSteps(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
     : constants(graph.constants),
       device(device_of(graph)),
+      values_(graph.values.size()),
       graph_(&graph),
       alike_(graph.alike.empty() ? alike_nodes(graph) : graph.alike),
-      values_(graph.values.size()),
       last_added_(graph.nodes.size(), kNone) {
   // Most nodes are one step or a view.
   const std::size_t nodes = graph.nodes.size(), bases = graph.inputs.size() + graph.constants.size();
@@ -123,7 +115,6 @@ PlanSteps::PlanSteps(const Graph& graph, const CompiledLoops& loops, const std::
   for (const ValueId id : graph.outputs) add_output(id);
   run_.reset();
   alike_ = {};
-  values_ = {};
   memories_ = {};
   memory_numbers_ = {};
   added_ = {};

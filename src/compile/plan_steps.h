@@ -100,6 +100,10 @@ class PlanSteps {
   std::vector<InputFromStorage> inputs_from_storage;  // must begin where their storage does
   Device device;                                      // that the kernels run on
 
+  // Tensors that share memory have one number.
+  std::uint32_t memory_of_operand(std::size_t operand) const { return operand_facts_[operand].memory; }
+  std::uint32_t memory_of_value(ValueId value) const { return values_[value.number].memory; }
+
   static KernelArgs arguments_of(const PlanStep& step, const Operand* operands, const PelScalar* numbers);
   // Operands with the addresses that are known before a run.
   SmallVector<Operand, 8> known_operands(const PlanStep& step) const;
@@ -164,12 +168,12 @@ class PlanSteps {
 
   std::vector<Tensor> operand_tensors_;      // the operands' sizes and strides are theirs
   std::vector<OperandFacts> operand_facts_;  // of the operands
+  std::vector<PlacedValue> values_;          // of the graph
   std::size_t next_loop_ = 0;
   // While steps are added:
   const Graph* graph_;
   std::optional<FakeRun> run_;
   std::vector<std::uint32_t> alike_;  // by node: the first one with the same content
-  std::vector<PlacedValue> values_;
   std::vector<Memory> memories_;
   std::unordered_map<const void*, std::uint32_t> memory_numbers_;  // by storage
   std::vector<Added> added_;

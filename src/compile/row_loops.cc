@@ -406,7 +406,7 @@ class RowFusion {
   // The terms that the formulas of a call are over, with the first `folded` of its own values.
   RowTerms row_terms(Terms& t, std::size_t c, std::size_t folded, bool with_elements) const {
     const RowCall& rows = std::get<RowCall>(calls_[c]);
-    RowTerms terms{{}, {}, t.numbers[c], {}, *t.count};
+    RowTerms terms{{}, {}, t.numbers[c], {}, *t.count, rows.compute};
     for (std::size_t i = 0; with_elements && i < rows.inputs.size(); ++i) {
       const DType stored = rows.program->stored_input(static_cast<int>(i), rows.compute);
       terms.in.push_back(cast(cast(term_of(t, rows.inputs[i]), stored),

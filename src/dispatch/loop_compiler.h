@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "pellucid/array_view.h"
 #include "pellucid/extend/op.h"
 
 #include "dispatch/rows.h"
@@ -92,5 +94,21 @@ struct CompiledLoops {
 using LoopCompiler = CompiledLoops (*)(const std::vector<LoopSource>& sources);
 void set_loop_compiler(DeviceType device, LoopCompiler compiler);
 LoopCompiler loop_compiler(DeviceType device);  // null: the backend has none
+
+// Loops compiled for one instruction set, as bytes.
+struct SavedLoops {
+  std::string_view isa;  // "avx2"
+  std::string_view bytes;
+};
+// Loops as files have them. Any thread may call both functions.
+struct LoopFiles {
+  // Compiles for an instruction set, which this processor need not have. Null: the backend has no compiler.
+  std::string (*save)(const std::vector<LoopSource>& sources, std::string_view isa);
+  // Needs no compiler. Takes the best of the instruction sets that this processor has; `sources` are those of
+  // save(). A FileError says what is missing, or that another version has saved them.
+  CompiledLoops (*load)(const std::vector<LoopSource>& sources, ArrayView<SavedLoops> saved);
+};
+void set_loop_files(DeviceType device, const LoopFiles* files);
+const LoopFiles* loop_files(DeviceType device);  // null: loops of this device cannot be saved
 
 }  // namespace pel

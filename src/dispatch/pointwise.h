@@ -14,6 +14,9 @@ namespace pel {
 
 __extension__ typedef __int128 WideInt;  // holds every sum and product of two i64
 
+// The type in which values of `dtype` are computed.
+inline DType value_type(DType dtype) { return dtype == kF16 || dtype == kBF16 ? kF32 : dtype; }
+
 // One way of computing the op. Most ops have one; gelu has two, by the number of the one that its body chose.
 struct Formula {
   std::string suffix;  // of the kernel's name: "" or, say, "tanh"
@@ -25,8 +28,8 @@ struct Formula {
       build_half;
   // What an op that computes in `compute` does with inputs and params of value_type(compute).
   scalar::Term term(DType compute, ArrayView<scalar::Term> inputs, ArrayView<scalar::Term> params) const {
-    const bool is_half = compute == kF16 || compute == kBF16;
-    return is_half && build_half ? build_half(inputs, params, compute) : build(inputs, params);
+    return build_half && value_type(compute) != compute ? build_half(inputs, params, compute)
+                                                        : build(inputs, params);
   }
 
   // The expected result, computed by other code than `build`. Arguments are inputs, then params. Empty where
@@ -38,10 +41,12 @@ struct Formula {
   // Where terms cancel: the size of the terms, which the error is compared with instead of the result.
   std::function<double(const double* args)> magnitude;
   // |result - reference| in ULP; 0.5 is rounded correctly. For f16 and bf16, which are
-  // computed in f32, it is this many f32 ULP more than 0.5 of their own, or 0.51 if they have a formula of
-  // their own.
+  // computed in f32, it is this many f32 ULP more than 0.5 of their own, or half_ulp if they have a formula
+  // of their own.
   double max_ulp = 0.5;
   double max_ulp_f64 = 0.5;
+  // The bound of `build_half`, in ULP of f16 or bf16: more where it rounds between its steps.
+  double half_ulp = 0.51;
 };
 
 // The range of random arguments. Zeros, infinities, NaN, denormals and bounds are tested too, unless the op
@@ -76,9 +81,6 @@ struct Pointwise {
   }
   DType result_dtype(DType compute) const { return gives == Gives::Bool ? kBool : compute; }
 };
-
-// The type in which values of `dtype` are computed.
-inline DType value_type(DType dtype) { return dtype == kF16 || dtype == kBF16 ? kF32 : dtype; }
 
 // The expression of one formula for operands stored as `compute`, with the conversions at its ends.
 scalar::ScalarExpr make_expr(const Pointwise& op, std::size_t formula, DType compute);

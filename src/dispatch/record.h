@@ -21,6 +21,7 @@ struct OpRecord {
   std::shared_ptr<const Gradient> gradient;
   std::vector<VjpRule> vjp_rules;
   std::function<SampleCalls(Sampler&)> sample_calls;
+  std::shared_ptr<const Composition> composition;  // null: it is not defined as one
 };
 
 }  // namespace pel

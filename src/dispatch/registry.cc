@@ -61,6 +61,7 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   record->rows = std::move(def.rows);
   record->gradient = std::move(def.gradient);
   record->sample_calls = std::move(def.sample_calls);
+  record->composition = std::move(def.composition);
   if (record->gradient) record->vjp_rules = record->gradient->resolve(record->schema);
   check_types(record->schema, def.arg_types);
   op.name_ = record->schema.op_name.c_str();
@@ -169,6 +170,7 @@ std::vector<const Op*> all_ops() {
 }
 
 const Schema& Op::signature() const { return record_->schema; }
+const Composition* Op::composition() const { return record_->composition.get(); }
 std::string Op::schema() const { return record_ ? to_string(record_->schema) : "?"; }
 
 std::string_view name(Key key) {

@@ -81,7 +81,7 @@ RowTerms make_terms(ScalarBuilder& builder, const RowProgram& rows, DType comput
   for (std::size_t i = 0; i < values; ++i) folded.push_back(builder.input(type));
   const Term count = builder.param(type);
   for (int i = 0; i < rows.param_count; ++i) numbers.push_back(builder.param(type));
-  return {std::move(in), std::move(folded), std::move(numbers), std::move(kept), count};
+  return {std::move(in), std::move(folded), std::move(numbers), std::move(kept), count, compute};
 }
 ScalarExpr finished(ScalarBuilder& builder, Term result) { return builder.finish({&result, 1}); }
 

@@ -28,6 +28,7 @@ struct RowTerms {
   std::vector<scalar::Term> numbers;  // arguments of the op
   std::vector<scalar::Term> kept;     // in a Row: the stored element of the fold that stores its elements
   scalar::Term count;                 // elements in the row
+  DType compute;                      // what is computed in: formulas that round between steps round to it
 };
 using RowFormula = std::function<scalar::Term(const RowTerms&)>;
 
@@ -80,12 +81,15 @@ struct RowProgram {
   // which the error is compared with where it is larger than the result.
   struct Wanted {
     long double value, magnitude;
+    // Of f16 and bf16 whose terms are rounded between steps: their size, an ULP of which is permitted more.
+    long double rounded = 0;
   };
   // Of output `output` at `position`: inputs are rows of numbers.
   std::function<Wanted(const std::vector<std::vector<long double>>& inputs, const std::vector<double>& params,
                        int output, std::size_t position)>
       reference;
   double max_ulp = 1;                // plus what the depth of the fold adds
+  double half_ulp = 1;               // of results in f16 and bf16; more where formulas round between steps
   std::vector<double> param_values;  // of params in tests
   bool takes_empty = true;           // rows without elements
   double low = -10, high = 10;       // range of elements in tests

@@ -1,21 +1,14 @@
 #include "inspect/machine.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/wrapped.h"
+#include "inspect/short_path.h"
 
 namespace pel::inspect {
 namespace {
-
-// Abbreviates the home directory to ~.
-std::string short_path(const std::string& path) {
-  const char* home = std::getenv("HOME");
-  const std::string under = home == nullptr ? "" : std::string(home) + "/";
-  return under.size() > 1 && path.starts_with(under) ? "~/" + path.substr(under.size()) : path;
-}
 
 constexpr int kLabel = 10, kColumn = 15;
 

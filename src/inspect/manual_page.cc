@@ -1,4 +1,6 @@
 // The manual page, in roff's man macros.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -58,7 +60,7 @@ std::string options(const CommandTree& command) {
 
 std::string section(const CommandTree& command, const std::string& path) {
   std::string text;
-  if (command.commands.empty()) {
+  if (command.commands.empty() || std::ranges::any_of(command.options, &CommandOption::is_positional)) {
     text += fmt::format(".SS {}\n{}.\n.PP\n{}\n{}", path, for_roff(command.help), usage(command, path),
                         options(command));
   }

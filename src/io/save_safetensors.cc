@@ -1,15 +1,10 @@
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "pellucid/io.h"
 
 #include "base/check.h"
+#include "io/file_replacement.h"
 #include "io/file_tensor.h"
 #include "io/json.h"
 #include "io/safetensors_format.h"
@@ -94,47 +89,6 @@ std::string header_of(const std::vector<NamedTensor>& tensors,
   return header + json;
 }
 
-// A temporary file in the folder of the target, which it replaces at the end. Removed if that does not
-// happen.
-class Replacement {
- public:
-  explicit Replacement(const std::string& path) : path_(path) {
-    PEL_CHECK(path.find('\0') == std::string::npos, FileError, "a path must not contain a zero byte");
-    static std::atomic<unsigned> count = 0;
-    temporary_ = fmt::format("{}.{}.{}.tmp", path, ::getpid(), count++);
-    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    PEL_CHECK(file_ >= 0, FileError, "cannot create {}: {}", temporary_, std::strerror(errno));
-  }
-  ~Replacement() {
-    if (file_ >= 0) ::close(file_);
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  }
-  Replacement(const Replacement&) = delete;
-  Replacement& operator=(const Replacement&) = delete;
-
-  void write(const void* data, std::uint64_t size) {
-    const auto* at = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t written = ::write(file_, at, size);
-      if (written < 0 && errno == EINTR) continue;
-      PEL_CHECK(written >= 0, FileError, "cannot write {}: {}", temporary_, std::strerror(errno));
-      at += written;
-      size -= static_cast<std::uint64_t>(written);
-    }
-  }
-  void take_its_place() {
-    PEL_CHECK(::fsync(file_) == 0 && ::close(std::exchange(file_, -1)) == 0, FileError, "cannot write {}: {}",
-              temporary_, std::strerror(errno));
-    PEL_CHECK(std::rename(temporary_.c_str(), path_.c_str()) == 0, FileError, "cannot rename {} to {}: {}",
-              temporary_, path_, std::strerror(errno));
-    temporary_.clear();
-  }
-
- private:
-  std::string path_, temporary_;
-  int file_ = -1;
-};
-
 }  // namespace
 
 void save_safetensors(const std::string& path, ArrayView<NamedTensor> tensors,
@@ -142,7 +96,7 @@ void save_safetensors(const std::string& path, ArrayView<NamedTensor> tensors,
   as_call("save_safetensors", site, [&] {
     const std::vector<NamedTensor> order = in_order(tensors);
     const std::string header = header_of(order, metadata);
-    Replacement file(path);
+    FileReplacement file(path);
     file.write(header.data(), header.size());
     for (const NamedTensor& each : order) {
       const Tensor dense = each.tensor.detach().contiguous();

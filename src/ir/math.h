@@ -59,6 +59,9 @@ Term gelu_backward(Term grad, Term x);       // 4
 Term gelu_tanh_backward(Term grad, Term x);  // 7
 Term silu_backward(Term grad, Term x);       // 5
 
+// What it is once it was stored as `type`: for formulas that round where other ops would store a result.
+inline Term rounded(Term x, DType type) { return cast(cast(x, type), x.type()); }
+
 // For results that are rounded to `half`, f16 or bf16, of f32 arguments that are numbers of `half`: at most
 // 0.51 ULP of `half`, in two thirds of the operations.
 Term exp_half(Term x, DType half);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <iterator>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "tensor/convert.h"
 
@@ -140,6 +141,36 @@ std::string to_string(const ScalarExpr& expr) {
   for (std::size_t i = 0; i < expr.results.size(); ++i)
     text += fmt::format("{}%{}", i == 0 ? " " : ", ", expr.results[i]);
   return text + "\n";
+}
+
+std::string content(const ScalarExpr& expr) {
+  ByteWriter writer;
+  const auto count = [&](const auto& list) { writer.number(static_cast<std::uint32_t>(list.size())); };
+  const auto type = [&](DType dtype) { writer.number(static_cast<std::uint32_t>(dtype)); };
+  const auto bits = [&](std::uint64_t value) {
+    writer.number(static_cast<std::uint32_t>(value));
+    writer.number(static_cast<std::uint32_t>(value >> 32));
+  };
+  count(expr.inputs);
+  for (const DType input : expr.inputs) type(input);
+  count(expr.params);
+  for (const DType param : expr.params) type(param);
+  count(expr.tables);
+  for (const ScalarTable& table : expr.tables) {
+    type(table.type);
+    count(table.bits);
+    for (const std::uint64_t value : table.bits) bits(value);
+  }
+  count(expr.nodes);
+  for (const ScalarNode& node : expr.nodes) {
+    writer.number(static_cast<std::uint32_t>(node.op));
+    type(node.type);
+    for (const std::int32_t arg : node.args) writer.number(static_cast<std::uint32_t>(arg));
+    bits(node.bits);
+  }
+  count(expr.results);
+  for (const std::int32_t result : expr.results) writer.number(static_cast<std::uint32_t>(result));
+  return std::move(writer).bytes();
 }
 
 bool is_sign_agnostic(const ScalarExpr& expr) {

@@ -90,6 +90,8 @@ struct ScalarExpr {
 void verify(const ScalarExpr& expr);
 // Prints one line per node: "%3 = fma f32 %0, %1, %2".
 std::string to_string(const ScalarExpr& expr);
+// Returns bytes that are equal for equal expressions only.
+std::string content(const ScalarExpr& expr);
 // Returns whether signed and unsigned integers produce the same bits: kernels are then shared by width.
 bool is_sign_agnostic(const ScalarExpr& expr);
 

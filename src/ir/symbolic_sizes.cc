@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/bytes.h"
 #include "base/check.h"
 
 namespace pel {
@@ -129,17 +130,21 @@ Dim SymbolicSizes::combined(DimOp op, Dim a, Dim b) {
   if (y.size() == 1) {
     // A single product divides each term that contains it: (4*s0*s1) / (2*s1) is 2*s0, without a remainder.
     const Monomial& by = y[0];
-    Polynomial quotient;
+    Polynomial divided;
     const bool exact = std::all_of(x.begin(), x.end(), [&](const Monomial& term) {
       if (term.coefficient % by.coefficient != 0) return false;
       Monomial part{term.coefficient / by.coefficient, {}};
       std::set_difference(term.atoms.begin(), term.atoms.end(), by.atoms.begin(), by.atoms.end(),
                           std::back_inserter(part.atoms));
-      quotient.push_back(part);
+      divided.push_back(part);
       return part.atoms.size() + by.atoms.size() == term.atoms.size();
     });
-    if (exact) return op == DimOp::Mod ? Dim(0) : intern(collect(std::move(quotient)));
+    if (exact) return op == DimOp::Mod ? Dim(0) : intern(collect(std::move(divided)));
   }
+  return quotient(op, a, b);
+}
+
+Dim SymbolicSizes::quotient(DimOp op, Dim a, Dim b) {
   Expression atom;
   atom.op = op;
   atom.left = a;
@@ -248,6 +253,81 @@ std::int64_t SymbolicSizes::evaluate(Dim dim, const std::vector<std::int64_t>& s
     sum = checked_add(sum, value);
   }
   return sum;
+}
+
+namespace {
+// What an expression is, in the bytes of expressions().
+enum class Form : std::uint32_t { Symbol, Quotient, Sum };
+}  // namespace
+
+std::string SymbolicSizes::expressions() const {
+  ByteWriter writer;
+  const auto form = [&](Form which) { writer.number(static_cast<std::uint32_t>(which)); };
+  for (const Expression& expression : expressions_) {
+    if (!expression.is_atom) {
+      form(Form::Sum);
+      writer.number(static_cast<std::uint32_t>(expression.sum.size()));
+      for (const Monomial& term : expression.sum) {
+        writer.wide(static_cast<std::uint64_t>(term.coefficient));
+        writer.number(static_cast<std::uint32_t>(term.atoms.size()));
+        for (const std::uint32_t atom : term.atoms) writer.number(atom);
+      }
+    } else if (expression.op == DimOp::Add) {
+      form(Form::Symbol);
+      writer.wide(static_cast<std::uint64_t>(expression.hint));
+      writer.wide(static_cast<std::uint64_t>(generic_values_[expression.symbol]));
+      writer.number(expression.never_negative ? 1 : 0);
+    } else {
+      form(Form::Quotient);
+      writer.number(static_cast<std::uint32_t>(expression.op));
+      for (const Dim dim : {expression.left, expression.right})
+        writer.wide(std::bit_cast<std::uint64_t>(dim));
+    }
+  }
+  return std::move(writer).bytes();
+}
+
+// Each expression is made again, in the same order, from those before it: numbers of expressions stay.
+std::shared_ptr<SymbolicSizes> SymbolicSizes::from_expressions(std::string_view bytes) {
+  auto made = std::make_shared<SymbolicSizes>();
+  ByteReader reader(bytes);
+  const auto signed_wide = [&] { return static_cast<std::int64_t>(reader.wide()); };
+  const auto size = [&] { return std::bit_cast<Dim>(reader.wide()); };
+  try {
+    while (reader.is_good() && !reader.is_at_end()) {
+      const std::size_t number = made->expressions_.size();
+      const std::uint32_t form = reader.number();
+      Dim dim;
+      if (form == static_cast<std::uint32_t>(Form::Symbol)) {
+        const std::int64_t hint = signed_wide(), generic = signed_wide();
+        dim = made->symbol(hint, generic, reader.number() != 0 ? Sign::NeverNegative : Sign::Any);
+      } else if (form == static_cast<std::uint32_t>(Form::Quotient)) {
+        const std::uint32_t op = reader.number();
+        const Dim left = size(), right = size();
+        if (op != static_cast<std::uint32_t>(DimOp::FloorDiv) && op != static_cast<std::uint32_t>(DimOp::Mod))
+          return nullptr;
+        if (!made->has(left) || !made->has(right)) return nullptr;
+        dim = made->quotient(static_cast<DimOp>(op), left, right);
+      } else if (form == static_cast<std::uint32_t>(Form::Sum)) {
+        Polynomial sum;
+        for (std::uint32_t left = reader.number(); left > 0 && reader.is_good(); --left) {
+          Monomial& term = sum.emplace_back();
+          term.coefficient = signed_wide();
+          for (std::uint32_t atoms = reader.number(); atoms > 0 && reader.is_good(); --atoms) {
+            term.atoms.push_back(reader.number());
+            if (term.atoms.back() >= number || !made->expressions_[term.atoms.back()].is_atom) return nullptr;
+          }
+        }
+        dim = made->intern(std::move(sum));
+      } else {
+        return nullptr;
+      }
+      if (!reader.is_good() || !dim.is_symbolic() || dim.symbol() != number) return nullptr;
+    }
+  } catch (const Error&) {  // a hint overflows, or divides by zero
+    return nullptr;
+  }
+  return made;
 }
 
 std::int64_t SymbolicSizes::generic(Dim a) const {

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -42,6 +44,16 @@ class SymbolicSizes final : public DimContext {
   std::string text(const SizeGuard& guard) const;
   // Evaluates an expression for other values of the symbols.
   std::int64_t evaluate(Dim dim, const std::vector<std::int64_t>& symbol_values) const;
+
+  // All symbols and expressions as bytes, and from them: each Dim means the same again. Guards are not in
+  // them, nor what comparisons have settled. Returns null if the bytes are not valid.
+  std::string expressions() const;
+  static std::shared_ptr<SymbolicSizes> from_expressions(std::string_view bytes);
+  // Whether a Dim that was read is a number or an expression of these.
+  bool has(Dim dim) const {
+    return !dim.is_symbolic() ||
+           (dim.symbol() < expressions_.size() && Dim::identical(dim, Dim::from_symbol(dim.symbol())));
+  }
 
   Dim combine(detail::DimOp op, Dim a, Dim b) override;
   // Returns the `source` of a new guard. The capture sets it; if unset, sources are empty.
@@ -92,6 +104,7 @@ class SymbolicSizes final : public DimContext {
   Signs possible_signs(const Polynomial& difference) const;
   bool is_never_negative(Dim dim) const;
   Dim intern(Polynomial sum);
+  Dim quotient(detail::DimOp op, Dim a, Dim b);  // or remainder, as an atom
   Dim new_atom(Expression atom);
   std::int64_t hint(Dim dim) const;
   std::string atom_text(std::uint32_t atom) const;

@@ -11,11 +11,6 @@
 namespace pel::profile {
 namespace {
 
-std::uint64_t bytes_addressed(const Operand& o) {
-  return elements_addressed(static_cast<std::size_t>(o.rank), o.sizes, o.strides) *
-         static_cast<std::uint64_t>(size_bytes(static_cast<DType>(o.dtype)));
-}
-
 // Describing a call takes a microsecond or more: each thread caches the last descriptions, by the words of
 // the shapes and by the numbers.
 const char* description_of(const Kernel& kernel, const KernelArgs& args, Described described,
@@ -123,6 +118,11 @@ void write_kernel(const char* op_name, const Kernel& kernel, std::uint64_t begin
 }
 
 }  // namespace
+
+std::uint64_t bytes_addressed(const Operand& operand) {
+  return elements_addressed(static_cast<std::size_t>(operand.rank), operand.sizes, operand.strides) *
+         static_cast<std::uint64_t>(size_bytes(static_cast<DType>(operand.dtype)));
+}
 
 void add_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written) {
   for (int i = 0; i < args.output_count; ++i) written += bytes_addressed(output(args, i));

@@ -15,8 +15,9 @@ enum class Described : std::uint8_t { ByShapes, ByCall };
 void run_watched(const char* op_name, const Kernel& kernel, Stream& stream, const KernelArgs& args,
                  Described described);
 
-// Adds the bytes that a kernel reads and writes: elements addressed times their size. An element that is
-// broadcast counts once.
+// Returns the bytes of the elements that an operand addresses. An element that is broadcast counts once.
+std::uint64_t bytes_addressed(const Operand& operand);
+// Adds the bytes that a kernel reads and writes.
 void add_bytes(const KernelArgs& args, std::uint64_t& read, std::uint64_t& written);
 
 }  // namespace pel::profile

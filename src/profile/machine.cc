@@ -2,7 +2,6 @@
 #include "pellucid/machine.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,17 +11,13 @@
 #include "pellucid/threads.h"
 
 #include "base/check.h"
+#include "base/environment.h"
 #include "profile/machine_file.h"
 
 namespace pel {
 namespace {
 
 constexpr std::string_view kFirstLine = "pellucid machine 1";
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::optional<DType> dtype_named(std::string_view text) {
   for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
@@ -36,7 +31,7 @@ namespace profile {
 
 Machine empty_machine() {
   Machine machine;
-  machine.isa = environment("PELLUCID_ISA");
+  machine.isa = environment_text("PELLUCID_ISA");
   machine.threads = thread_count();
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; machine.cpu.empty() && std::getline(info, line);)
@@ -124,10 +119,8 @@ void keep_machine(const Machine& machine) {
 }  // namespace profile
 
 std::string Machine::path() {
-  if (std::string own = environment("PELLUCID_MACHINE"); !own.empty()) return own;
-  std::string cache = environment("XDG_CACHE_HOME");
-  if (cache.empty()) cache = environment("HOME") + "/.cache";
-  return cache + "/pellucid/machine.txt";
+  if (std::string own = environment_text("PELLUCID_MACHINE"); !own.empty()) return own;
+  return user_cache_folder() + "/machine.txt";
 }
 
 std::optional<Machine> Machine::known() {

@@ -1,6 +1,7 @@
 // Checks attention against sums in long double, and that no other row changes the bits of a row.
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,16 +46,38 @@ Tensor noise(const Problem& p, std::int64_t heads, std::int64_t rows, std::int64
   return to_copy(randn({p.batch, heads, rows, columns}), p.dtype);
 }
 
+struct Operands {
+  explicit Operands(const Problem& p)
+      : query(noise(p, p.heads, p.queries, p.width)),
+        key(noise(p, p.key_heads, p.keys, p.width)),
+        value(noise(p, p.key_heads, p.keys, p.value_width)) {
+    if (p.mask == Mask::Bool) mask = gt(randn({p.queries, p.keys}), -0.5);
+    if (p.mask == Mask::Number) mask = to_copy(randn({p.batch, 1, p.queries, p.keys}), p.dtype);
+  }
+  std::tuple<Tensor, Tensor> attend(const Problem& p) const {
+    return internal::attention(query, key, value, mask, p.causal, std::nullopt,
+                               p.window > 0 ? std::optional(p.window) : std::nullopt);
+  }
+
+  Tensor query, key, value;
+  std::optional<Tensor> mask;
+};
+
+// What tests draw alike: a causal problem has no mask.
+void draw_options(test::Random& random, int causal_in, Problem& p) {
+  p.dtype = static_cast<DType>(random.pick(
+      {static_cast<int>(kF32), static_cast<int>(kBF16), static_cast<int>(kF64), static_cast<int>(kF16)}));
+  p.causal = random.one_in(causal_in) ? Causal::Yes : Causal::No;
+  p.mask = p.causal == Causal::Yes ? Mask::None : static_cast<Mask>(random.between(0, 2));
+  p.is_transposed = random.one_in(2);
+}
+
 // Checks that the largest difference from the reference is within the rounding errors of the dtype.
 void check(const Problem& p) {
   SCOPED_TRACE(to_string(p));
-  const Tensor query = noise(p, p.heads, p.queries, p.width), key = noise(p, p.key_heads, p.keys, p.width),
-               value = noise(p, p.key_heads, p.keys, p.value_width);
-  std::optional<Tensor> mask;
-  if (p.mask == Mask::Bool) mask = gt(randn({p.queries, p.keys}), -0.5);
-  if (p.mask == Mask::Number) mask = to_copy(randn({p.batch, 1, p.queries, p.keys}), p.dtype);
-  const auto [out, logs] = internal::attention(query, key, value, mask, p.causal, std::nullopt,
-                                               p.window > 0 ? std::optional(p.window) : std::nullopt);
+  const Operands operands(p);
+  const auto& [query, key, value, mask] = operands;
+  const auto [out, logs] = operands.attend(p);
   const std::vector<double> q = values_of(query), k = values_of(key), v = values_of(value),
                             o = values_of(out), l = values_of(logs);
   std::vector<double> m;
@@ -109,25 +132,18 @@ void check(const Problem& p) {
 
 TEST(Attention, EveryOptionAgainstSums) {
   test::Random random;
-  const auto pick = [&](std::initializer_list<std::int64_t> list) {
-    return list.begin()[random.between(0, static_cast<std::int64_t>(list.size()) - 1)];
-  };
   for (int round = 0; round < test::Random::share_of(120); ++round) {
     Problem p{};
-    p.batch = pick({1, 1, 2});
-    p.key_heads = pick({1, 2, 3});
-    p.heads = p.key_heads * pick({1, 1, 2, 4});
-    p.queries = pick({1, 1, 2, 7, 33, 70, 129});
-    p.keys = pick({1, 5, 31, 64, 130, 300});
+    p.batch = random.pick({1, 1, 2});
+    p.key_heads = random.pick({1, 2, 3});
+    p.heads = p.key_heads * random.pick({1, 1, 2, 4});
+    p.queries = random.pick({1, 1, 2, 7, 33, 70, 129});
+    p.keys = random.pick({1, 5, 31, 64, 130, 300});
     if (round % 10 == 0) p.keys = 1500;
-    p.width = pick({1, 8, 16, 20, 32, 64, 80});
-    p.value_width = pick({1, 8, 16, 33, 64, 96});
-    p.dtype = static_cast<DType>(pick(
-        {static_cast<int>(kF32), static_cast<int>(kBF16), static_cast<int>(kF64), static_cast<int>(kF16)}));
-    p.causal = random.one_in(3) ? Causal::Yes : Causal::No;
-    p.mask = p.causal == Causal::Yes ? Mask::None : static_cast<Mask>(random.between(0, 2));
-    p.window = random.one_in(4) ? pick({1, 5, 100}) : 0;
-    p.is_transposed = random.one_in(2);
+    p.width = random.pick({1, 8, 16, 20, 32, 64, 80});
+    p.value_width = random.pick({1, 8, 16, 33, 64, 96});
+    draw_options(random, 3, p);
+    p.window = random.one_in(4) ? random.pick({1, 5, 100}) : 0;
     check(p);
     if (HasFatalFailure()) return;
   }
@@ -168,36 +184,25 @@ TEST(Attention, ARowHasTheSameBitsInAnyCall) {
 TEST(Attention, ThreadsThatShareAHeadProduceTheSameBits) {
   const int before = thread_count();
   test::Random random;
-  const auto pick = [&](std::initializer_list<std::int64_t> list) {
-    return list.begin()[random.between(0, static_cast<std::int64_t>(list.size()) - 1)];
-  };
   for (int round = 0; round < test::Random::share_of(200); ++round) {
     Problem p{};
-    p.batch = pick({1, 1, 2});
-    p.key_heads = pick({1, 1, 3});
-    p.heads = p.key_heads * pick({1, 2, 3});
-    p.queries = pick({1, 1, 1, 2});
-    p.keys = pick({700, 1024, 1025, 2600, 5000});
-    p.width = pick({16, 20, 64, 80});
-    p.value_width = pick({1, 16, 33, 64, 96});
-    p.dtype = static_cast<DType>(pick(
-        {static_cast<int>(kF32), static_cast<int>(kBF16), static_cast<int>(kF64), static_cast<int>(kF16)}));
-    p.causal = random.one_in(6) ? Causal::Yes : Causal::No;
-    p.mask = p.causal == Causal::Yes ? Mask::None : static_cast<Mask>(random.between(0, 2));
-    p.window = random.one_in(4) ? pick({5, 300, 2000}) : 0;
-    p.is_transposed = random.one_in(2);
+    p.batch = random.pick({1, 1, 2});
+    p.key_heads = random.pick({1, 1, 3});
+    p.heads = p.key_heads * random.pick({1, 2, 3});
+    p.queries = random.pick({1, 1, 1, 2});
+    p.keys = random.pick({700, 1024, 1025, 2600, 5000});
+    p.width = random.pick({16, 20, 64, 80});
+    p.value_width = random.pick({1, 16, 33, 64, 96});
+    draw_options(random, 6, p);
+    p.window = random.one_in(4) ? random.pick({5, 300, 2000}) : 0;
     SCOPED_TRACE(to_string(p));
-    Tensor query = noise(p, p.heads, p.queries, p.width), key = noise(p, p.key_heads, p.keys, p.width);
-    const Tensor value = noise(p, p.key_heads, p.keys, p.value_width);
+    const Operands operands(p);
+    const Tensor& key = operands.key;
     if (random.one_in(8)) key.select(2, 600).fill_(std::numeric_limits<double>::quiet_NaN());
     if (random.one_in(4)) key.slice(2, 650, 700).mul_(20);  // the maximum changes late
-    std::optional<Tensor> mask;
-    if (p.mask == Mask::Bool) mask = gt(randn({p.queries, p.keys}), -0.5);
-    if (p.mask == Mask::Number) mask = to_copy(randn({p.batch, 1, p.queries, p.keys}), p.dtype);
     const auto results = [&](int threads) {
       set_thread_count(threads);
-      const auto [out, logs] = internal::attention(query, key, value, mask, p.causal, std::nullopt,
-                                                   p.window > 0 ? std::optional(p.window) : std::nullopt);
+      const auto [out, logs] = operands.attend(p);
       return std::pair(test::bytes_of(out.contiguous()), test::bytes_of(logs.contiguous()));
     };
     const auto alone = results(1);

@@ -363,10 +363,55 @@ Cases attention_cases() {
            }}};
 }
 
+// A sum over the batch is one chain for any number of threads, also where logits are computed in blocks.
+Cases linear_and_losses() {
+  constexpr std::int64_t kClasses = 5000;
+  return {
+      {"native_fused_linear",
+       [](const Source& s) {
+         Results results;
+         for (const DType dtype : {kF32, kBF16, kF64}) {
+           const Tensor x = s.floats(dtype);
+           for (Tensor& t :
+                both(internal::native_fused_linear(x, x.slice(0, 0, 77), std::nullopt, LinearActivation::Gelu,
+                                                   std::nullopt, internal::SavesLinear::Yes)))
+             results.push_back(std::move(t));
+         }
+         return results;
+       }},
+      {"native_softmax_cross_entropy",
+       [](const Source& s) {
+         return both(internal::native_softmax_cross_entropy(s.floats(), s.few_indices(kColumns, kRows)));
+       }},
+      {"softmax_cross_entropy_backward",
+       [](const Source& s) {
+         const Tensor target = s.few_indices(kColumns, kRows);
+         const Tensor count = std::get<1>(internal::native_softmax_cross_entropy(s.floats(), target));
+         return Results{internal::softmax_cross_entropy_backward(ones({}), s.floats(), target, count)};
+       }},
+      {"native_linear_cross_entropy",
+       [](const Source& s) {
+         Generator generator(11);
+         const auto [loss, count, largest, scale] = internal::native_linear_cross_entropy(
+             s.floats(), randn({kClasses, kColumns}, {}, generator), s.few_indices(kClasses, kRows));
+         return Results{loss, count, largest, scale};
+       }},
+      {"linear_cross_entropy_backward",
+       [](const Source& s) {
+         Generator generator(11);
+         const Tensor weight = randn({kClasses, kColumns}, {}, generator), x = s.floats(),
+                      target = s.few_indices(kClasses, kRows);
+         const auto [loss, count, largest, scale] = internal::native_linear_cross_entropy(x, weight, target);
+         return both(
+             internal::linear_cross_entropy_backward(ones({}), x, weight, target, count, largest, scale));
+       }},
+  };
+}
+
 Cases all_cases() {
   Cases all;
   for (Cases part : {scans_and_sorting(), gather_and_scatter(), pooling(), random_numbers(),
-                     creation_and_copies(), attention_cases()})
+                     creation_and_copies(), attention_cases(), linear_and_losses()})
     all.merge(part);
   return all;
 }

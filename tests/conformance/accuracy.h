@@ -48,7 +48,7 @@ Number reference_at(const F& reference, const std::vector<Elements>& inputs,
 inline double bound_of(const Formula& formula, DType compute) {
   if (compute == kF64) return formula.max_ulp_f64;
   if (compute == kF32) return formula.max_ulp;
-  return formula.build_half ? 0.51 : 0.5 + formula.max_ulp / 256;
+  return formula.build_half ? formula.half_ulp : 0.5 + formula.max_ulp / 256;
 }
 inline bool is_within(double error, double bound) { return error <= bound * (1 + 1e-9); }
 

@@ -13,20 +13,21 @@ namespace {
 using codegen::Isa;
 
 struct Data {
-  std::vector<std::vector<std::byte>> arrays;  // the output, then inputs
+  std::vector<std::vector<std::byte>> arrays;  // outputs, then inputs
   std::vector<void*> pointers;
   std::vector<std::int64_t> strides;
 };
 
-DType result_type(const scalar::ScalarExpr& expr) {
-  return expr.nodes[static_cast<std::size_t>(expr.results[0])].type;
+DType result_type(const scalar::ScalarExpr& expr, std::size_t result) {
+  return expr.nodes[static_cast<std::size_t>(expr.results[result])].type;
 }
 
 constexpr std::int64_t kCount = 1027;
 
 Data make_data(const scalar::ScalarExpr& expr, const Pointwise& facts, std::uint64_t seed) {
   Data data;
-  data.arrays.emplace_back(static_cast<std::size_t>(kCount * size_bytes(result_type(expr))));
+  for (std::size_t r = 0; r < expr.results.size(); ++r)
+    data.arrays.emplace_back(static_cast<std::size_t>(kCount * size_bytes(result_type(expr, r))));
   ArgumentSource source(seed);
   for (std::size_t i = 0; i < expr.inputs.size(); ++i) {
     auto& array = data.arrays.emplace_back(static_cast<std::size_t>(kCount * size_bytes(expr.inputs[i])));
@@ -80,28 +81,36 @@ TEST(Bits, PrebuiltCompiledAndInterpretedAgree) {
         params.push_back(&values[p]);
       }
       Data data = make_data(expr, facts, k);
-      const std::vector<const void*> inputs(data.pointers.begin() + 1, data.pointers.end());
-      const DType type = result_type(expr);
-      const auto bytes = static_cast<std::size_t>(kCount * size_bytes(type));
-      std::vector<std::byte> wanted(bytes), ahead(bytes), in_process(bytes);
-      void* outputs[] = {wanted.data()};
-      const bool fine = scalar::evaluate(expr, kCount, inputs.data(), params.data(), outputs);
-      data.pointers[0] = ahead.data();
+      const std::size_t results = expr.results.size();
+      const std::vector<const void*> inputs(data.pointers.begin() + static_cast<std::ptrdiff_t>(results),
+                                            data.pointers.end());
+      std::vector<std::vector<std::byte>> wanted(data.arrays.begin(),
+                                                 data.arrays.begin() + static_cast<std::ptrdiff_t>(results));
+      std::vector<std::vector<std::byte>> ahead = wanted, in_process = wanted;
+      const auto write_to = [&](std::vector<std::vector<std::byte>>& outputs) {
+        for (std::size_t r = 0; r < results; ++r) data.pointers[r] = outputs[r].data();
+      };
+      write_to(wanted);
+      const bool fine = scalar::evaluate(expr, kCount, inputs.data(), params.data(), data.pointers.data());
+      write_to(ahead);
       const auto ahead_status = prebuilt->function[static_cast<int>(isa)](
           kCount, data.pointers.data(), data.strides.data(), scalars.data());
-      data.pointers[0] = in_process.data();
+      write_to(in_process);
       const auto status = compiled[k](kCount, data.pointers.data(), data.strides.data(), scalars.data());
       EXPECT_EQ(status, fine ? 0 : codegen::kDividedByZero) << specs[k].name;
       EXPECT_EQ(ahead_status, status) << specs[k].name;
-      for (std::int64_t i = 0; i < kCount; ++i) {
-        if (same_bits(wanted.data(), ahead.data(), type, i) &&
-            same_bits(wanted.data(), in_process.data(), type, i))
-          continue;
-        ADD_FAILURE() << specs[k].name << " " << name(isa) << ": element " << i << " is "
-                      << element<double>(wanted.data(), type, i) << " interpreted, "
-                      << element<double>(ahead.data(), type, i) << " built ahead, "
-                      << element<double>(in_process.data(), type, i) << " compiled in process";
-        break;
+      for (std::size_t r = 0; r < results; ++r) {
+        const DType type = result_type(expr, r);
+        for (std::int64_t i = 0; i < kCount; ++i) {
+          if (same_bits(wanted[r].data(), ahead[r].data(), type, i) &&
+              same_bits(wanted[r].data(), in_process[r].data(), type, i))
+            continue;
+          ADD_FAILURE() << specs[k].name << " " << name(isa) << ": element " << i << " is "
+                        << element<double>(wanted[r].data(), type, i) << " interpreted, "
+                        << element<double>(ahead[r].data(), type, i) << " built ahead, "
+                        << element<double>(in_process[r].data(), type, i) << " compiled in process";
+          break;
+        }
       }
     }
     std::printf("%zu kernels for %s\n", specs.size(), std::string(name(isa)).c_str());

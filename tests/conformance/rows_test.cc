@@ -191,8 +191,10 @@ std::string check(const RowCase& c, const std::vector<Tensor>& inputs, const std
         const int digits = value == kF64 ? 52 : 23;
         const long double fold = (depth_of(static_cast<std::int64_t>(members.size())) + facts.max_ulp) *
                                  std::ldexp(scale, -digits - 1);
-        const long double rounding =
-            facts.max_ulp * ulp(wanted.value, value) + ulp(wanted.value, result.dtype());
+        const double of_result = result.dtype() == kF16 || result.dtype() == kBF16 ? facts.half_ulp : 1;
+        const long double between = value == c.compute ? 0 : ulp(wanted.rounded, c.compute);
+        const long double rounding = facts.max_ulp * ulp(wanted.value, value) +
+                                     of_result * ulp(wanted.value, result.dtype()) + between;
         if (std::abs(got - wanted.value) > fold + rounding) return fail();
       }
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from door import ROOT, blocks, expect, main, run
 
-PACKAGES = ("libpellucid0", "libpellucid-dev", "pellucid")
+PACKAGES = ("libpellucid0", "libpellucid-dev", "libpellucid-runtime0", "pellucid")
 MAX_LIBRARY_BYTES = 45_000_000
 
 

@@ -125,6 +125,44 @@ TEST(Tiles, EveryFamilyProducesTheSameBits) {
   }
 }
 
+// Sums that go on after a multiple of kChainDepth are those of one GEMM.
+TEST(Tiles, ContinuedSumsHaveTheBitsOfOneGemm) {
+  for (const DType dtype : {kF32, kF64, kF16, kBF16}) {
+    for (const std::int64_t m : {1, 5, 70, 140}) {
+      for (const std::int64_t n : {1, 3, 33, 96, 200}) {
+        for (const std::int64_t k : {1024, 1030, 3500}) {
+          const Tensor a = n % 3 == 0 ? noise({k, m}, dtype, 1).t() : noise({m, k}, dtype, 1),
+                       b = m % 2 == 0 ? noise({n, k}, dtype, 2).t() : noise({k, n}, dtype, 2);
+          for (const NamedFamily& each : families(dtype)) {
+            const DType type = each.family->type;
+            const Tensor whole = empty({m, n}, type), parts = empty({m, n}, type);
+            const auto add = [&](const Tensor& to, std::int64_t first, std::int64_t depth) {
+              cpu::TileGemm gemm{1,
+                                 m,
+                                 n,
+                                 depth,
+                                 dtype,
+                                 cpu::matrix_of(a.slice(1, first, first + depth)),
+                                 cpu::matrix_of(b.slice(0, first, first + depth)),
+                                 cpu::matrix_of(to),
+                                 type,
+                                 {},
+                                 {}};
+              gemm.continues = first > 0;
+              cpu::run_tiles(gemm, *each.family);
+            };
+            add(whole, 0, k);
+            for (std::int64_t first = 0; first < k; first += 1024)
+              add(parts, first, std::min<std::int64_t>(1024, k - first));
+            ASSERT_EQ(bytes_of(parts), bytes_of(whole))
+                << fmt::format("{} {}x{}x{} {}", name(dtype), m, n, k, each.name);
+          }
+        }
+      }
+    }
+  }
+}
+
 // Covers more than one block of depth, and depth 0.
 TEST(Tiles, DeepAndEmptySums) {
   for (const DType dtype : {kF32, kBF16}) {

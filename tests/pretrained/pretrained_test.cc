@@ -1,14 +1,21 @@
 // Compares real weights with PyTorch. Its results are in files that ./dev test writes if the packages with
 // the weights are installed.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <numeric>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "pellucid/pellucid.h"
 
+#include "saved/decode_step.h"
+#include "saved/generate_tokens.h"
 #include "support/answers.h"
 #include "support/bytes.h"
+#include "support/explanation_page.h"
 
 namespace pel {
 namespace {
@@ -160,6 +167,50 @@ TEST(SmolLm2, CompiledItHasTheSameBitsWithOneGraphForPromptsAndOneForTokens) {
     EXPECT_EQ(actual.back(), expected[batch.size() == 1 ? 1 : 2]);
   }
   EXPECT_EQ(fast.compiles(), 2u);
+}
+
+// One graph and one file for the prompt and the answer, token by token.
+TEST(SmolLm2, ASavedDecodeStepGeneratesTheSameTokens) {
+  if (!has_smollm2()) GTEST_SKIP() << test::kNoAnswers;
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / fmt::format("smollm2_{}.pel", ::getpid())).string();
+  const io::SafetensorsFile answers(test::answer_file("greedy.safetensors"));
+  const Tokens prompt = tokens_of(answers.tensor("prompt.0"));
+  test::CacheSizes sizes;
+  {
+    const NoGrad no_grad;
+    const auto model = io::load_llama(io::GgufFile(smollm2_path()));
+    const nn::LlamaConfig& config = model->config();
+    sizes = {config.layers, config.kv_heads, config.width / config.heads, 256};
+    const auto fast = compile(test::decode_step(*model));
+    test::generate_tokens([&](const std::vector<Tensor>& in) { return fast(in); }, prompt, 1, sizes);
+    EXPECT_EQ(fast.compiles(), 1u);
+    fast.save(path);
+  }
+  const LoadedFunction loaded = load_compiled(path);
+  const Tokens expected = tokens_of(answers.tensor("answer.0"));
+  EXPECT_EQ(test::generate_tokens([&](const std::vector<Tensor>& in) { return loaded(in); }, prompt,
+                                  expected.size(), sizes),
+            expected);
+  std::filesystem::remove(path);
+}
+
+// docs/explanations/smollm2.html: one more token, with 40 in the caches.
+TEST(SmolLm2, ThePageOfItsExplanationIsCurrent) {
+  if (!has_smollm2()) GTEST_SKIP() << test::kNoAnswers;
+  const auto model = io::load_llama(io::GgufFile(smollm2_path()));
+  const nn::CompiledLlama fast(*model);
+  Tokens prompt(40);
+  std::iota(prompt.begin(), prompt.end(), 1000);
+  nn::generate(fast, {prompt}, {.max_tokens = 4});  // weights are packed
+  Profile profile;
+  nn::generate(fast, {prompt}, {.max_tokens = 12});
+  CompileExplanation explanation = fast.explain();
+  explanation.add_times(profile);
+  ASSERT_EQ(explanation.graphs.size(), 2u);
+  explanation.graphs.erase(explanation.graphs.begin());  // that of prompts
+  EXPECT_GE(explanation.graphs[0].measured_calls, 5) << explanation.graphs[0].not_measured;
+  test::expect_explanation("smollm2.html", explanation.html("SmolLM2-135M, one token"), "SmolLm2");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <iostream>
 #include <optional>
 #include <random>
@@ -32,6 +33,9 @@ class Random {
   }
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  std::int64_t pick(std::initializer_list<std::int64_t> from) {
+    return from.begin()[between(0, static_cast<std::int64_t>(from.size()) - 1)];
   }
   bool one_in(int n) { return between(1, n) == 1; }
   std::uint32_t bits32() { return static_cast<std::uint32_t>(between(0, UINT32_MAX)); }

@@ -14,6 +14,7 @@ Machine known_or_measured();
 
 void add_ops(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
+void add_cache(CLI::App& app, Context& context);
 void add_machine(CLI::App& app, Context& context);
 void add_roofline(CLI::App& app, Context& context);
 void add_anatomy(CLI::App& app, Context& context);

@@ -8,8 +8,7 @@ const kKeys = [
     'Everywhere',
     [
       ['1 2 3 …', 'the views, from left to right'], ['L', 'dark or light'], ['?', 'this list'],
-      ['Tab, Shift + Tab', 'the next, and the one before'],
-      ['← →', 'on the name of a view: the next view']
+      ['Tab, Shift + Tab', 'the next, and the one before'], ['← →', 'on the name of a view: the next view']
     ]
   ],
   [
@@ -76,35 +75,25 @@ function showVerdict(diagnosis, root) {
 const isDiff = (finding) => finding.key.startsWith('diff');
 
 function showFindings(diagnoses, root) {
-  const contents = el('nav', {class: 'contents', 'aria-label': 'Findings'});
-  const sections = el('div');
+  const sections = [], parts = el('div');
   diagnoses.forEach((diagnosis, d) => {
-    if (diagnoses.length > 1) sections.append(el('p', {class: 'note'}, diagnosis.path));
+    if (diagnoses.length > 1) parts.append(el('p', {class: 'note'}, diagnosis.path));
     for (const finding of diagnosis.findings) {
       if (isDiff(finding)) continue;
       const id = `finding-${d}-${finding.key}`;
-      contents.append(
-          el('a', {
-            href: `#${id}`,
-            onclick: (event) => {
-              event.preventDefault();
-              const section = document.getElementById(id);
-              section.scrollIntoView({behavior: 'smooth'});
-              section.focus({preventScroll: true});
-            }
-          },
-             finding.title));
-      sections.append(
-          el('section', {class: 'finding', id, tabindex: -1}, el('h2', {}, finding.title),
-             finding.sentences.map((sentence) => el('p', {}, glued(sentence))),
+      const section =
+          el('section', {class: 'finding', id, tabindex: -1, 'data-title': finding.title},
+             el('h2', {}, finding.title), finding.sentences.map((sentence) => el('p', {}, glued(sentence))),
              finding.key === 'prescriptions' ? prescriptionsList(finding) : [
                finding.facts.length > 0 ? figures(finding.facts) : null,
                finding.tables.filter((table) => table.rows.length > 0)
                    .map((table) => isCurve(table) ? memoryCurve(table) : new DataTable(table).element)
-             ]));
+             ]);
+      sections.push(section);
+      parts.append(section);
     }
   });
-  root.append(el('div', {class: 'findings'}, contents, sections));
+  root.append(el('div', {class: 'findings'}, contentsOf(sections, 'Findings'), parts));
 }
 
 function start() {
@@ -132,12 +121,7 @@ function start() {
   const show = (view) => {
     if (!views.includes(view)) view = 'findings';
     document.body.dataset.view = view;
-    for (const other of views) {
-      const tab = byId(`tab-${other}`);
-      tab.setAttribute('aria-selected', String(other === view));
-      tab.tabIndex = other === view ? 0 : -1;
-      byId(`view-${other}`).hidden = other !== view;
-    }
+    selectTab(views, view);
     if (view === 'timeline' && page.timeline === null)
       page.timeline = new Timeline(data.timeline, byId('view-timeline'));
     if (view === 'what_if' && page.whatIf === null)
@@ -149,39 +133,12 @@ function start() {
     scrollTo(0, 0);
   };
   page.show = show;
-  for (const [i, view] of views.entries()) {
-    byId(`tab-${view}`).addEventListener('click', () => show(view));
-    byId(`tab-${view}`).addEventListener('keydown', (event) => {
-      const to = {ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: views.length - 1}[event.key];
-      if (to === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      const next = views[(to + views.length) % views.length];
-      show(next);
-      byId(`tab-${next}`).focus();
-    });
-  }
-
-  const setTheme = (theme) => {
-    document.documentElement.dataset.theme = theme;
-    byId('theme').textContent = theme === 'dark' ? 'Light' : 'Dark';
+  setUpTabs(views, show);
+  const toggleTheme = setUpTheme(byId('theme'), () => {
     if (page.timeline !== null) page.timeline.readColours();
-  };
-  const preference = matchMedia('(prefers-color-scheme: dark)');
-  const toggleTheme = () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
-  setTheme(preference.matches ? 'dark' : 'light');
-  preference.addEventListener('change', () => setTheme(preference.matches ? 'dark' : 'light'));
-  byId('theme').addEventListener('click', toggleTheme);
-
+  });
   const keys = byId('keys');
-  keys.append(
-      ...kKeys.flatMap(
-          ([title, rows]) =>
-              [el('h2', {}, title),
-               el('dl', {},
-                  rows.map(([key, text]) => [el('dt', {}, el('kbd', {}, key)), el('dd', {}, text)]))]),
-      el('button', {onclick: () => keys.close()}, 'Close'));
-  byId('help').addEventListener('click', () => keys.showModal());
+  setUpKeys(keys, byId('help'), kKeys);
 
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;

@@ -27,6 +27,9 @@ const kCauseTexts = {
   unexplained: 'The next kernel or copy had been launched long before; nothing in the trace shows what delayed it.',
 };
 
+// The style that has the colour of a cause of idle time, by its name.
+const causeColour = (cause) => `--cause-${cause.replaceAll(' ', '-')}`;
+
 function tipOf(trace, item) {
   if (item.isGap) {
     const gap = trace.gaps[item.index];

@@ -54,6 +54,7 @@ struct OpDef {
   std::shared_ptr<const Rows> rows;
   std::shared_ptr<Gradient> gradient;  // null: not known; backward reports it
   std::function<SampleCalls(Sampler&)> sample_calls;
+  std::shared_ptr<const Composition> composition;  // null: it is not defined as one
   std::vector<OpDef> forms;  // NAME_ and NAME.out, which share the op's file and kernels
 
   // Dtypes the tensor arguments may have when a kernel is launched.
@@ -98,6 +99,11 @@ struct OpDef {
     sample_calls = std::move(calls);
     return std::move(*this);
   }
+  template <class Run, class Draw>
+  OpDef same_as(Run run, Draw draw) && {
+    composition = std::make_shared<const Composition>(Composition{std::move(run), std::move(draw)});
+    return std::move(*this);
+  }
   Gradient& gradient_facts() {
     if (!gradient) gradient = std::make_shared<Gradient>();
     return *gradient;
@@ -137,6 +143,7 @@ class PEL_API Op {
   const Pointwise* pointwise() const { return pointwise_; }  // null for other ops
   const Rows* rows() const { return rows_; }
   const Gradient* gradient() const { return gradient_; }  // null if not known, and for composite ops
+  const Composition* composition() const;                 // null if it is not defined as one
   CastRule cast_rule() const { return cast_rule_; }
   bool is_one_call() const { return is_one_call_; }  // in a graph, though it is composite
   bool is_recorded() const { return is_recorded_; }  // a call whose arguments require a gradient
@@ -211,25 +218,6 @@ const Tensor& first_tensor(const First& first, const Rest&... rest) {
 }
 
 PEL_API void dispatch(const Op& op, BoxedCall& call);
-
-// An argument on its way into the record of a call: its tensors, and a way to box it.
-struct ArgRef {
-  ArrayView<Tensor> tensors;
-  const void* value;
-  Value (*box)(const void* value);
-};
-template <class T>
-ArgRef arg_ref(const T& arg) {
-  ArgRef ref{{}, &arg, [](const void* value) { return Boxing<T>::box(*static_cast<const T*>(value)); }};
-  if constexpr (std::is_same_v<T, Tensor>) {
-    ref.tensors = ArrayView<Tensor>(&arg, 1);
-  } else if constexpr (std::is_same_v<T, std::optional<Tensor>>) {
-    if (arg) ref.tensors = ArrayView<Tensor>(&*arg, 1);
-  } else if constexpr (std::is_same_v<T, ArrayView<Tensor>>) {
-    ref.tensors = arg;
-  }
-  return ref;
-}
 
 // A call whose arguments require a gradient: made before the body runs, which may overwrite them; finished
 // with the results. Defined in src/autograd/.

@@ -234,5 +234,24 @@ struct Returning<std::tuple<Ts...>> {
   }
 };
 
+// An argument on its way into the record of a call: its tensors, and a way to box it.
+struct ArgRef {
+  ArrayView<Tensor> tensors;
+  const void* value;
+  Value (*box)(const void* value);
+};
+template <class T>
+ArgRef arg_ref(const T& arg) {
+  ArgRef ref{{}, &arg, [](const void* value) { return Boxing<T>::box(*static_cast<const T*>(value)); }};
+  if constexpr (std::is_same_v<T, Tensor>) {
+    ref.tensors = ArrayView<Tensor>(&arg, 1);
+  } else if constexpr (std::is_same_v<T, std::optional<Tensor>>) {
+    if (arg) ref.tensors = ArrayView<Tensor>(&*arg, 1);
+  } else if constexpr (std::is_same_v<T, ArrayView<Tensor>>) {
+    ref.tensors = arg;
+  }
+  return ref;
+}
+
 }  // namespace detail
 }  // namespace pel

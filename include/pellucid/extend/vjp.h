@@ -89,4 +89,12 @@ class PEL_API Sampler {
 };
 using SampleCalls = std::vector<std::vector<Value>>;
 
+// What an op computes, as calls of other ops: its results and gradients have the same bits. For tests, and
+// for comparisons of one kernel with several.
+struct Composition {
+  std::function<std::vector<Tensor>(const std::vector<Value>& args)> run;
+  // Arguments for a test, in f64, the first one of these sizes.
+  std::function<std::vector<Value>(Sampler& sampler, Dims sizes)> draw;
+};
+
 }  // namespace pel

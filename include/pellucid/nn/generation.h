@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pellucid/compile.h"
@@ -39,7 +40,11 @@ class PEL_API CompiledLlama {
   std::size_t compiles() const { return prefill_.compiles() + decode_.compiles(); }
   std::size_t plans() const { return prefill_.plans() + decode_.plans(); }
   std::string graph() const { return prefill_.graph() + decode_.graph(); }
-  std::string explain() const { return prefill_.explain().text() + decode_.explain().text(); }
+  CompileExplanation explain() const {
+    CompileExplanation both = prefill_.explain(), decode = decode_.explain();
+    for (CompileExplanation::Graph& graph : decode.graphs) both.graphs.push_back(std::move(graph));
+    return both;
+  }
 
   static constexpr std::int64_t kKeysPerPlan = 64;
 

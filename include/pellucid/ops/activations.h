@@ -35,6 +35,10 @@ PEL_API const Tensor& gelu_(const Tensor& self, GeluApproximate approximate = Ge
 PEL_API const Tensor& gelu_out(const Tensor& out, const Tensor& self,
                                GeluApproximate approximate = GeluApproximate::None,
                                Site site = Site::current());
+// gelu(gate) up and silu(gate) up in one kernel: what gated MLPs compute between their matmuls.
+PEL_API Tensor geglu(const Tensor& gate, const Tensor& up,
+                     GeluApproximate approximate = GeluApproximate::None, Site site = Site::current());
+PEL_API Tensor swiglu(const Tensor& gate, const Tensor& up, Site site = Site::current());
 // log(1 + e^(beta x)) / beta; x if beta x is above the threshold.
 PEL_API Tensor softplus(const Tensor& self, const Scalar& beta = 1, const Scalar& threshold = 20,
                         Site site = Site::current());

@@ -13,6 +13,7 @@
 #include "pellucid/ops/activations.h"
 #include "pellucid/ops/attention.h"
 #include "pellucid/ops/convolution.h"
+#include "pellucid/ops/linalg.h"
 #include "pellucid/ops/pooling.h"
 #include "pellucid/ops/random.h"
 
@@ -63,6 +64,15 @@ PEL_API Tensor rotate_pair(const Tensor& self, const Tensor& other, const Tensor
 PEL_API const Tensor& rotate_pair_out(const Tensor& out, const Tensor& self, const Tensor& other,
                                       const Tensor& cos, const Tensor& sin, const Scalar& sign = 1,
                                       Site site = Site::current());
+
+// fused_linear of [rows, in], and linear(input, weight, bias), which the gradient needs: empty unless saved.
+enum class SavesLinear : bool { No, Yes };
+PEL_API std::tuple<Tensor, Tensor> native_fused_linear(const Tensor& input, const Tensor& weight,
+                                                       const std::optional<Tensor>& bias = std::nullopt,
+                                                       LinearActivation activation = LinearActivation::None,
+                                                       const std::optional<Tensor>& residual = std::nullopt,
+                                                       SavesLinear saves_linear = SavesLinear::No,
+                                                       Site site = Site::current());
 
 // Gradients of input, weight and bias.
 PEL_API std::tuple<Tensor, Tensor, Tensor> convolution_backward(
@@ -143,6 +153,26 @@ PEL_API Tensor cross_entropy_rows_backward(const Tensor& grad_log, const std::op
                                            const std::optional<Tensor>& weight = std::nullopt,
                                            double label_smoothing = 0, Site site = Site::current());
 
+// softmax_cross_entropy, with the count of rows that are not ignored, in f32 for f16 and bf16; and the
+// gradient of self.
+PEL_API std::tuple<Tensor, Tensor> native_softmax_cross_entropy(const Tensor& self, const Tensor& target,
+                                                                std::int64_t ignore_index = -100,
+                                                                Site site = Site::current());
+PEL_API Tensor softmax_cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                                              const Tensor& count, std::int64_t ignore_index = -100,
+                                              Site site = Site::current());
+// linear_cross_entropy of [rows, features], with the same count, and the max and 1 / sum(e^(x - max)) of each
+// row of logits; and the gradients of input and weight.
+PEL_API std::tuple<Tensor, Tensor, Tensor, Tensor> native_linear_cross_entropy(
+    const Tensor& input, const Tensor& weight, const Tensor& target, std::int64_t ignore_index = -100,
+    Site site = Site::current());
+PEL_API std::tuple<Tensor, Tensor> linear_cross_entropy_backward(const Tensor& grad, const Tensor& input,
+                                                                 const Tensor& weight, const Tensor& target,
+                                                                 const Tensor& count, const Tensor& largest,
+                                                                 const Tensor& scale,
+                                                                 std::int64_t ignore_index = -100,
+                                                                 Site site = Site::current());
+
 // layer_norm, with the mean and 1 / sqrt(var + eps) of each row, in f32 for f16 and bf16; and the gradients
 // of self, weight and bias.
 PEL_API std::tuple<Tensor, Tensor, Tensor> native_layer_norm(
@@ -151,6 +181,11 @@ PEL_API std::tuple<Tensor, Tensor, Tensor> native_layer_norm(
 PEL_API std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(
     const Tensor& grad, const Tensor& self, Dims normalized_shape, const Tensor& mean, const Tensor& rstd,
     const std::optional<Tensor>& weight = std::nullopt, Site site = Site::current());
+// native_layer_norm of self + other; the sum is the fourth result.
+PEL_API std::tuple<Tensor, Tensor, Tensor, Tensor> native_add_layer_norm(
+    const Tensor& self, const Tensor& other, Dims normalized_shape,
+    const std::optional<Tensor>& weight = std::nullopt, const std::optional<Tensor>& bias = std::nullopt,
+    double eps = 1e-5, Site site = Site::current());
 // Gradients of self and weight.
 PEL_API std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor& grad, const Tensor& self,
                                                      Dims normalized_shape,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "pellucid/enum_names.h"
 #include "pellucid/tensor.h"
 
 namespace pel {
@@ -36,6 +37,17 @@ PEL_API Tensor matmul(const Tensor& self, const Tensor& other, Site site = Site:
 // input weight^T + bias, where weight is [out, in]: t and addmm, so one kernel.
 PEL_API Tensor linear(const Tensor& input, const Tensor& weight,
                       const std::optional<Tensor>& bias = std::nullopt, Site site = Site::current());
+// activation(linear(input, weight, bias)) + residual in one kernel, with the bits of these ops. The residual
+// has the result's sizes.
+enum class LinearActivation : std::uint8_t { None, Gelu, GeluTanh, Silu, Relu };
+template <>
+inline constexpr EnumNames<5> enum_names<LinearActivation> = {"activation",
+                                                              {"none", "gelu", "gelu_tanh", "silu", "relu"}};
+PEL_API Tensor fused_linear(const Tensor& input, const Tensor& weight,
+                            const std::optional<Tensor>& bias = std::nullopt,
+                            LinearActivation activation = LinearActivation::None,
+                            const std::optional<Tensor>& residual = std::nullopt,
+                            Site site = Site::current());
 // "bij,bjk->bik": axes with the same letter are multiplied elementwise; letters that the result lacks are
 // summed over. `...` stands for axes that broadcast. Operands are multiplied from left to right.
 PEL_API Tensor einsum(std::string_view equation, ArrayView<Tensor> tensors, Site site = Site::current());

@@ -24,6 +24,14 @@ PEL_API Tensor cross_entropy(const Tensor& self, const Tensor& target,
                              const std::optional<Tensor>& weight = std::nullopt,
                              Reduction reduction = Reduction::Mean, std::int64_t ignore_index = -100,
                              double label_smoothing = 0, Site site = Site::current());
+// The mean cross_entropy against classes in one kernel, with its bits, and one for the gradient.
+PEL_API Tensor softmax_cross_entropy(const Tensor& self, const Tensor& target,
+                                     std::int64_t ignore_index = -100, Site site = Site::current());
+// cross_entropy(linear(input, weight), target) for input […, features], weight [classes, features] and a
+// target for each row, with its bits. The logits exist for some rows at a time, and are computed again for
+// the gradients: the memory does not depend on rows times classes.
+PEL_API Tensor linear_cross_entropy(const Tensor& input, const Tensor& weight, const Tensor& target,
+                                    std::int64_t ignore_index = -100, Site site = Site::current());
 // cross_entropy of log-probabilities.
 PEL_API Tensor nll_loss(const Tensor& self, const Tensor& target,
                         const std::optional<Tensor>& weight = std::nullopt,

@@ -21,6 +21,21 @@ PEL_API Tensor rms_norm(const Tensor& self, Dims normalized_shape,
                         const std::optional<Tensor>& weight = std::nullopt,
                         std::optional<double> eps = std::nullopt, Site site = Site::current());
 
+// rms_norm(self + other) and self + other in one kernel: the end of one block of a transformer and the begin
+// of the next. Both have one dtype and the same sizes.
+PEL_API std::tuple<Tensor, Tensor> add_rms_norm(const Tensor& self, const Tensor& other,
+                                                Dims normalized_shape,
+                                                const std::optional<Tensor>& weight = std::nullopt,
+                                                std::optional<double> eps = std::nullopt,
+                                                Site site = Site::current());
+
+// layer_norm(self + other) and self + other, likewise.
+PEL_API std::tuple<Tensor, Tensor> add_layer_norm(const Tensor& self, const Tensor& other,
+                                                  Dims normalized_shape,
+                                                  const std::optional<Tensor>& weight = std::nullopt,
+                                                  const std::optional<Tensor>& bias = std::nullopt,
+                                                  double eps = 1e-5, Site site = Site::current());
+
 // Over batches: normalizes by the mean and variance of each channel, axis 1. Outside training they are the
 // running ones. In training they are those of self, and running statistics, if any, move towards them by
 // `momentum`. Weights and statistics may be f32 for an f16 or bf16 self. The result has self's layout.

@@ -7,6 +7,7 @@ fails at any step is run by PyTorch, and the report says why. Nothing here raise
 from __future__ import annotations
 
 import functools
+import marshal
 import re
 import time
 import typing
@@ -313,7 +314,15 @@ def find_or_build(description, options, record):
 def key_of(description):
     """A key with all contents of a description. Constants count by identity; hints of symbols do not count."""
     sources = [source for source, _ in description.symbols]
-    return frozen([sources, *description[1:]])
+    return tuple(map(content_of, (sources, description.inputs, *description.calls, description.outputs, description.returns)))
+
+
+def content_of(x):
+    """A key for nested lists of numbers, texts and tensors, with types and signs of zeros."""
+    try:
+        return marshal.dumps(x, 2)  # later versions depend on which objects are shared
+    except ValueError:  # a tensor is in it
+        return frozen(x)
 
 
 def frozen(x):

@@ -209,21 +209,30 @@ def match_schemas(target, op, renamed):
     return matched
 
 
+@functools.lru_cache(maxsize=None)
+def names_of(target):
+    """The names of the arguments of PyTorch's schema: asking the schema itself takes longer than the rest of a rule."""
+    return tuple(argument.name for argument in target._schema.arguments)
+
+
+@functools.lru_cache(maxsize=None)
+def defaults_of(target):
+    """Returns {name: default} of PyTorch's schema. Not to be changed."""
+    return {a.name: a.default_value for a in target._schema.arguments if a.has_default_value()}
+
+
 def bound_arguments(node):
     """Returns the arguments of a node by PyTorch's names; those left out are not in it."""
-    bound = {}
-    for i, argument in enumerate(node.target._schema.arguments):
-        if i < len(node.args):
-            bound[argument.name] = node.args[i]
-        elif argument.name in node.kwargs:
-            bound[argument.name] = node.kwargs[argument.name]
+    names = names_of(node.target)
+    bound = dict(zip(names, node.args))
+    if node.kwargs:
+        bound.update((name, node.kwargs[name]) for name in names[len(node.args):] if name in node.kwargs)
     return bound
 
 
 def with_defaults(node):
     """Returns the arguments of a node by PyTorch's names, defaults included."""
-    defaults = {a.name: a.default_value for a in node.target._schema.arguments if a.has_default_value()}
-    return {**defaults, **bound_arguments(node)}
+    return {**defaults_of(node.target), **bound_arguments(node)}
 
 
 # ---- The lowering
@@ -255,6 +264,7 @@ class Lowering:
         self.values = {}  # node -> an argument, or a list of arguments for a node with several results
         self.failures = {}  # node -> why it stays with PyTorch
         self.calls_of = {}  # node -> range of its calls
+        self.checked = set()  # nodes whose values have a dtype, device and layout that programs have
         self.used_inputs = set()
         self.written_inputs = set()
         self.result_count = 0  # of the graph; the description may return some sizes more
@@ -292,7 +302,7 @@ class Lowering:
         if arguments_of(op) is None:
             raise Unsupported(f"Pellucid has no op {op}")
         matched = match_schemas(node.target, op, tuple(renamed))
-        defaults = {a.name: a for a in node.target._schema.arguments if a.has_default_value()}
+        defaults = defaults_of(node.target)
         fraction = False
         for name, value in bound_arguments(node).items():
             ours = matched[name]
@@ -301,7 +311,7 @@ class Lowering:
             fraction = fraction or isinstance(value_of(value), torch.SymFloat)
             if ours is not None:
                 given[ours] = value
-            elif name not in IGNORED and not (name in defaults and defaults[name].default_value == value):
+            elif name not in IGNORED and not (name in defaults and defaults[name] == value):
                 raise Unsupported(f"{op} has no argument for {name}={value}")
         result = self.emit(op, **given)
         if fraction and isinstance(node.meta.get("val"), torch.Tensor):  # a fraction is a tensor here, and promotes as one
@@ -458,7 +468,7 @@ class Lowering:
             rule = self.find_rule(node.target)
             if rule is None:
                 raise Unsupported("Pellucid has no counterpart of this op")
-            check_values(node)
+            self.check_values(node)
             self.values[node] = rule(self, node)
         except Unsupported as error:
             self.failures[node] = str(error)
@@ -466,6 +476,17 @@ class Lowering:
             self.values[node] = ("missing",)
         self.calls_of[node] = range(first, len(self.calls))
         self.node = None
+
+    def check_values(self, node):
+        """Raises Unsupported if an operand or a result has a dtype, device or layout that programs do not have."""
+        for each in (*node.all_input_nodes, node):
+            if each in self.checked:
+                continue
+            values = each.meta.get("val")
+            for value in values if isinstance(values, (tuple, list)) else (values,):
+                if isinstance(value, torch.Tensor):
+                    check_tensor(value)
+            self.checked.add(each)
 
     def describe(self):
         """Returns the description of the whole graph. Raises Unsupported if its outputs or inputs have no description."""
@@ -594,18 +615,6 @@ def check_tensor(value):
         raise Unsupported(f"a tensor is {value.layout}; programs take strided tensors")
     if value.is_neg() or value.is_conj():
         raise Unsupported("a tensor has its negative or conjugate bit set")
-
-
-def check_values(node):
-    """Raises Unsupported if an operand or a result has a dtype, device or layout that programs do not have."""
-    for source in node.all_input_nodes:
-        value = source.meta.get("val")
-        if isinstance(value, torch.Tensor):
-            check_tensor(value)
-    results = node.meta.get("val")
-    for value in results if isinstance(results, (tuple, list)) else (results,):
-        if isinstance(value, torch.Tensor):
-            check_tensor(value)
 
 
 def lowered_overloads():

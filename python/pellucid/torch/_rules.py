@@ -358,13 +358,17 @@ def softmax_backward(lowering, node):
 # ---- Norms
 
 
+def items_of(result, count):
+    return [("value", result[1], i) for i in range(count)]
+
+
 def with_statistics(lowering, node, result):
     """Mean and reciprocal deviation of float16 and bfloat16 are float32 here; PyTorch may have the dtype of the input."""
     values = one(node)
     if all(value is None or value.dtype in (torch.float32, torch.float64) for value in values[1:]):
         return result
-    items = [("value", result[1], i) for i in range(len(values))]
-    return items[:1] + [lowering.emit("to", self=item, dtype=value.dtype) for item, value in zip(items[1:], values[1:])]
+    first, *rest = items_of(result, len(values))
+    return [first, *(lowering.emit("to", self=item, dtype=value.dtype) for item, value in zip(rest, values[1:]))]
 
 
 @aten_rule("native_layer_norm")
@@ -387,9 +391,8 @@ def norm_backward(lowering, node, op, names):
         return lowering.emit(op, **arguments)
     for name in ("grad", "self"):
         arguments[name] = lowering.emit("to_copy", self=arguments[name], dtype=wide)
-    result = lowering.emit(op, **arguments)
-    items = [("value", result[1], i) for i in range(len(values))]
-    return [lowering.emit("to_copy", self=items[0], dtype=own), *items[1:]]
+    first, *rest = items_of(lowering.emit(op, **arguments), len(values))
+    return [lowering.emit("to_copy", self=first, dtype=own), *rest]
 
 
 @aten_rule("native_layer_norm_backward")

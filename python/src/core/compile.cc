@@ -76,6 +76,11 @@ class CompiledFunction {
     const nb::gil_scoped_release unlocked;
     return compiled_.explain(inputs);
   }
+  CompileExplanation explain_measured(const nb::args& args) {
+    const std::vector<Tensor> inputs = tensors(args);
+    const nb::gil_scoped_release unlocked;
+    return compiled_.explain_measured(inputs);
+  }
   std::vector<std::string> kernels(const nb::args& args) {
     const std::vector<Tensor> inputs = tensors(args);
     const nb::gil_scoped_release unlocked;
@@ -109,6 +114,22 @@ class CompiledFunction {
   detail::CompiledTensors compiled_;
 };
 
+// The page in a frame of a notebook. The frame has no origin: scripts of the page cannot reach the notebook.
+std::string html_for_notebook(const CompileExplanation& explanation) {
+  std::string frame = "<iframe title='Pellucid explain' sandbox='allow-scripts' srcdoc='";
+  for (const char c : explanation.html()) {
+    if (c == '&') {
+      frame += "&amp;";
+    } else if (c == '\'') {
+      frame += "&#39;";
+    } else {
+      frame += c;
+    }
+  }
+  return frame +
+         "' style='width: 100%; height: 640px; border: 1px solid #8884; border-radius: 6px;'></iframe>";
+}
+
 }  // namespace
 
 void add_compile(nb::module_& m) {
@@ -116,13 +137,24 @@ void add_compile(nb::module_& m) {
       .def("__str__", &CompileExplanation::text)
       .def("__repr__", &CompileExplanation::text)
       .def("text", &CompileExplanation::text, "Returns it as text.")
-      .def("json", &CompileExplanation::json, "Returns it as JSON, with \"schema\": \"pellucid.compile/1\".");
+      .def("json", &CompileExplanation::json, "Returns it as JSON, with \"schema\": \"pellucid.compile/1\".")
+      .def(
+          "html",
+          [](const CompileExplanation& explanation, const std::string& title) {
+            return explanation.html(title);
+          },
+          nb::arg("title") = "Compiled function",
+          "Returns it as one self-contained page: the graph drawn, each kernel with its calls and reasons.")
+      .def("_repr_html_", &html_for_notebook);
   nb::class_<CompiledFunction>(m, "CompiledFunction", "A compiled function, called like the function itself.")
       .def(nb::init<nb::object, bool, std::int64_t>(), nb::arg("function"),
            nb::arg("verifies_host_code") = false, nb::arg("memory_budget_bytes") = 0)
       .def("__call__", &CompiledFunction::call)
       .def("explain", &CompiledFunction::explain,
            "Returns what was compiled, and why. With tensors: for a call with them.")
+      .def("explain_measured", &CompiledFunction::explain_measured,
+           "Calls the function a few times, and returns what was compiled, and why, with the time of each "
+           "kernel.")
       .def("kernels", &CompiledFunction::kernels, "Returns the kernels that run for tensors like these.")
       .def("peak_bytes", &CompiledFunction::peak_bytes,
            "Returns the memory that a call with tensors like these would take, results included.")

@@ -13,8 +13,10 @@ KernelLists attention_kernels();
 KernelLists convolution_kernels();
 KernelLists copy_kernels();
 KernelLists fill_kernels();
+KernelLists fused_linear_kernels();
 KernelLists gemm_kernels();
 KernelLists index_kernels();
+KernelLists linear_cross_entropy_kernels();
 KernelLists move_kernels();
 KernelLists optimizer_kernels();
 KernelLists pad_kernels();
@@ -24,6 +26,7 @@ KernelLists sampling_kernels();
 KernelLists scan_kernels();
 KernelLists search_kernels();
 KernelLists select_kernels();
+KernelLists softmax_cross_entropy_kernels();
 KernelLists sort_kernels();
 KernelLists upsample_kernels();
 

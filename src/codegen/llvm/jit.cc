@@ -1,61 +1,27 @@
 #include "codegen/llvm/jit.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 
-#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <emitter_digest.h>  // generated
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "pellucid/threads.h"
 
-#include "base/check.h"
+#include "base/bytes.h"
 #include "base/thread_pool.h"
+#include "codegen/cache/kernel_cache.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/link.h"
 #include "codegen/llvm/target.h"
 #include "profile/recorder.h"
 
 namespace pel::codegen {
 namespace {
-
-using llvm::orc::LLJIT;
-
-template <class T>
-T take(llvm::Expected<T> result) {
-  if (!result) throw InternalError("in-process compilation failed: " + llvm::toString(result.takeError()));
-  return std::forward<T>(*result);
-}
-void check(llvm::Error error) {
-  if (error) throw InternalError("in-process compilation failed: " + llvm::toString(std::move(error)));
-}
-
-// JITLink's memory manager maps a segment writable, fills it, and only then makes it executable.
-std::unique_ptr<LLJIT> make_jit() {
-  llvm::orc::LLJITBuilder builder;
-  builder.setJITTargetMachineBuilder(
-      llvm::orc::JITTargetMachineBuilder(llvm::Triple("x86_64-unknown-linux-gnu")));
-  builder.setObjectLinkingLayerCreator(
-      [](llvm::orc::ExecutionSession& session,
-         const llvm::Triple&) -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
-        auto memory = llvm::jitlink::InProcessMemoryManager::Create();
-        if (!memory) return memory.takeError();
-        return std::make_unique<llvm::orc::ObjectLinkingLayer>(session, std::move(*memory));
-      });
-  return take(builder.create());
-}
-
-// Never destroyed, because kernels may run until the process ends.
-LLJIT& jit() {
-  static LLJIT* const instance = [] {
-    for (const Isa isa : {Isa::Avx2, Isa::Avx512}) make_target_machine(isa);  // registers the target first
-    return make_jit().release();
-  }();
-  return *instance;
-}
 
 // A target machine is not thread-safe; creating one costs less than compiling a kernel.
 class Machines {
@@ -110,10 +76,8 @@ std::vector<std::vector<LoopKernel>> split(const std::vector<LoopKernel>& kernel
   return parts;
 }
 
-}  // namespace
-
-CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
-  const profile::CompileSpan span(is_profiling() && !kernels.empty() ? interned(kernels.front().name) : "");
+CodeImage compile(const std::vector<LoopKernel>& kernels, Isa isa) {
+  const profile::CompileSpan span(is_profiling() ? interned(kernels.front().name) : "");
   const std::vector<std::vector<LoopKernel>> parts = split(kernels);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(parts.size());
   parallel_for(static_cast<std::int64_t>(parts.size()), Grain::whole(),
@@ -121,21 +85,34 @@ CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa i
                  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
                    objects[i] = compile_module(parts[i], isa);
                });
+  std::vector<std::string> functions;
+  for (const LoopKernel& kernel : kernels) functions.push_back(kernel.name);
+  return link(objects, functions);
+}
 
-  // Each module has a JITDylib of its own, so names may repeat. It resolves memcpy and fmod
-  // in the process.
-  static std::atomic<std::uint64_t> next{0};
-  LLJIT& linker = jit();
-  auto& library = take(linker.createJITDylib("pellucid" + std::to_string(next.fetch_add(1))));
-  std::shared_ptr<void> code(&library, [](void* library_pointer) {
-    llvm::orc::JITDylib* unloaded = static_cast<llvm::orc::JITDylib*>(library_pointer);
-    llvm::consumeError(jit().getExecutionSession().removeJITDylib(*unloaded));
-  });
-  for (auto& object : objects) check(linker.addObjectFile(library, std::move(object)));
-  std::vector<PelLoopFn*> functions;
-  for (const LoopKernel& kernel : kernels)
-    functions.push_back(take(linker.lookup(library, kernel.name)).toPtr<PelLoopFn*>());
-  return {std::move(functions), std::move(code)};
+// What the code of these kernels depends on: not the number of threads that compile it.
+Digest key_of(const std::vector<LoopKernel>& kernels, Isa isa) {
+  ByteWriter writer;
+  for (const std::string_view part :
+       {std::string_view(kEmitterDigest), std::string_view(LLVM_VERSION_STRING), name(isa)})
+    writer.text(part);
+  for (const LoopKernel& kernel : kernels) writer.text(content(kernel));
+  return digest(std::move(writer).bytes());
+}
+
+}  // namespace
+
+CodeImage compile_to_image(const std::vector<LoopKernel>& kernels, Isa isa) {
+  const Digest key = key_of(kernels, isa);
+  if (std::optional<CodeImage> image = find_cached(key)) return *std::move(image);
+  CodeImage image = compile(kernels, isa);
+  store_cached(key, image);
+  return image;
+}
+
+CompiledKernels compile_in_process(const std::vector<LoopKernel>& kernels, Isa isa) {
+  if (kernels.empty()) return {{}, nullptr};
+  return load(compile_to_image(kernels, isa));
 }
 
 }  // namespace pel::codegen

@@ -116,7 +116,12 @@ class GemmFusion {
     if (node.results.size() > kMaxResults)
       return fmt::format("it has {} results, and a matmul writes at most {}", node.results.size(),
                          kMaxResults);
-    const ValueId result = std::get<ValueId>(node.results[0]), product = std::get<ValueId>(gemm.results[0]);
+    const ValueList results = values_in(node.results);
+    const ValueId result = results[0], product = std::get<ValueId>(gemm.results[0]);
+    const auto is_written_to = [&](ValueId id) {
+      return std::ranges::any_of(results,
+                                 [&](ValueId to) { return graph_[to].storage == graph_[id].storage; });
+    };
     for (std::size_t i = 0; i < chain.size(); ++i) {
       const ValueId made = std::get<ValueId>(graph_.nodes[chain[i]].results[0]);
       const std::size_t consumer = i + 1 < chain.size() ? chain[i + 1] : n;
@@ -128,12 +133,10 @@ class GemmFusion {
           std::ranges::all_of(consumers, [&](std::size_t other) { return other == consumer || other > n; });
       if (i > 0 || !is_read_later || !graph_[made].is_row_major)
         return fmt::format("%{} has other consumers, so it must be written to memory", made.number);
-      for (const GraphArg& written : node.results)
-        if (graph_[std::get<ValueId>(written)].storage == graph_[made].storage)
-          return fmt::format("%{} has other consumers, and it is overwritten", made.number);
+      if (is_written_to(made))
+        return fmt::format("%{} has other consumers, and it is overwritten", made.number);
     }
-    for (const GraphArg& other : node.results) {
-      const ValueId id = std::get<ValueId>(other);
+    for (const ValueId id : results) {
       if (!same_sizes(id, result)) return "its results have several sizes";
       if (!graph_[id].is_row_major) return "a result is not stored row after row";
     }
@@ -145,9 +148,7 @@ class GemmFusion {
       return "a view between them leaves out rows";
     if (!graph_[value].is_row_major) return "the matmul's result is not read row after row";
     std::size_t inputs = 0;
-    bool is_unnamed = false;
-    for (const GraphArg& written : node.results)
-      is_unnamed = is_unnamed || unnamed_[graph_[std::get<ValueId>(written)].storage];
+    bool is_unnamed = std::ranges::any_of(results, [&](ValueId id) { return unnamed_[graph_[id].storage]; });
     for (const GraphArg& arg : node.args) {
       std::string reason;
       for_values(arg, [&](ValueId id) {
@@ -168,11 +169,8 @@ class GemmFusion {
       if (divides_integers(call)) return "it divides integers, which may fail";
     for (const GraphArg& arg : gemm.args) {
       bool overlaps = false;
-      for_values(arg, [&](ValueId id) {
-        overlaps = overlaps || unnamed_[graph_[id].storage];
-        for (const GraphArg& written : node.results)
-          overlaps = overlaps || graph_[id].storage == graph_[std::get<ValueId>(written)].storage;
-      });
+      for_values(
+          arg, [&](ValueId id) { overlaps = overlaps || is_written_to(id) || unnamed_[graph_[id].storage]; });
       if (overlaps) return "it writes to memory that the matmul reads";
     }
     // The matmul moves down to the node: nothing between them may have to come after it.

@@ -1,5 +1,6 @@
 // softmax(x) (grad_log + grad_loss sum(p)) - grad_loss p, for p = (target (1 - smoothing) + smoothing /
-// classes) weight: the gradient of cross_entropy_rows, with each row read once.
+// classes) weight: the gradient of cross_entropy_rows, with each row read once. Two more programs are for
+// linear_cross_entropy, which has some columns of a row at a time.
 #include "pellucid/ops/internal.h"
 
 #include "ops/shared/loss.h"
@@ -39,6 +40,29 @@ RowsDef against_target(RowsDef def) {
         const Term grad_log = t.in[t.in.size() - 2], grad_loss = t.in[t.in.size() - 1];
         return softmax_of(t) * (grad_log + grad_loss * t.values[2]) -
                grad_loss * loss_probability(t, t.in.size() > 4);
+      });
+}
+
+// The max and 1 / sum(e^(x - max)) of rows.
+RowsDef statistics(RowsDef def) {
+  return exponentials(std::move(def).program("statistics").inputs(1).params({}))
+      .gives_value(first_value, value_type)
+      .gives_value(second_value, value_type)
+      .reference([](const RowData& in, const RowParams&, int output, std::size_t) {
+        return RowProgram::Wanted{output == 0 ? std::ranges::max(in[0]) : 1 / sum_of_exponentials(in[0]), 0};
+      })
+      .refuses_empty();
+}
+// softmax(x) grad_log of some columns of rows that have these statistics. Inputs are logits, grad_log, the
+// max and 1 / sum.
+RowsDef columns(RowsDef def) {
+  return std::move(def)
+      .program("columns")
+      .inputs(4, 1)
+      .takes_empty()
+      .gives_row([](const RowTerms& t) { return exp_or_zero(t.in[0] - t.in[2]) * t.in[3] * t.in[1]; })
+      .reference([](const RowData& in, const RowParams&, int, std::size_t place) {
+        return RowProgram::Wanted{std::exp(in[0][place] - in[2][place]) * in[3][place] * in[1][place], 0};
       });
 }
 
@@ -94,7 +118,8 @@ OpDef define_cross_entropy_rows_backward() {
           .keeps()
           .gives_row([](const RowTerms& t) { return t.kept[0] * t.values[1] * t.in[1]; });
   def = against_target(std::move(def).program("target").inputs(4, 2).params({0.1}));
-  return against_target(std::move(def).program("weighted_target").inputs(5, 3))
+  def = against_target(std::move(def).program("weighted_target").inputs(5, 3));
+  return columns(statistics(std::move(def)))
       .vjp("grad_log", "self dim", [](const Vjp& v) { return Second(v).mean; })
       .vjp("grad_loss", "self dim target weight label_smoothing",
            [](const Vjp& v) {

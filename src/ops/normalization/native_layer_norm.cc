@@ -8,25 +8,11 @@
 namespace pel {
 namespace {
 
-enum Program : std::size_t { kPlain, kWeight, kWeightAndBias };
-
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm_body(const Op& op, const Tensor& self,
                                                           Dims normalized_shape,
                                                           const std::optional<Tensor>& weight,
                                                           const std::optional<Tensor>& bias, double eps) {
-  RowsCall call{check_floating(self), normalized_axes(self, normalized_shape), KeepDims::Yes, kPlain};
-  std::vector<TensorRef> inputs = {self};
-  std::optional<Tensor> one;
-  if (weight || bias) {
-    if (!weight) one = full({}, 1, {self.dtype(), self.device()});
-    inputs.emplace_back(weight ? *weight : *one);
-    call.program = kWeight;
-  }
-  if (bias) {
-    inputs.emplace_back(*bias);
-    call.program = kWeightAndBias;
-  }
-  const std::vector<Tensor> results = run_rows(op, inputs, call, {eps});
+  const std::vector<Tensor> results = run_norm(op, {self}, normalized_shape, weight, bias, eps);
   return {results[0], results[1], results[2]};
 }
 

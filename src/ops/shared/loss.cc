@@ -105,8 +105,13 @@ Tensor loss_probability(const Tensor& self, std::int64_t axis, const std::option
   return weight ? mul(p, *weight) : p;
 }
 
-ClassTarget class_target(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
-                         std::int64_t ignore_index) {
+Tensor sample_targets(Sampler& sampler, Dim classes, Dims rows) {
+  const Tensor targets = sampler.indices(classes.value(), rows);
+  fill_(narrow(targets.flatten(), 0, 0, 1), 0);
+  return targets;
+}
+
+std::int64_t check_class_target(const Tensor& self, const Tensor& target) {
   check_floating(self);
   const auto axis = static_cast<std::size_t>(class_axis(self));
   bool fits = target.dim() + 1 == self.dim();
@@ -115,6 +120,34 @@ ClassTarget class_target(const Tensor& self, const Tensor& target, const std::op
   PEL_CHECK(fits, ShapeError, "targets must have the sizes of {} without axis {}, the classes, not {}",
             describe(self), axis, describe(target));
   check_index_dtype(target);
+  return static_cast<std::int64_t>(axis);
+}
+
+void check_linear_target(const Tensor& input, const Tensor& weight, const Tensor& target) {
+  check_floating(input);
+  PEL_CHECK(weight.dtype() == input.dtype(), DTypeError,
+            "input is {} and weight is {}; both must have one dtype", name(input.dtype()),
+            name(weight.dtype()));
+  PEL_CHECK(input.dim() == 2 && weight.dim() == 2, ShapeError,
+            "input is [rows, features] and weight [classes, features], not {} and {}", describe(input),
+            describe(weight));
+  PEL_CHECK(input.sizes()[1] == weight.sizes()[1], ShapeError, "{} and {} differ in features",
+            describe(input), describe(weight));
+  PEL_CHECK(target.dim() == 1 && target.sizes()[0] == input.sizes()[0], ShapeError,
+            "there is one target for each row of {}, not {}", describe(input), describe(target));
+  check_index_dtype(target);
+}
+
+void check_saved(const Tensor& saved, Dims sizes, DType dtype) {
+  bool fits = saved.dtype() == dtype && saved.sizes().size() == sizes.size();
+  for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = saved.sizes()[i] == sizes[i];
+  PEL_CHECK(fits, ShapeError, "a gradient, or what is saved for it, must be {}{}, not {}", name(dtype),
+            to_string(sizes), describe(saved));
+}
+
+ClassTarget class_target(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
+                         std::int64_t ignore_index) {
+  check_class_target(self, target);
   const Tensor ignored = eq(target, ignore_index);
   const Tensor index = where(ignored, 0, target);
   if (!weight) return {index, ignored, std::nullopt};

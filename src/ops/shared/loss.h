@@ -53,6 +53,14 @@ struct ClassTarget {
   Tensor ignored;                // bool
   std::optional<Tensor> weight;  // of each target's class
 };
+// For tests: classes of rows, the first of which is 0.
+Tensor sample_targets(Sampler& sampler, Dim classes, Dims rows);
+// Refuses targets that are not one class for each row of self. Returns the axis of the classes.
+std::int64_t check_class_target(const Tensor& self, const Tensor& target);
+// Refuses operands of linear_cross_entropy that are not [rows, features], [classes, features] and [rows].
+void check_linear_target(const Tensor& input, const Tensor& weight, const Tensor& target);
+// Refuses a gradient, or what the forward pass saved for it, that has other sizes or another dtype.
+void check_saved(const Tensor& saved, Dims sizes, DType dtype);
 ClassTarget class_target(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                          std::int64_t ignore_index);
 // The element of each row that its target names, in the type that is computed in.

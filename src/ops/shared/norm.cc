@@ -1,5 +1,7 @@
 #include "ops/shared/norm.h"
 
+#include "pellucid/ops.h"
+
 #include "base/check.h"
 #include "tensor/make.h"
 
@@ -20,7 +22,7 @@ Term normalized_row(const RowTerms& t, Term mean, Term rstd) {
   return t.in.size() == 1 ? plain : t.in.size() == 2 ? plain * t.in[1] : fma(plain, t.in[1], t.in[2]);
 }
 
-RowsDef norm_program(RowsDef def) {
+RowsDef norm_program(RowsDef def, RowInputs inputs_of) {
   return std::move(def)
       .computes(kFloating)
       .values_in(value_type)
@@ -28,12 +30,34 @@ RowsDef norm_program(RowsDef def) {
       .max_ulp(4)
       .refuses_empty()
       .reference(norm_reference)
-      .fold(FoldKind::Sum, the_element, mean_of_fold)
-      .fold(FoldKind::Sum, squared_difference,
-            [](const RowTerms& t) { return 1 / sqrt(t.values[1] / t.count + t.numbers[0]); })
-      .gives_row([](const RowTerms& t) { return normalized_row(t, t.values[0], t.values[1]); })
+      .fold(
+          FoldKind::Sum, [inputs_of](const RowTerms& t) { return the_element(inputs_of(t)); }, mean_of_fold)
+      .fold(
+          FoldKind::Sum, [inputs_of](const RowTerms& t) { return squared_difference(inputs_of(t)); },
+          [](const RowTerms& t) { return 1 / sqrt(t.values[1] / t.count + t.numbers[0]); })
+      .gives_row(
+          [inputs_of](const RowTerms& t) { return normalized_row(inputs_of(t), t.values[0], t.values[1]); })
       .gives_value(first_value, value_type)
       .gives_value(second_value, value_type);
+}
+
+std::vector<Tensor> run_norm(const Op& op, std::vector<TensorRef> inputs, Dims normalized_shape,
+                             const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                             double eps) {
+  enum Program : std::size_t { kPlain, kWeight, kWeightAndBias };
+  const Tensor& self = *inputs[0].tensor;
+  RowsCall call{check_floating(self), normalized_axes(self, normalized_shape), KeepDims::Yes, kPlain};
+  std::optional<Tensor> one;
+  if (weight || bias) {
+    if (!weight) one = full({}, 1, {self.dtype(), self.device()});
+    inputs.emplace_back(weight ? *weight : *one);
+    call.program = kWeight;
+  }
+  if (bias) {
+    inputs.emplace_back(*bias);
+    call.program = kWeightAndBias;
+  }
+  return run_rows(op, inputs, call, {eps});
 }
 
 RowProgram::Wanted norm_reference(const RowData& in, const RowParams& params, int output, std::size_t place) {

@@ -12,8 +12,15 @@ AxisSet normalized_axes(const Tensor& self, Dims normalized_shape);
 inline AxisSet other_axes(const Tensor& self, AxisSet reduced) { return axis_set(self, Axes()) & ~reduced; }
 
 // The mean and 1 / sqrt(var + eps) of a row, and the row with them taken out; the second input is a weight,
-// the third a bias.
-RowsDef norm_program(RowsDef def);
+// the third a bias. `inputs_of` returns the terms with these inputs, if those of the op are others.
+using RowInputs = RowTerms (*)(const RowTerms& t);
+inline RowTerms as_given(const RowTerms& t) { return t; }
+RowsDef norm_program(RowsDef def, RowInputs inputs_of = as_given);
+// Launches the one of three norm_programs that takes what there is: no weight, a weight, or a weight and a
+// bias.
+std::vector<Tensor> run_norm(const Op& op, std::vector<TensorRef> inputs, Dims normalized_shape,
+                             const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                             double eps);
 Term normalized_row(const RowTerms& t, Term mean, Term rstd);
 // Of output 0, the row, 1, the mean, and 2, 1 / sqrt(var + eps).
 RowProgram::Wanted norm_reference(const RowData& in, const RowParams& params, int output, std::size_t place);

@@ -123,6 +123,11 @@ class PointwiseDef {
   PointwiseDef no_vjp(std::string of) &&;
   PointwiseDef not_differentiable() &&;
   PointwiseDef autocast(CastRule rule) &&;
+  template <class Run, class Draw>
+  PointwiseDef composition(Run run, Draw draw) && {
+    plain_ = std::move(plain_).same_as(run, draw);
+    return std::move(*this);
+  }
   PointwiseDef samples(std::function<SampleCalls(Sampler&)> calls) &&;  // in addition to those of the domains
 
   // The formula, over Terms: inputs, then params. Called again, it begins another one.
@@ -131,7 +136,7 @@ class PointwiseDef {
     Formula made;
     made.suffix = std::move(suffix);
     made.build = [f](ArrayView<Term> in, ArrayView<Term> params) {
-      return spread<Term>(f, [&](std::size_t i) { return i < in.size() ? in[i] : params[i - in.size()]; });
+      return spread<Term>(f, Terms{in, params});
     };
     facts_->formulas.push_back(std::move(made));
     return std::move(*this);
@@ -145,9 +150,12 @@ class PointwiseDef {
       const auto of_terms = [&](auto... terms) -> Term
         requires std::is_invocable_v<const F&, decltype(terms)..., DType>
       { return f(terms..., half); };
-      return spread<Term>(of_terms,
-                          [&](std::size_t i) { return i < in.size() ? in[i] : params[i - in.size()]; });
+      return spread<Term>(of_terms, Terms{in, params});
     };
+    return std::move(*this);
+  }
+  PointwiseDef half_ulp(double bound) && {
+    last().half_ulp = bound;
     return std::move(*this);
   }
   // A generic lambda over double and long double: another way to the same result.
@@ -186,6 +194,11 @@ class PointwiseDef {
  private:
   Formula& last() { return facts_->formulas.back(); }
 
+  // Inputs, then params, by number.
+  struct Terms {
+    ArrayView<Term> in, params;
+    Term operator()(std::size_t i) const { return i < in.size() ? in[i] : params[i - in.size()]; }
+  };
   // f(at(0), at(1), …), as many as f takes.
   template <class T, class F, class At, class... Given>
   static auto spread(const F& f, const At& at, const Given&... given) {

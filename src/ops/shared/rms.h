@@ -14,11 +14,18 @@ inline double rms_eps(std::optional<double> eps, DType dtype) {
                       : dtype == kBF16 ? 0x1p-7
                                        : 0x1p-10);
 }
-// Folds 1 / sqrt(mean(x^2) + eps) of an input; the first number is eps.
-inline RowsDef rms_fold(RowsDef def, std::size_t input) {
+// Folds 1 / sqrt(mean(x^2) + eps) of elements x; the first number is eps.
+inline RowsDef rms_fold(RowsDef def, RowFormula element) {
   return std::move(def).fold(
-      FoldKind::Sum, [input](const RowTerms& t) { return t.in[input] * t.in[input]; },
+      FoldKind::Sum,
+      [element = std::move(element)](const RowTerms& t) {
+        const Term x = element(t);
+        return x * x;
+      },
       [](const RowTerms& t) { return 1 / sqrt(t.values[0] / t.count + t.numbers[0]); });
+}
+inline RowsDef rms_fold(RowsDef def, std::size_t input) {
+  return rms_fold(std::move(def), [input](const RowTerms& t) { return t.in[input]; });
 }
 inline long double rstd_of(const std::vector<long double>& row, double eps) {
   return 1 / std::sqrt(mean_of_squares(row) + static_cast<long double>(eps));

@@ -77,6 +77,11 @@ class RowsDef {
     def_.cast_rule = rule;
     return std::move(*this);
   }
+  template <class Run, class Draw>
+  RowsDef composition(Run run, Draw draw) && {
+    def_ = std::move(def_).same_as(run, draw);
+    return std::move(*this);
+  }
   RowsDef samples(std::function<SampleCalls(Sampler&)> calls) && {
     def_.sample_calls = std::move(calls);
     return std::move(*this);
@@ -84,6 +89,10 @@ class RowsDef {
 
   // For tests.
   RowsDef max_ulp(double ulp) &&;
+  RowsDef half_ulp(double ulp) && {
+    last().half_ulp = ulp;
+    return std::move(*this);
+  }
   RowsDef exact() && { return std::move(*this).max_ulp(0); }
   RowsDef domain(double low, double high) &&;
   template <class F>

@@ -14,10 +14,14 @@ inspect::ManualFacts facts() {
       {"NO_COLOR",
        "If it is set and not empty, the output has no colours. Pipes and files never have colours."},
       {"PELLUCID_MACHINE", "The file with the measured roofs of this machine."},
+      {"PELLUCID_CACHE",
+       "Where compiled kernels are kept: off, a directory, a size such as 64M, or a directory and a size "
+       "with a comma between them."},
       {"PELLUCID_THREADS", "The number of threads that kernels use; by default the number of processors."},
       {"PELLUCID_ISA", "avx2 or avx512: the highest instruction set to use."},
   };
-  facts.files = {{"~/.cache/pellucid/machine.txt", "The roofs, unless PELLUCID_MACHINE names another file."}};
+  facts.files = {{"~/.cache/pellucid/machine.txt", "The roofs, unless PELLUCID_MACHINE names another file."},
+                 {"~/.cache/pellucid/kernels", "Compiled kernels, unless PELLUCID_CACHE chooses otherwise."}};
   return facts;
 }
 

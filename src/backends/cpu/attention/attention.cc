@@ -139,11 +139,11 @@ void run_by_keys(const AttentionCall<T>& call) {
   }
   // Up to `keys` keys of a head from `first` on, which are of one tile.
   const auto tile_of = [&](std::int64_t head, std::int64_t first, std::int64_t keys) {
-    const Block& block = blocks[static_cast<std::size_t>(head)];
+    const KeyRange seen = blocks[static_cast<std::size_t>(head)].seen();
     typename Block::Tile t;
     t.first = first;
-    t.depth = t.count = std::min(keys, block.seen().end - first);
-    if (first + t.count <= block.seen().first) t.depth = t.count = 0;
+    t.depth = t.count = std::min(keys, seen.end - first);
+    if (first + t.count <= seen.first) t.depth = t.count = 0;
     char* const of_tile = memory + head * head_bytes + sums_bytes + queries_bytes +
                           first / kTileKeys * (score_bytes + weight_bytes);
     t.scores = of_tile + first % kTileKeys * static_cast<std::int64_t>(sizeof(T));

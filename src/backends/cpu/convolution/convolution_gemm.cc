@@ -69,7 +69,6 @@ double predict_convolution_gemm(const KernelArgs& args) {
   // The same model as for tiles and oneDNN; weights are packed if there are many rows, and read once
   // otherwise.
   constexpr double kCallNs = 2000, kBytesPerNs = 16, kPackedBytesPerNs = 10;
-  constexpr std::int64_t kFewRows = 64;
   const double rate = active_isa() == codegen::Isa::Avx512 ? 160 : 75;
   const auto weight_bytes = static_cast<double>(c.out_channels * c.in_channels * size_bytes(c.dtype));
   const double packing = c.batch * c.positions() > kFewRows ? weight_bytes / kPackedBytesPerNs : 0;

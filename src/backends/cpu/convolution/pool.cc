@@ -24,10 +24,13 @@
 namespace pel::cpu {
 namespace {
 
-struct RowTaps {
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int32_t> starts;
-  std::vector<float> widths;
+// How run_rows reads its copy of a plane, `row` elements for each row of which `part` have one remainder.
+struct RowLayout {
+  std::int64_t part, row;
+  std::vector<std::int64_t> offsets;  // of the taps of a row of a window
+  std::vector<std::int32_t> starts;   // the first element of each window of a row
+  std::vector<float> widths;          // the elements of a row of each window that a mean counts
+  std::vector<float> plane;           // the copy
 };
 
 // Runs a pooling call; T is the element type.
@@ -61,12 +64,13 @@ class Pool {
   // Planes are numbered over the batch and the channels.
   void run_planes(std::int64_t begin, std::int64_t end, bool vectors) const {
     const bool takes_whole_planes = !is_max_ && c_.positions() == 1 && contiguous_run(window(0, 0, 0)) > 0;
-    std::vector<float> scratch;
+    RowLayout rows;
+    if (vectors && !takes_whole_planes && !c_.is_adaptive) rows = row_layout();
     for (std::int64_t i = begin; i < end; ++i) {
       if (vectors && takes_whole_planes) {
         mean_of_plane(i / c_.channels, i % c_.channels);
       } else if (vectors && !c_.is_adaptive) {
-        run_rows(i / c_.channels, i % c_.channels, scratch);
+        run_rows(i / c_.channels, i % c_.channels, rows);
       } else {
         run_plane(i / c_.channels, i % c_.channels);
       }
@@ -209,6 +213,23 @@ class Pool {
     if (c < c_.channels) pool_lanes(c_.channels - kPoolLanes, false);  // overlaps the previous group
   }
 
+  RowLayout row_layout() const {
+    const PoolAxis& aw = c_.axes[2];
+    const std::int64_t positions = (aw.out + kPoolLanes - 1) / kPoolLanes * kPoolLanes;
+    RowLayout rows{positions + (aw.kernel - 1) * aw.dilation / aw.stride, 0, {}, {}, {}, {}};
+    rows.row = rows.part * aw.stride;
+    rows.plane.resize(static_cast<std::size_t>(c_.axes[0].in * c_.axes[1].in * rows.row + positions));
+    for (std::int64_t at = 0; at < aw.kernel * aw.dilation; at += aw.dilation)
+      rows.offsets.push_back(at % aw.stride * rows.part + at / aw.stride);
+    for (std::int64_t w = 0; w < aw.out; ++w) {
+      rows.starts.push_back(static_cast<std::int32_t>(aw.first[static_cast<std::size_t>(w)]));
+      rows.widths.push_back(average_.divisor != 0 ? 1 : static_cast<float>(average_.along(aw, w)));
+    }
+    rows.starts.resize(static_cast<std::size_t>(positions), 0);
+    rows.widths.resize(static_cast<std::size_t>(positions), 1);
+    return rows;
+  }
+
   __attribute__((target("avx2"))) static void copy_every_second(float* to, const float* from,
                                                                 std::int64_t count) {
     std::int64_t i = 0;
@@ -221,19 +242,15 @@ class Pool {
   }
 
   // f32: handles eight positions of a row at a time, over a padded copy of the plane.
-  __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c,
-                                                std::vector<float>& scratch) const {
+  __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c, RowLayout& rows) const {
     const PoolAxis &ad = c_.axes[0], &ah = c_.axes[1], &aw = c_.axes[2];
-    const std::int64_t positions = (aw.out + kPoolLanes - 1) / kPoolLanes * kPoolLanes;
-    const std::int64_t part = positions + (aw.kernel - 1) * aw.dilation / aw.stride, row = part * aw.stride;
-    const std::int64_t sums = ad.in * ah.in * row;
-    scratch.resize(static_cast<std::size_t>(sums + positions));
+    const std::int64_t part = rows.part, row = rows.row;
     const float outside = is_max_ ? lowest<float>() : 0;
     // Element x of the input is at position x + before, whose remainder selects the part.
     const char* const plane = image(n, c);
     for (std::int64_t z = 0; z < ad.in; ++z) {
       for (std::int64_t y = 0; y < ah.in; ++y) {
-        float* to = scratch.data() + (z * ah.in + y) * row;
+        float* to = rows.plane.data() + (z * ah.in + y) * row;
         const char* from = plane + offset(c_.image, z, y, 0) * kSize;
         for (std::int64_t p = 0; p < aw.stride; ++p, to += part) {
           const auto lower_bound_of = [&](std::int64_t x) {
@@ -256,22 +273,6 @@ class Pool {
     }
     alignas(32) float values[kPoolLanes];
     long long wide[kPoolLanes];
-    // Where a tap of a row is in its copy; the first element of each window of a row; the elements of a row
-    // of each window that a mean counts.
-    RowTaps& taps = thread_object<RowTaps>();
-    taps.offsets.resize(static_cast<std::size_t>(aw.kernel));
-    for (std::int64_t k = 0; k < aw.kernel; ++k)
-      taps.offsets[static_cast<std::size_t>(k)] =
-          k * aw.dilation % aw.stride * part + k * aw.dilation / aw.stride;
-    taps.starts.assign(static_cast<std::size_t>(positions), 0);
-    taps.widths.assign(static_cast<std::size_t>(positions), 1);
-    const auto counted = [&](const PoolAxis& axis, std::size_t o) {
-      return average_.counts_padding ? axis.with_padding[o] : axis.count[o];
-    };
-    for (std::size_t w = 0; w < static_cast<std::size_t>(aw.out); ++w) {
-      taps.starts[w] = static_cast<std::int32_t>(aw.first[w]);
-      if (average_.divisor == 0) taps.widths[w] = static_cast<float>(counted(aw, w));
-    }
     const bool dense = c_.pooled.axis[2] == 1, dense_index = indices_.axis[2] == 1;
     const __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
                                              _mm256_set1_epi32(static_cast<int>(aw.stride)));
@@ -286,16 +287,16 @@ class Pool {
             const auto row_start = static_cast<int>(flat(ad.first[d], ah.first[h], 0));
             at = _mm256_add_epi32(
                 _mm256_set1_epi32(row_start),
-                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(taps.starts.data() + w)));
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows.starts.data() + w)));
           }
           for (std::int64_t i = 0; i < ad.count[d]; ++i) {
             const std::int64_t z = ad.first[d] + i * ad.dilation;
             for (std::int64_t j = 0; j < ah.count[h]; ++j) {
               const std::int64_t y = ah.first[h] + j * ah.dilation;
-              const float* const line = scratch.data() + (z * ah.in + y) * row + w;
+              const float* const line = rows.plane.data() + (z * ah.in + y) * row + w;
               const std::int64_t here = flat(z, y, w * aw.stride - aw.before);
               for (std::int64_t k = 0; k < aw.kernel; ++k) {
-                const __m256 x = _mm256_loadu_ps(line + taps.offsets[static_cast<std::size_t>(k)]);
+                const __m256 x = _mm256_loadu_ps(line + rows.offsets[static_cast<std::size_t>(k)]);
                 if (is_max_) {
                   const __m256 takes = greater_or_nan(x, best);
                   best = _mm256_blendv_ps(best, x, takes);
@@ -309,10 +310,10 @@ class Pool {
             }
           }
           if (!is_max_) {
-            const std::int64_t rows =
-                average_.divisor != 0 ? average_.divisor : counted(ad, d) * counted(ah, h);
-            best = _mm256_div_ps(best, _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(rows)),
-                                                     _mm256_loadu_ps(taps.widths.data() + w)));
+            const std::int64_t height =
+                average_.divisor != 0 ? average_.divisor : average_.along(ad, od) * average_.along(ah, oh);
+            best = _mm256_div_ps(best, _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(height)),
+                                                     _mm256_loadu_ps(rows.widths.data() + w)));
           }
           if (lanes == kPoolLanes && dense) {
             _mm256_storeu_ps(reinterpret_cast<float*>(result(n, c, od, oh, w)), best);

@@ -77,21 +77,17 @@ struct Window {
       }
     }
   }
-  std::int64_t count() const {
-    return d.count[static_cast<std::size_t>(od)] * h.count[static_cast<std::size_t>(oh)] *
-           w.count[static_cast<std::size_t>(ow)];
-  }
-  std::int64_t with_padding() const {
-    return d.with_padding[static_cast<std::size_t>(od)] * h.with_padding[static_cast<std::size_t>(oh)] *
-           w.with_padding[static_cast<std::size_t>(ow)];
-  }
 };
 
 struct Averaging {
   bool counts_padding = true;
   std::int64_t divisor = 0;  // 0: the size of the window
   std::int64_t of(const Window& w) const {
-    return divisor != 0 ? divisor : counts_padding ? w.with_padding() : w.count();
+    return divisor != 0 ? divisor : along(w.d, w.od) * along(w.h, w.oh) * along(w.w, w.ow);
+  }
+  // The elements of window `o` along one axis that are counted.
+  std::int64_t along(const PoolAxis& axis, std::int64_t o) const {
+    return (counts_padding ? axis.with_padding : axis.count)[static_cast<std::size_t>(o)];
   }
 };
 

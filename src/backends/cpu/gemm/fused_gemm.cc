@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "backends/cpu/gemm/gemm.h"
-#include "backends/cpu/gemm/gemm_tiles.h"
+#include "backends/cpu/gemm/packed_gemm.h"
 #include "backends/cpu/kernels.h"
 
 namespace pel::cpu {

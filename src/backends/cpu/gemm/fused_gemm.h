@@ -17,5 +17,6 @@ struct FusedGemmCode {
 // args.context is a FusedGemmCode, which must outlive the kernel.
 Kernel fused_gemm_kernel(const FusedGemmCode& code);
 bool is_fused_gemm(const Kernel& kernel);
+bool is_fused_linear(const Kernel& kernel);  // whose epilogue is prebuilt
 
 }  // namespace pel::cpu

@@ -18,7 +18,7 @@
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/gemm/fused_gemm.h"
 #include "backends/cpu/gemm/gemm_loops.h"
-#include "backends/cpu/gemm/gemm_tiles.h"
+#include "backends/cpu/gemm/packed_gemm.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn/gemm.h"
@@ -384,7 +384,8 @@ std::uint64_t flops_of_groups(const KernelArgs& args) {
 
 void register_packing() {
   static constexpr Packer kPacker{bytes_of_panels, pack_for_tiles, [](const Kernel& kernel) {
-                                    return kernel.run == run_gemm_tiles || is_fused_gemm(kernel);
+                                    return kernel.run == run_gemm_tiles || is_fused_gemm(kernel) ||
+                                           is_fused_linear(kernel);
                                   }};
   set_packer(DeviceType::Cpu, &kPacker);
 }

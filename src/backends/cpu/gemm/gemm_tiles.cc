@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <utility>
 
 #include "pellucid/threads.h"
 
@@ -70,8 +69,8 @@ class SingleGemm {
   static bool packs_panels(const TileGemm& p, const TileFamily& family) {
     return p.packed.data == nullptr && !has_few_rows(p) && !packs_groups(p, family);
   }
-  // For so few rows each panel is read once, and those of one matrix only.
-  static bool has_few_rows(const TileGemm& p) { return p.m <= 64 && p.sums == 1; }
+  // Each panel is read once, which is possible for one sum only, from zero on.
+  static bool has_few_rows(const TileGemm& p) { return p.m <= kFewRows && p.sums == 1 && !p.continues; }
 
  private:
   // Padding between rows of sums, so that they do not map to one set of L1.
@@ -211,6 +210,7 @@ class SingleGemm {
         point_at_rows(call, packed, first_row, row + r, height, k);
         call.depth = depth;
         char* const here = sums + (once ? 0 : r) * sums_row;
+        if (p_.continues && k == 0) load_sums(row + r, height, column, columns, direct, here, sums_row);
         mode.multiply([&] {
           for (std::int64_t panel = 0; panel < panel_count; ++panel) {
             const int panel_columns = f_.width_at((first_panel + panel) * f_.columns, p_.n);
@@ -227,7 +227,7 @@ class SingleGemm {
                 call.out = here + (i * width + panel * f_.columns) * sum_size_;
                 call.row = sums_row;
               }
-              if (k > 0) (f_.order == TileOrder::Chain ? call.added : call.chain) = call.out;
+              if (k > 0 || p_.continues) (f_.order == TileOrder::Chain ? call.added : call.chain) = call.out;
               tile(&call);
             }
           }
@@ -237,6 +237,15 @@ class SingleGemm {
                  here + direct * f_.columns * sum_size_, sums_row, workspace);
       }
     }
+  }
+
+  // Copies the sums in the result, unless tiles go on there.
+  void load_sums(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+                 std::int64_t direct, char* sums, std::int64_t sums_row) const {
+    const std::int64_t skipped = std::min(direct * f_.columns, columns);
+    char* const from = out_.data + (row * out_.row + (column + skipped) * out_.column) * sum_size_;
+    copy_tile({sums + skipped * sum_size_, sums_row, sum_size_},
+              {from, out_.row * sum_size_, out_.column * sum_size_}, rows, columns - skipped, sum_size_);
   }
 
   const char* panel_at(const char* panels, std::int64_t panel, int matrix) const {
@@ -584,77 +593,6 @@ void run_tiles(const TileGemm& gemm, const TileFamily& family) {
                        Workspace::of_thread().panels.take(gemm.sums * panels_bytes(family, gemm.k, gemm.n));
                  for (std::int64_t b = begin; b < end; ++b) SingleGemm(gemm, family, b).run(panels);
                });
-}
-
-std::shared_ptr<const PackedForm> packed_form(const TileGemm& gemm) {
-  if (gemm.batch > 1 && gemm.b.batch != 0) return nullptr;
-  return find_packed({gemm.b.data, gemm.k, gemm.n, gemm.b.row, gemm.b.column}, gemm.dtype);
-}
-
-namespace {
-
-struct PackedForms {
-  std::shared_ptr<const PackedForm> first, second;
-};
-PackedForms packed_forms(const TileGemm& gemm) {
-  PackedForms forms{packed_form(gemm), nullptr};
-  if (gemm.sums == 1) return forms;
-  TileGemm other = gemm;
-  other.b = gemm.second;
-  forms.second = packed_form(other);
-  return forms;
-}
-const char* panels_of(const std::shared_ptr<const PackedForm>& form) {
-  return form ? static_cast<const char*>(form->panels.raw_data()) : nullptr;
-}
-
-// Whether each sum is read from and written to memory: few rows read panels of one matrix only.
-bool is_in_turns(const TileGemm& gemm, const PackedForms& forms) {
-  return gemm.sums == 2 && gemm.m <= 64 && !(forms.first && forms.second);
-}
-std::int64_t bytes_of_sums(const TileGemm& gemm) {
-  return gemm.batch * gemm.m * gemm.n * size_bytes(tiles_for(gemm.dtype).type);
-}
-
-// The second sum first; then the other one, whose epilogue reads it.
-void run_in_turns(TileGemm gemm, const PackedForms& forms) {
-  const DType type = tiles_for(gemm.dtype).type;
-  std::optional<Tensor> allocated;
-  char* sums = std::exchange(gemm.scratch, nullptr);
-  if (sums == nullptr) {
-    allocated = make_dense({bytes_of_sums(gemm)}, kU8, kCpu);
-    sums = static_cast<char*>(allocated->raw_data());
-  }
-  TileGemm second = gemm;
-  second.b = gemm.second;
-  second.out = Matrix{sums, gemm.m * gemm.n, gemm.n, 1};
-  second.out_type = type;
-  second.epilogue = {};
-  second.packed.data = panels_of(forms.second);
-  second.sums = gemm.sums = 1;
-  run_tiles(second);
-  SmallVector<TileEpilogue::Operand, 4> inputs{{second.out, type}};
-  for (const TileEpilogue::Operand& input : gemm.epilogue.inputs) inputs.push_back(input);
-  gemm.epilogue.inputs = inputs;
-  gemm.packed.data = panels_of(forms.first);
-  run_tiles(gemm);
-}
-
-}  // namespace
-
-void run_packed_or_not(TileGemm gemm) {
-  const PackedForms forms = packed_forms(gemm);
-  if (is_in_turns(gemm, forms)) return run_in_turns(std::move(gemm), forms);
-  if (gemm.sums == 1 || forms.second) gemm.packed = {panels_of(forms.first), panels_of(forms.second)};
-  if (gemm.packed.data == nullptr) gemm.packed = {};
-  run_tiles(gemm);
-}
-
-std::uint64_t kernel_scratch(const TileGemm& gemm) {
-  const PackedForms forms = packed_forms(gemm);
-  if (is_in_turns(gemm, forms)) return static_cast<std::uint64_t>(bytes_of_sums(gemm));
-  if (forms.first && (gemm.sums == 1 || forms.second)) return 0;
-  return static_cast<std::uint64_t>(scratch_bytes(gemm, tiles_for(gemm.dtype)));
 }
 
 }  // namespace pel::cpu

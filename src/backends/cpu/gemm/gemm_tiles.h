@@ -11,11 +11,11 @@
 #include "backends/cpu/gemm/gemm_pack.h"
 #include "base/small_vector.h"
 #include "codegen/loop_ir.h"
-#include "packing/packing.h"
 
 namespace pel::cpu {
 
 inline constexpr std::int64_t kChainDepth = 1024;
+inline constexpr std::int64_t kFewRows = 64;  // of a: up to so many read b once, and packing it does not pay
 
 // Panels of a right operand, for one tile family. Those of two right operands alternate, or are apart.
 struct PackedPanels {
@@ -51,16 +51,12 @@ struct TileGemm {
   char* scratch = nullptr;  // scratch_bytes long; null: allocated like a tensor
   int sums = 1;
   Matrix second{};  // as large as b
+  // Goes on with the sums in `out`, of the k before: the bits are those of one GEMM over all k, if these were
+  // a multiple of kChainDepth. There is one sum without an epilogue, and out_type is the type of sums.
+  bool continues = false;
 };
 std::int64_t scratch_bytes(const TileGemm& gemm, const TileFamily& family);
 void run_tiles(const TileGemm& gemm, const TileFamily& family);
 inline void run_tiles(const TileGemm& gemm) { run_tiles(gemm, tiles_for(gemm.dtype)); }
-
-// The packed form of the right operand, if the user or the cache has packed it.
-std::shared_ptr<const PackedForm> packed_form(const TileGemm& gemm);
-// Runs with the packed forms, if there are any, and what it needs as scratch. Two sums of few rows whose
-// operands are not packed are computed one after the other.
-void run_packed_or_not(TileGemm gemm);
-std::uint64_t kernel_scratch(const TileGemm& gemm);
 
 }  // namespace pel::cpu

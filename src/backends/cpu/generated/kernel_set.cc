@@ -69,17 +69,6 @@ void add_row_loops(const Op& op, std::size_t program, Add&& add) {
   }
 }
 
-std::string content_of(const scalar::ScalarExpr& expr) {
-  std::string content = scalar::to_string(expr);
-  for (const DType input : expr.inputs) content += fmt::format(" {}", name(input));
-  for (const DType param : expr.params) content += fmt::format(" param {}", name(param));
-  for (const scalar::ScalarTable& table : expr.tables) {
-    content += fmt::format(" table {}", name(table.type));
-    for (const std::uint64_t bits : table.bits) content += fmt::format(" {}", bits);
-  }
-  return content;
-}
-
 // Loops of different row ops are often equal: they share one code.
 void share_code(std::map<std::string, KernelSpec>& specs) {
   std::map<std::string, std::string> by_content;
@@ -102,8 +91,8 @@ std::uint64_t KernelSpec::reads() const {
 }
 
 std::string KernelSpec::content() const {
-  std::string text = content_of(body);
-  if (fold) text += fmt::format("fold {} {}", content_of(fold->combine), fold->initial_bits);
+  std::string text = scalar::content(body);
+  if (fold) text += fmt::format("fold {} {}", scalar::content(fold->combine), fold->initial_bits);
   if (has_runs) text += "runs";
   if ((repeated | dense) != 0) text += fmt::format("repeated {} dense {}", repeated, dense);
   return text;
@@ -166,6 +155,7 @@ std::vector<KernelSpec> kernel_set() {
     const auto dtype = static_cast<DType>(d);
     add(gemm_finish_name(dtype), gemm_finish_expr(dtype));
   }
+  for (LinearLoop& loop : linear_finish_loops()) add(loop.name, std::move(loop.body));
   for (AttentionLoop& loop : attention_loops()) {
     KernelSpec& spec = add(loop.name, std::move(loop.body));
     spec.fold = std::move(loop.fold);

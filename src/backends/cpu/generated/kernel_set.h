@@ -51,7 +51,7 @@ std::string combine_name(FoldKind kind, DType type);
 std::string gemm_finish_name(DType dtype);
 
 // Returns all kernels: one per op, formula and dtype, one per pair of dtypes for casts, the loops of row ops,
-// and the GEMM epilogues.
+// the GEMM epilogues, and loops that hand-written kernels call.
 std::vector<KernelSpec> kernel_set();
 
 // The code of one prebuilt kernel.

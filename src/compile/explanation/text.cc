@@ -47,6 +47,12 @@ std::string threads_text(const Explained::Threads& threads) {
                      threads.reason);
 }
 
+std::string times_text(const Explained::Kernel& kernel) {
+  const std::string predicted =
+      kernel.predicted_ns == 0 ? "" : fmt::format("; predicted: {}", readable_ns(kernel.predicted_ns));
+  return fmt::format("measured: {}{}", readable_ns(static_cast<double>(kernel.measured_ns)), predicted);
+}
+
 std::string kernels_text(const Explained::Graph& graph) {
   constexpr std::size_t kNumbers = 11;
   const auto row = [&](const std::string& name, const std::string& read, const std::string& written) {
@@ -71,11 +77,13 @@ std::string kernels_text(const Explained::Graph& graph) {
     }
     if (!kernel.reason.empty()) text += in_columns(6, "chosen: " + kernel.reason);
     if (graph.thread_count > 1) text += in_columns(6, threads_text(kernel.threads));
+    if (graph.measured_calls != 0) text += in_columns(6, times_text(kernel));
     read += kernel.bytes_read;
     written += kernel.bytes_written;
   }
   text += row("all", readable_bytes(read), readable_bytes(written));
   if (saved != 0) text += fmt::format("  not written, by fusion: {}\n", readable_bytes(saved));
+  if (!graph.not_measured.empty()) text += in_columns(2, graph.not_measured);
   if (graph.thread_count == 0) text += "  threads: known after a call at these sizes\n";
   if (graph.thread_count == 1) text += "  threads: one, since thread_count() is 1\n";
   return text;
@@ -141,6 +149,35 @@ void write_decisions(JsonWriter& json, std::string_view key, const std::vector<E
   json.end_array();
 }
 
+std::string_view word(Explained::Operand::From from) {
+  switch (from) {
+    case Explained::Operand::From::Input:
+      return "input";
+    case Explained::Operand::From::Constant:
+      return "constant";
+    case Explained::Operand::From::Number:
+      return "number";
+    default:
+      return "kernel";
+  }
+}
+
+void write_operands(JsonWriter& json, std::string_view key, const std::vector<Explained::Operand>& list) {
+  json.key(key).begin_array();
+  for (const Explained::Operand& o : list) {
+    json.begin_object().field("name", o.name).field("type", o.type).field("bytes", o.bytes);
+    json.field("from", word(o.from)).field("number", o.number).field("output", o.output);
+    if (!o.parts.empty()) {
+      json.key("parts").begin_array();
+      for (const Explained::Operand::Part& part : o.parts)
+        json.begin_object().field("kernel", part.kernel).field("output", part.output).end_object();
+      json.end_array();
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_kernel(JsonWriter& json, const Explained::Kernel& kernel) {
   json.begin_object().field("name", kernel.name);
   json.field("bytes_read", kernel.bytes_read).field("bytes_written", kernel.bytes_written);
@@ -153,7 +190,11 @@ void write_kernel(JsonWriter& json, const Explained::Kernel& kernel) {
     json.begin_object().field("name", value.name).field("type", value.type);
     json.field("formula", value.formula).field("bytes", value.bytes).end_object();
   }
-  json.end_array().key("threads").begin_object();
+  json.end_array();
+  write_operands(json, "reads", kernel.reads);
+  write_operands(json, "writes", kernel.writes);
+  json.field("predicted_ns", kernel.predicted_ns).field("measured_ns", kernel.measured_ns);
+  json.key("threads").begin_object();
   json.field("count", kernel.threads.count).field("count_if_awake", kernel.threads.count_if_awake);
   json.field("work_ns", kernel.threads.work_ns).field("loops", kernel.threads.loops);
   json.field("pieces", kernel.threads.pieces).field("reason", kernel.threads.reason).end_object();
@@ -195,6 +236,8 @@ void write_graph(JsonWriter& json, const Explained::Graph& graph) {
   json.end_array();
   write_decisions(json, "decisions", graph.decisions);
   write_decisions(json, "not_fused", graph.not_fused);
+  write_operands(json, "results", graph.results);
+  json.field("measured_calls", graph.measured_calls).field("not_measured", graph.not_measured);
   json.end_object();
 }
 

@@ -1,10 +1,12 @@
-#include "compile/explain.h"
+#include "compile/explanation/explain.h"
 
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "profile/kernel_span.h"
 
 namespace pel::compiler {
 namespace {
@@ -23,6 +25,7 @@ class GraphExplanation {
     add_guards();
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) add_input(i);
     for (const PlannedKernel& kernel : plan_.planned_kernels(inputs_)) add_kernel(kernel);
+    add_flow(plan_.data_flow(graph_));
     for (const Decision& d : compiled_.why.decisions) {
       auto& list = d.kind == Decision::Kind::Refused ? made_.not_fused : made_.decisions;
       list.push_back({d.pass, d.what, d.reason, d.site.text()});
@@ -89,11 +92,13 @@ class GraphExplanation {
     }
     const InputClass& kind = compiled_.guards.inputs[number];
     if (kind.same_as) said.push_back(fmt::format("it must be the same tensor as input {}", *kind.same_as));
-    said.emplace_back(kind.is_described ? "its dtype and strides are those that were described"
-                      : kind.layout.is_dense
-                          ? "another dtype, rank, device or order of strides compiles again"
-                          : "another dtype, rank, device or order of strides compiles "
-                            "again, and so does a dense tensor");
+    const std::string_view what = compiled_.is_of_file ? "is refused" : "compiles again";
+    said.push_back(kind.is_described
+                       ? "its dtype and strides are those that were described"
+                       : fmt::format("another dtype, rank, device or order of strides {}{}", what,
+                                     kind.layout.is_dense   ? ""
+                                     : compiled_.is_of_file ? ", and so is a dense tensor"
+                                                            : ", and so does a dense tensor"));
     input.forecast = fmt::format("{}", fmt::join(said, "; "));
   }
 
@@ -130,6 +135,7 @@ class GraphExplanation {
     kernel.bytes_written = planned.bytes_written;
     kernel.reason = planned.reason;
     kernel.threads = planned.threads;
+    kernel.predicted_ns = planned.predicted_ns;
     if (!node.is_fused() || !planned.is_whole_node) {
       kernel.calls.push_back(call_of(node));
       return;
@@ -145,6 +151,38 @@ class GraphExplanation {
         });
       }
     }
+  }
+
+  // Values have their type in the graph. Others have none there: their type has the sizes of this plan.
+  Explained::Operand operand_of(const FlowOperand& flow) const {
+    Explained::Operand made{.name = {},
+                            .type = {},
+                            .bytes = 0,
+                            .from = flow.from,
+                            .number = flow.number,
+                            .output = flow.output,
+                            .parts = flow.parts};
+    if (flow.operand != nullptr) {
+      const Operand& operand = *flow.operand;
+      made.bytes = profile::bytes_addressed(operand);
+      made.type = fmt::format("{}[{}]", name(static_cast<DType>(operand.dtype)),
+                              fmt::join(operand.sizes, operand.sizes + operand.rank, ", "));
+    }
+    if (!flow.value) return made;
+    const Explained::Value value = value_of(*flow.value);
+    made.name = value.name;
+    made.type = value.type;
+    if (flow.operand == nullptr) made.bytes = static_cast<std::uint64_t>(value.bytes);
+    return made;
+  }
+
+  void add_flow(const DataFlow& flow) {
+    for (std::size_t k = 0; k < flow.steps.size(); ++k) {
+      for (const FlowOperand& read : flow.steps[k].reads) made_.kernels[k].reads.push_back(operand_of(read));
+      for (const FlowOperand& written : flow.steps[k].writes)
+        made_.kernels[k].writes.push_back(operand_of(written));
+    }
+    for (const FlowOperand& result : flow.results) made_.results.push_back(operand_of(result));
   }
 
   const CompiledGraph& compiled_;

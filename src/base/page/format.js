@@ -1,4 +1,4 @@
-// Numbers for people, as ../readable_value.cc writes them; columns of numbers from text, and elements.
+// Numbers for people, as base/readable.h and the doctor's report write them; elements.
 
 const kGlue = '\u00a0';  // a space at which no line breaks
 
@@ -52,41 +52,6 @@ function readable(value, unit) {
       return Number.isInteger(value) ? String(value) : String(+value.toPrecision(3));
   }
 }
-
-const kDigitOf = (() => {
-  const digits = new Uint8Array(128);
-  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-  for (let i = 0; i < 64; ++i) digits[letters.charCodeAt(i)] = i;
-  return digits;
-})();
-
-// Digits of five bits, the lowest first; the sixth bit says that there is more, the first is the sign.
-// Numbers may be longer than 32 bits, so they are put together by multiplication.
-function column(text) {
-  const numbers = [];
-  let number = 0, place = 1;
-  for (let i = 0; i < text.length; ++i) {
-    const digit = kDigitOf[text.charCodeAt(i)];
-    number += (digit & 31) * place;
-    if (digit & 32) {
-      place *= 32;
-      continue;
-    }
-    const size = Math.floor(number / 2);
-    numbers.push(number % 2 ? -size : size);
-    number = 0;
-    place = 1;
-  }
-  return numbers;
-}
-function summed(text) {
-  const numbers = column(text);
-  for (let i = 1; i < numbers.length; ++i) numbers[i] += numbers[i - 1];
-  return numbers;
-}
-
-// The style that has the colour of a cause of idle time, by its name.
-const causeColour = (cause) => `--cause-${cause.replaceAll(' ', '-')}`;
 
 // el("p", {class: "note", onclick: f}, "text", element, ...). Text is never read as markup.
 function el(tag, attributes, ...children) {

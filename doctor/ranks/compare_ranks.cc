@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/median.h"
 #include "base/readable.h"
 #include "base/sort_stably.h"
 #include "doctor/analyses/sums.h"
-#include "doctor/model/median.h"
 #include "doctor/model/saturating.h"
 #include "doctor/prescriptions/limits.h"
 #include "doctor/prescriptions/prescribe.h"

@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/median.h"
 #include "base/sort_stably.h"
-#include "doctor/model/median.h"
 #include "doctor/model/saturating.h"
 #include "doctor/ranks/compare_ranks.h"
 

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/median.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/analyses/verdict.h"
-#include "doctor/model/median.h"
 #include "doctor/model/op_traffic.h"
 #include "doctor/names/op_families.h"
 

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/median.h"
 #include "base/readable.h"
 #include "doctor/analyses/sums.h"
 #include "doctor/model/activity_roofs.h"
-#include "doctor/model/median.h"
 
 namespace pel::doctor {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/median.h"
 
 namespace pel::doctor {
 namespace {

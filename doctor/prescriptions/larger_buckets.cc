@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/median.h"
 #include "base/readable.h"
-#include "doctor/model/median.h"
 #include "doctor/model/op_cost.h"
 #include "doctor/prescriptions/patient.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "doctor/model/median.h"
+#include "base/median.h"
 #include "doctor/model/op_cost.h"
 #include "doctor/names/op_families.h"
 #include "doctor/prescriptions/patient.h"

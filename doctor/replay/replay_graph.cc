@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/median.h"
 #include "base/sort_stably.h"
-#include "doctor/model/median.h"
 
 namespace pel::doctor {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "pellucid/error.h"
 
+#include "base/median.h"
 #include "base/readable.h"
 #include "doctor/analyses/sums.h"
-#include "doctor/model/median.h"
 #include "doctor/model/saturating.h"
 #include "doctor/replay/other_device.h"
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "doctor/model/median.h"
+#include "base/median.h"
 #include "doctor/report/readable_value.h"
 
 namespace pel::doctor {

@@ -1,39 +1,39 @@
 #include "doctor/fleet/fleet_folder.h"
 
-#include <array>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "doctor/fleet/columns.h"
+#include "doctor/fleet/rank_rows.h"
 #include "doctor/fleet/rank_tables.h"
+#include "doctor/fleet/table_reader.h"
 #include "doctor/fleet/table_writer.h"
 #include "doctor/ranks/aligned_ranks.h"
 
 namespace pel::fleet {
 namespace {
 
-constexpr FleetColumn kMeta[] = {{"schema_version"},
-                                 {"world", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-                                 {"source", ColumnKind::Text},
-                                 {"job", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-                                 {"host", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-                                 {"commit", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-                                 {"device", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-                                 {"base_ns"},
-                                 {"events"},
-                                 {"spans"},
-                                 {"activities"},
-                                 {"activities_without_launch"},
-                                 {"device_ns"},
-                                 {"busy_ns"},
-                                 {"exposed_ns"},
-                                 {"clock_group", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-                                 {"clock_offset_ns", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-                                 {"clock_origin_ns", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-                                 {"clock_drift", ColumnKind::Decimal, Packing::Differences, Nulls::Yes},
-                                 {"clock_spread_ns", ColumnKind::Number, Packing::Differences, Nulls::Yes}};
+struct ToldBefore {
+  std::string source;
+  std::int64_t base_ns = 0, events = 0;
+};
+// Nothing: there is no meta that can be read.
+std::optional<ToldBefore> meta_of(const std::string& path) {
+  static constexpr FleetColumn kColumns[] = {{"source", ColumnKind::Text}, {"base_ns"}, {"events"}};
+  try {
+    TableReader table(path, kColumns);
+    if (!table.next() || table.rows()[0].values.empty()) return {};
+    const std::span<const ColumnRows> rows = table.rows();
+    return ToldBefore{rows[0].texts.at(static_cast<std::size_t>(rows[0].values[0])), rows[1].values[0],
+                      rows[2].values[0]};
+  } catch (const FileError&) {
+    return {};
+  }
+}
 
 }  // namespace
 
@@ -54,22 +54,18 @@ void FleetFolder::claim(const std::string& folder, const Added& added) const {
   if (is_new || std::filesystem::is_empty(folder, error)) return;
   const std::string meta = folder + "/meta.parquet";
   if (options_.replace == Replace::IfSameTrace) {
-    // Two traces that are not the same may have one name, on two hosts.
-    static constexpr std::array<std::string_view, 3> kColumns{"source", "base_ns", "events"};
-    std::vector<std::string> values;
-    std::string unread;
-    find_parquet_module()->read_row(meta, kColumns, values, unread);
-    PEL_CHECK(unread.empty(), FileError,
+    const std::optional<ToldBefore> before = meta_of(meta);
+    PEL_CHECK(before.has_value(), FileError,
               "{} has tables that were not finished, or are being written: give --replace to replace them",
               folder);
+    // Two traces that are not the same may have one name, on two hosts.
     const doctor::RankFacts& facts = added.facts;
-    PEL_CHECK(values[0] == facts.source && values[1] == std::to_string(added.base_ns) &&
-                  values[2] == std::to_string(facts.events),
+    PEL_CHECK(before->source == facts.source && before->base_ns == added.base_ns &&
+                  before->events == static_cast<std::int64_t>(facts.events),
               FileError,
               "{} has the tables of another trace, {} of {} events, and {} has {}: give --rank with the rank "
-              "of the "
-              "trace, or --replace to replace the tables",
-              folder, values[0], values[2], facts.source, facts.events);
+              "of the trace, or --replace to replace the tables",
+              folder, before->source, before->events, facts.source, facts.events);
   }
   std::filesystem::remove(meta, error);  // until it is written again, the rank is not whole
 }
@@ -110,7 +106,7 @@ FleetSize FleetFolder::finish() {
     const doctor::RankFacts& own = facts[i];
     const doctor::ClockFit& clock = aligned.clocks[i++];
     const auto count = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
-    TableWriter out(folder_of(rank) + "/meta.parquet", kMeta);
+    TableWriter out(folder_of(rank) + "/meta.parquet", kMetaColumns);
     const auto text_or_none = [&](const std::string& text) { text.empty() ? out.none() : out.text(text); };
     out.number(kSchemaVersion);
     own.world == 0 ? out.none() : out.number(own.world);
@@ -122,12 +118,7 @@ FleetSize FleetFolder::finish() {
     out.number(added.base_ns).number(count(own.events)).number(added.spans).number(count(own.activities));
     out.number(added.activities_without_launch).number(own.time.total()).number(own.time.busy_ns);
     out.number(own.time.communication_ns);
-    if (clock.is_known) {
-      out.number(clock.component).number(clock.offset_ns).number(clock.origin_ns).decimal(clock.drift);
-      out.number(clock.spread_ns);
-    } else {
-      out.none().none().none().none().none();
-    }
+    put_clock(out, clock);
     out.end_row();
     out.close();
     ++size.ranks;

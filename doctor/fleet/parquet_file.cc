@@ -9,9 +9,9 @@ const ParquetModule* find_parquet_module() {
     void* const module = dlopen(kParquetModule, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (module == nullptr) return {};
     return {reinterpret_cast<OpenParquet*>(dlsym(module, kOpenParquet)),
-            reinterpret_cast<ReadParquetRow*>(dlsym(module, kReadParquetRow))};
+            reinterpret_cast<ReadParquet*>(dlsym(module, kReadParquet))};
   }();
-  return found.open == nullptr || found.read_row == nullptr ? nullptr : &found;
+  return found.open == nullptr || found.read == nullptr ? nullptr : &found;
 }
 
 }  // namespace pel::fleet

@@ -1,5 +1,6 @@
-// What writes Parquet: a module with Arrow in it. It is loaded when it is launched, and not linked, because
-// libparquet brings a simdjson of its own under the names of ours, and takes 15 ms of each start.
+// What writes Parquet and reads it: a module with Arrow in it. It is loaded when it is needed, and not
+// linked, because libparquet brings a simdjson of its own under the names of ours, and takes 15 ms of each
+// start.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +27,20 @@ struct FleetColumn {
   ColumnKind kind = ColumnKind::Number;
   Packing packing = Packing::Differences;
   Nulls nulls = Nulls::No;
+  std::string_view name_in_1{};  // in tables of version 1, if it was another
 };
 
 // Some rows of one column.
 struct ColumnRows {
-  std::vector<std::int64_t> values;  // of a decimal its bits, of a text its place in `texts`
+  std::vector<std::int64_t> values;  // of a decimal its bits, of a text its position in `texts`
   std::vector<std::uint8_t> is_there;
   std::vector<std::string> texts;
+
+  void clear() {
+    values.clear();
+    is_there.clear();
+    texts.clear();
+  }
 };
 
 // Each call says what went wrong; empty: nothing did.
@@ -41,24 +49,33 @@ class ParquetFile {
   virtual ~ParquetFile() = default;
   virtual std::string add(std::span<const ColumnRows> columns) = 0;  // one row group
   virtual std::string close() = 0;
+  virtual std::uint64_t bytes() const = 0;  // written so far
 };
 
 // The caller's to delete; null: the error says why.
 using OpenParquet = ParquetFile*(const std::string& path, std::span<const FleetColumn> columns,
                                  std::string& error);
 
-// Some values of the only row of a small file, as text; a null is empty.
-using ReadParquetRow = void(const std::string& path, std::span<const std::string_view> columns,
-                            std::vector<std::string>& values, std::string& error);
+// A file that is read, one row group after the other.
+class ParquetInput {
+ public:
+  virtual ~ParquetInput() = default;
+  // Fills columns that are empty; false: there are no more rows.
+  virtual bool next(std::span<ColumnRows> columns, std::string& error) = 0;
+};
+
+// Likewise. A column that the file does not have is null in each row, or an error if it may not be null.
+using ReadParquet = ParquetInput*(const std::string& path, std::span<const FleetColumn> columns,
+                                  std::string& error);
 
 inline constexpr const char* kParquetModule = "libpellucid_parquet.so";
-inline constexpr const char* kOpenParquet = "pellucid_open_parquet";         // an OpenParquet, in the module
-inline constexpr const char* kReadParquetRow = "pellucid_read_parquet_row";  // a ReadParquetRow
+inline constexpr const char* kOpenParquet = "pellucid_open_parquet";  // an OpenParquet, in the module
+inline constexpr const char* kReadParquet = "pellucid_read_parquet";  // a ReadParquet
 inline constexpr std::int64_t kSchemaVersion = 2;
 
 struct ParquetModule {
   OpenParquet* open = nullptr;
-  ReadParquetRow* read_row = nullptr;
+  ReadParquet* read = nullptr;
 };
 const ParquetModule* find_parquet_module();  // null: it is not there, or what it needs is not
 

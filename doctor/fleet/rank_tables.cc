@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "doctor/fleet/columns.h"
+#include "doctor/fleet/rank_rows.h"
 #include "doctor/fleet/table_writer.h"
 #include "doctor/model/saturating.h"
 
@@ -26,67 +28,6 @@ using doctor::kNoEvent;
 using doctor::Model;
 using doctor::NameId;
 using doctor::RowId;
-
-constexpr auto kText = ColumnKind::Text;
-constexpr auto kFlag = ColumnKind::Flag;
-constexpr auto kNumber = ColumnKind::Number;
-
-constexpr FleetColumn kStep = {"step", kText, Packing::Dictionary, Nulls::Yes};
-constexpr FleetColumn kOp = {"op_id", kNumber, Packing::Dictionary, Nulls::Yes};
-
-constexpr FleetColumn kEvents[] = {{"event"},
-                                   {"category", kText},
-                                   {"name_id", kNumber, Packing::Dictionary},
-                                   {"process", kText},
-                                   {"thread", kText},
-                                   {"device", kNumber, Packing::Dictionary, Nulls::Yes},
-                                   {"stream", kNumber, Packing::Dictionary, Nulls::Yes},
-                                   kStep,
-                                   {"begin_ns"},
-                                   {"duration_ns", kNumber, Packing::Plain},
-                                   {"bytes", kNumber, Packing::Dictionary, Nulls::Yes}};
-constexpr FleetColumn kLaunches[] = {
-    {"call"}, {"activity"}, kOp, kStep, {"delay_ns", kNumber, Packing::Plain}};
-constexpr FleetColumn kGaps[] = {{"device", kNumber, Packing::Dictionary},
-                                 {"begin_ns"},
-                                 {"duration_ns", kNumber, Packing::Plain},
-                                 {"cause", kText},
-                                 {"next_activity"},
-                                 {"blame", kNumber, Packing::Differences, Nulls::Yes},
-                                 kStep};
-constexpr FleetColumn kSyncs[] = {{"event"},
-                                  {"name_id", kNumber, Packing::Dictionary},
-                                  kOp,
-                                  {"is_copy", kFlag},
-                                  kStep,
-                                  {"begin_ns"},
-                                  {"waited_ns", kNumber, Packing::Plain},
-                                  {"idle_ns", kNumber, Packing::Plain}};
-constexpr FleetColumn kFacts[] = {kStep,
-                                  kOp,
-                                  {"name_id", kNumber, Packing::Dictionary},
-                                  {"category", kText},
-                                  {"device", kNumber, Packing::Dictionary},
-                                  {"stream", kNumber, Packing::Dictionary},
-                                  {"activities", kNumber, Packing::Dictionary},
-                                  {"device_ns", kNumber, Packing::Plain},
-                                  {"shortest_ns", kNumber, Packing::Plain},
-                                  {"longest_ns", kNumber, Packing::Plain},
-                                  {"exposed_ns", kNumber, Packing::Plain},
-                                  {"launch_ns", kNumber, Packing::Plain},
-                                  {"delay_ns", kNumber, Packing::Plain},
-                                  {"bytes", kNumber, Packing::Dictionary}};
-constexpr FleetColumn kNames[] = {{"name_id", kNumber, Packing::Plain},
-                                  {"name", kText},
-                                  {"family", kText, Packing::Dictionary, Nulls::Yes},
-                                  {"title", kText, Packing::Dictionary, Nulls::Yes}};
-
-// FNV-1a. A name has the same number in all ranks and runs.
-std::int64_t name_number(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;
-  return static_cast<std::int64_t>(hash);
-}
 
 class RankTables {
  public:
@@ -165,7 +106,7 @@ class RankTables {
       return;
     }
     const auto [at, is_new] = names_.try_emplace(events_.name_id(e), NameUse{.number = 0, .event = e});
-    if (is_new) at->second.number = name_number(events_.name(e));
+    if (is_new) at->second.number = text_number(events_.name(e));
     table.number(at->second.number);
   }
   static void put_text(TableWriter& table, std::string_view text) {
@@ -184,7 +125,7 @@ class RankTables {
   }
 
   void write_events() {
-    TableWriter out = table("events", kEvents);
+    TableWriter out = table("events", kEventColumns);
     std::vector<std::pair<std::string, std::string>> rows;
     for (const doctor::Row& row : events_.rows)
       rows.emplace_back(row.process_text.empty() ? std::to_string(row.process) : row.process_text,
@@ -209,7 +150,7 @@ class RankTables {
   }
 
   void write_launches() {
-    TableWriter out = table("launches", kLaunches);
+    TableWriter out = table("launches", kLaunchColumns);
     for (const EventId call : ordered_) {
       if (!events_.is_call(call)) continue;
       for (const std::uint32_t w : model_.launched_by(call)) {
@@ -225,7 +166,7 @@ class RankTables {
   }
 
   void write_gaps() {
-    TableWriter out = table("gaps", kGaps);
+    TableWriter out = table("gaps", kGapColumns);
     for (const Gap& gap : examined_.time.gaps()) {
       const Activity& next = model_.activities()[gap.next];
       out.number(next.device)
@@ -245,7 +186,7 @@ class RankTables {
     for (const Gap& gap : examined_.time.gaps()) {
       if (gap.cause == doctor::IdleCause::Sync && gap.blame != kNoEvent) idle[gap.blame] += gap.duration_ns();
     }
-    TableWriter out = table("syncs", kSyncs);
+    TableWriter out = table("syncs", kSyncColumns);
     for (const EventId e : ordered_) {
       if (!events_.is_call(e) || !examined_.time.is_wait(e)) continue;
       put_event(out, e);
@@ -290,7 +231,7 @@ class RankTables {
       if (model_.launched_by(activity.launch).front() == w)
         sum.launch_ns += events_.duration_ns(activity.launch);
     }
-    TableWriter out = table("facts", kFacts);
+    TableWriter out = table("facts", kFactColumns);
     for (const auto& [key, sum] : sums) {
       put_step(out, sum.activity);
       put_name(out, sum.op);
@@ -306,43 +247,12 @@ class RankTables {
   }
 
   void write_collectives(const doctor::RankFacts& facts) {
-    std::vector<std::string> before = {"before_kernels_ns", "before_communication_ns"};
-    for (std::size_t cause = 0; cause < doctor::kIdleCauseCount; ++cause) {
-      std::string word(name(static_cast<doctor::IdleCause>(cause)));
-      std::replace(word.begin(), word.end(), ' ', '_');
-      before.push_back(fmt::format("before_{}_ns", word));
-    }
-    std::vector<FleetColumn> columns = {{"call"},
-                                        {"event"},
-                                        {"process_group", kText, Packing::Dictionary, Nulls::Yes},
-                                        {"collective", kText},
-                                        kStep,
-                                        {"is_numbered", kFlag},
-                                        {"number"},
-                                        {"group_size", kNumber, Packing::Dictionary, Nulls::Yes},
-                                        {"bytes", kNumber, Packing::Dictionary, Nulls::Yes},
-                                        {"is_first", kFlag},
-                                        {"since_ns"},
-                                        {"begin_ns"},
-                                        {"end_ns"},
-                                        {"activities_before", kNumber, Packing::Dictionary}};
-    for (const std::string& column : before) columns.push_back({column, kNumber, Packing::Plain});
-    TableWriter out = table("collectives", columns);
+    TableWriter out = table("collectives", collective_columns());
     const std::int64_t base = base_ns(examined_);
     std::int64_t call = 0;
     for (const Collective& one : facts.collectives) {
       out.number(call++);
-      put_event(out, one.event);
-      put_text(out, facts.texts[one.group]);
-      out.text(facts.texts[one.name]);
-      put_text(out, facts.texts[one.step]);
-      out.flag(one.is_numbered).number(one.index);
-      put_unless_negative(out, one.ranks == 0 ? -1 : one.ranks);
-      put_unless_negative(out, one.bytes);
-      out.flag(one.is_first);
-      for (const std::int64_t ns : {one.since_ns, one.begin_ns, one.end_ns}) out.number(ns - base);
-      out.number(one.kernels);
-      for (const float ns : one.before) out.number(static_cast<std::int64_t>(ns));
+      put_collective(out, facts, one, numbers_[one.event], base);
       out.end_row();
     }
     out.close();
@@ -351,7 +261,7 @@ class RankTables {
   void write_names() {
     std::vector<std::pair<NameId, NameUse>> sorted(names_.begin(), names_.end());
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    TableWriter out = table("dict_names", kNames);
+    TableWriter out = table("dict_names", kNameColumns);
     for (const auto& [id, use] : sorted) {
       out.number(use.number).text(events_.names[id]);
       if (!events_.is_device_activity(use.event)) {

@@ -1,5 +1,6 @@
 #include "doctor/fleet/table_writer.h"
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 
@@ -62,10 +63,38 @@ TableWriter& TableWriter::none() {
 void TableWriter::end_row() {
   PEL_ASSERT(at_ == columns_.size(), "a row has as many values as columns");
   at_ = 0;
-  if (columns_.front().values.size() == kRowsAtOnce) flush();
+  if (columns_.front().values.size() == kRowsAtOnce) end_group();
 }
 
-void TableWriter::flush() {
+void TableWriter::append(std::int64_t first, std::span<const ColumnRows> rows) {
+  PEL_ASSERT(at_ == 0 && rows.size() + 1 == columns_.size(), "rows have the columns of the table but one");
+  const std::size_t all = rows.front().values.size();
+  for (std::size_t begin = 0; begin < all;) {
+    const std::size_t end = std::min(all, begin + kRowsAtOnce - columns_.front().values.size());
+    columns_.front().values.insert(columns_.front().values.end(), end - begin, first);
+    columns_.front().is_there.insert(columns_.front().is_there.end(), end - begin, 1);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const ColumnRows& from = rows[i];
+      ColumnRows& to = columns_[i + 1];
+      const auto at = [](const auto& all_of, std::size_t row) {
+        return all_of.begin() + static_cast<std::ptrdiff_t>(row);
+      };
+      to.is_there.insert(to.is_there.end(), at(from.is_there, begin), at(from.is_there, end));
+      if (from.texts.empty()) {
+        to.values.insert(to.values.end(), at(from.values, begin), at(from.values, end));
+        continue;
+      }
+      std::vector<std::int64_t> ids;
+      for (const std::string& text : from.texts) ids.push_back(texts_[i + 1].add(text));
+      for (std::size_t row = begin; row < end; ++row)
+        to.values.push_back(from.is_there[row] != 0 ? ids[static_cast<std::size_t>(from.values[row])] : 0);
+    }
+    begin = end;
+    if (columns_.front().values.size() == kRowsAtOnce) end_group();
+  }
+}
+
+void TableWriter::end_group() {
   if (columns_.front().values.empty()) return;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     for (doctor::NameId id = 0; id < texts_[i].size(); ++id)
@@ -73,15 +102,11 @@ void TableWriter::flush() {
     texts_[i] = doctor::Names();
   }
   check(file_->add(columns_));
-  for (ColumnRows& column : columns_) {
-    column.values.clear();
-    column.is_there.clear();
-    column.texts.clear();
-  }
+  for (ColumnRows& column : columns_) column.clear();
 }
 
 void TableWriter::close() {
-  flush();
+  end_group();
   check(file_->close());
   file_.reset();
   std::error_code error;

@@ -31,11 +31,15 @@ class TableWriter {
   TableWriter& none();                        // null
   void end_row();
 
+  // Rows of a table that was read, each after the same first number.
+  void append(std::int64_t first, std::span<const ColumnRows> rows);
+  void end_group();                                       // what was added since is a row group
+  std::uint64_t bytes() const { return file_->bytes(); }  // of row groups that have ended
+
   void close();
 
  private:
   ColumnRows& next(bool is_there);
-  void flush();
   void check(const std::string& error) const;
 
   std::string path_, unfinished_;

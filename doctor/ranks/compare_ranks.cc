@@ -212,7 +212,8 @@ class RankReport {
         {"met_alone", "of one rank alone", static_cast<std::int64_t>(compared_.aligned.met_alone),
          Unit::Count},
         {"waited_ns", "waited for the last rank",
-         std::accumulate(compared_.waits_ns.begin(), compared_.waits_ns.end(), SaturatingSum()),
+         std::accumulate(compared_.waits.begin(), compared_.waits.end(), SaturatingSum(),
+                         [](SaturatingSum sum, const MeetingWait& wait) { return sum + wait.typical_ns; }),
          Unit::Nanoseconds},
         {"clock_offset_ns", "largest clock offset", widest, Unit::Nanoseconds},
     };
@@ -267,9 +268,9 @@ class RankReport {
     const std::size_t count = std::min(kMaxMeetings, order.size());
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                       [&](std::size_t a, std::size_t b) {
-                        return compared_.waits_ns[a] != compared_.waits_ns[b]
-                                   ? compared_.waits_ns[a] > compared_.waits_ns[b]
-                                   : a < b;
+                        const std::int64_t ns = compared_.waits[a].typical_ns;
+                        return ns != compared_.waits[b].typical_ns ? ns > compared_.waits[b].typical_ns
+                                                                   : a < b;
                       });
     for (std::size_t i = 0; i < count; ++i) {
       const Meeting& meeting = compared_.aligned.meetings[order[i]];
@@ -278,8 +279,9 @@ class RankReport {
       const auto text = [&](std::uint32_t id) {
         return facts->texts[id].empty() ? Value() : Value(facts->texts[id]);
       };
-      table.rows.push_back({compared_.waits_ns[order[i]], ranks_[compared_.last[order[i]]].rank,
-                            text(one.name), one.index, text(one.step), text(one.group),
+      const MeetingWait& wait = compared_.waits[order[i]];
+      table.rows.push_back({wait.typical_ns, ranks_[wait.late].rank, text(one.name), one.index,
+                            text(one.step), text(one.group),
                             static_cast<std::int64_t>(meeting.end - meeting.begin)});
     }
     return table;
@@ -340,7 +342,7 @@ class RankReport {
         shortest = std::min(shortest, own.end_ns - own.begin_ns);
       }
       ++kind.count;
-      kind.waited_ns += compared_.waits_ns[m];
+      kind.waited_ns += compared_.waits[m].typical_ns;
       kind.transfer_ns += shortest;
     }
     Table table{.key = "kinds",

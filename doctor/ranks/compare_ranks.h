@@ -38,13 +38,21 @@ struct Straggler {
   LateCause cause() const;
 };
 
+// What the others waited for the last to come to a meeting.
+struct MeetingWait {
+  std::uint32_t late = 0;              // who that was, of the facts
+  std::uint32_t collective = 0;        // of its facts
+  bool is_first = false;               // of the late rank: what delayed it is before the trace
+  LateCause cause = LateCause::Other;  // the largest
+  std::int64_t typical_ns = 0, alone_ns = 0, all_ns = 0;  // as those of a Straggler
+};
+
 struct RankComparison {
   AlignedRanks aligned;
   std::vector<Straggler> stragglers;      // all ranks, by waited_ns, the largest first
   std::vector<SaturatingSum> waiting_ns;  // by rank: in collectives, for the last to come
   std::int64_t typical_ns = 0;            // device time of a rank, the median
-  std::vector<std::int64_t> waits_ns;     // by meeting: what the typical other waited for the last to come
-  std::vector<std::uint32_t> last;        // by meeting: who that was
+  std::vector<MeetingWait> waits;         // by meeting
 };
 RankComparison weigh_ranks(std::span<const RankFacts> ranks);
 

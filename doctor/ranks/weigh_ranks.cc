@@ -81,10 +81,15 @@ class Weigher {
     }
     const std::int64_t alone = *std::min_element(waits.begin(), waits.end());
     const std::int64_t typical = lower_median_of(std::move(waits));
-    result_.waits_ns.push_back(typical);
-    result_.last.push_back(last.rank);
+    MeetingWait& wait = result_.waits.emplace_back();
+    wait = {.late = last.rank,
+            .collective = last.collective,
+            .is_first = at_.of(last).is_first,
+            .typical_ns = typical,
+            .alone_ns = alone,
+            .all_ns = all};
     Straggler& straggler = result_.stragglers[last.rank];
-    if (at_.of(last).is_first) {
+    if (wait.is_first) {
       straggler.at_first_ns += typical;
       return;
     }
@@ -92,7 +97,7 @@ class Weigher {
     straggler.waited_ns += typical;
     straggler.alone_ns += alone;
     straggler.rank_ns += all;
-    blame(last, typical, straggler);
+    wait.cause = blame(last, typical, straggler);
   }
 
  private:
@@ -105,8 +110,9 @@ class Weigher {
     return lower_median_of(std::move(values));
   }
 
-  // Shares out what was waited among the things that took the late rank longer than the others.
-  void blame(const Arrival& late, std::int64_t waited_ns, Straggler& straggler) const {
+  // Shares out what was waited among the things that took the late rank longer than the others. Returns the
+  // largest.
+  LateCause blame(const Arrival& late, std::int64_t waited_ns, Straggler& straggler) const {
     std::array<double, kLateCauseCount> more{};
     double all = 0;
     const auto add = [&](LateCause cause, double ns) {
@@ -136,6 +142,8 @@ class Weigher {
       rest -= ns;
     }
     straggler.causes_ns[static_cast<std::size_t>(LateCause::Other)] += rest;  // and what rounding left
+    return all > 0 ? static_cast<LateCause>(std::max_element(more.begin(), more.end()) - more.begin())
+                   : LateCause::Other;
   }
 
   Arrivals at_;

@@ -32,11 +32,13 @@ struct MadeTrainingRun {
   std::vector<MadeStraggler> late{};
   bool has_step_marks = true;
   bool has_jitter = false;  // of calls and kernels; arrivals at collectives stay what they are
+  int group = 0;  // so many neighbours reduce once more in each step, next to the kernels; 0: they do not
 
   static constexpr std::int64_t kLoadNs = 20'000, kCallNs = 2'000, kLatencyNs = 3'000, kPaceNs = 3'000;
   static constexpr std::int64_t kKernelNs = 6'000, kGapNs = 1'000, kTransferNs = 50'000;
+  static constexpr std::int64_t kGroupTransferNs = 4'000;
 
-  int events_in_step() const { return 3 * kernels + 5 + (has_step_marks ? 1 : 0); }
+  int events_in_step() const { return 3 * kernels + 5 + (has_step_marks ? 1 : 0) + (group != 0 ? 3 : 0); }
 
   // Up to 5 ms either way, the same on every call.
   std::int64_t offset_ns(int rank) const {
@@ -61,6 +63,21 @@ struct MadeTrainingRun {
            static_cast<std::int64_t>(noise(rank, step, 2'000)) +
            (straggler == nullptr ? 0 : straggler->late_ns);
   }
+  // Likewise of the collective of its group, which begins with its kernels.
+  std::int64_t group_arrival_ns(int rank, int step) const {
+    const MadeStraggler* straggler = late_in(rank, step);
+    const bool loads_late = straggler != nullptr && straggler->cause == LatenessMade::Input;
+    return kLoadNs + 5'000 + kCallNs + kLatencyNs +
+           static_cast<std::int64_t>(noise(rank, step + 2'000'000, 2'000)) +
+           (loads_late ? straggler->late_ns : 0);
+  }
+  std::int64_t group_end_ns(int rank, int step) const {
+    std::int64_t last = 0;
+    const int first = rank / group * group;
+    for (int other = first; other < std::min(first + group, ranks); ++other)
+      last = std::max(last, group_arrival_ns(other, step));
+    return last + kGroupTransferNs;
+  }
   // Where steps begin, and one more; by the true clock.
   std::vector<std::int64_t> step_begins() const {
     std::vector<std::int64_t> begins{1'000'000'000};
@@ -75,8 +92,12 @@ struct MadeTrainingRun {
 
 class MadeRankSource : public doctor::ByteSource {
  public:
-  MadeRankSource(const MadeTrainingRun& run, const std::vector<std::int64_t>& begins, int rank)
-      : run_(run), begins_(begins), rank_(rank), name_(fmt::format("made/rank{}.json", rank)) {
+  MadeRankSource(const MadeTrainingRun& run, const std::vector<std::int64_t>& begins, int rank,
+                 std::string name = "")
+      : run_(run),
+        begins_(begins),
+        rank_(rank),
+        name_(name.empty() ? fmt::format("made/rank{}.json", rank) : std::move(name)) {
     text_ = fmt::format(
         R"({{"schemaVersion": 1, "distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}}}, "traceEvents": [)",
         rank, run.ranks);
@@ -167,15 +188,27 @@ class MadeRankSource : public doctor::ByteSource {
           correlation_, correlation_, 512 + i % 7);
       asks += R::kPaceNs;
     }
-    ++correlation_;
-    const std::int64_t arrives = begin + run_.arrival_ns(rank_, step_);
-    host("cpu_op", "nccl:all_reduce", asks - 300, asks + R::kCallNs + 300);
-    call("cudaLaunchKernel", asks, asks + R::kCallNs);
-    span(
-        "kernel", 0, 20, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", arrives,
-        end + static_cast<std::int64_t>(R::noise(rank_, step_ + 1'000'000, 1'000)),
-        R"("External id": {}, "device": 0, "context": 1, "stream": 20, "correlation": {}, "Collective name": "allreduce", "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": {}, "dtype": "Float", "Process Group Name": "0", "Process Group Description": "default_pg")",
-        correlation_, correlation_, run_.ranks);
+    const auto collective = [&](std::int64_t asked, std::int64_t arrives, std::int64_t left, int stream,
+                                int ranks, int process_group) {
+      ++correlation_;
+      host("cpu_op", "nccl:all_reduce", asked - 300, asked + R::kCallNs + 300);
+      call("cudaLaunchKernel", asked, asked + R::kCallNs);
+      span(
+          "kernel", 0, stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+          arrives, left,
+          R"("External id": {}, "device": 0, "context": 1, "stream": {}, "correlation": {}, "Collective name": "allreduce", "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": {}, "dtype": "Float", "Process Group Name": "{}", "Process Group Description": "{}")",
+          correlation_, stream, correlation_, ranks, process_group, process_group == 0 ? "default_pg" : "tp");
+    };
+    if (run_.group != 0) {
+      const int first = rank_ / run_.group * run_.group;
+      const std::int64_t asked = loaded + 1'000;  // before the first kernel
+      collective(asked, begin + run_.group_arrival_ns(rank_, step_),
+                 begin + run_.group_end_ns(rank_, step_) +
+                     static_cast<std::int64_t>(R::noise(rank_, step_ + 3'000'000, 1'000)),
+                 24, std::min(run_.group, run_.ranks - first), 1 + rank_ / run_.group);
+    }
+    collective(asks, begin + run_.arrival_ns(rank_, step_),
+               end + static_cast<std::int64_t>(R::noise(rank_, step_ + 1'000'000, 1'000)), 20, run_.ranks, 0);
     ++correlation_;
     call("cudaStreamSynchronize", asks + R::kPaceNs, end + 5'000);
   }

@@ -19,6 +19,7 @@ void add_machine(CLI::App& app, Context& context);
 void add_roofline(CLI::App& app, Context& context);
 void add_anatomy(CLI::App& app, Context& context);
 void add_budget(CLI::App& app, Context& context);
+void add_fleet(CLI::App& app, Context& context);
 void add_name(CLI::App& app, Context& context);
 void add_tour(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   add_anatomy(app, context);
   add_budget(app, context);
   add_doctor(app, context);
+  add_fleet(app, context);
   add_name(app, context);
   add_tour(app, context);
   add_completion(app, context);

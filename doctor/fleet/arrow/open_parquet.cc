@@ -1,4 +1,4 @@
-// The module that writes Parquet, and reads a row of it, with Arrow.
+// The module that writes Parquet and reads it, with Arrow.
 #include <bit>
 #include <memory>
 
@@ -28,6 +28,8 @@ std::shared_ptr<arrow::DataType> arrow_type(ColumnKind kind) {
   }
   return arrow::utf8();
 }
+
+std::string said(const arrow::Status& status) { return status.ok() ? "" : status.message(); }
 
 using ArrayResult = arrow::Result<std::shared_ptr<arrow::Array>>;
 
@@ -105,8 +107,7 @@ class ArrowParquetFile final : public ParquetFile {
     const arrow::Status closed = writer_->Close();
     return said(closed.ok() ? file_->Close() : closed);
   }
-
-  static std::string said(const arrow::Status& status) { return status.ok() ? "" : status.message(); }
+  std::uint64_t bytes() const override { return static_cast<std::uint64_t>(file_->Tell().ValueOr(0)); }
 
  private:
   arrow::Status try_add(std::span<const ColumnRows> columns) {
@@ -123,36 +124,131 @@ class ArrowParquetFile final : public ParquetFile {
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
-arrow::Status try_read_row(const std::string& path, std::span<const std::string_view> columns,
-                           std::vector<std::string>& values) {
-  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::io::ReadableFile> file,
-                        arrow::io::ReadableFile::Open(path));
-  ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<parquet::arrow::FileReader> reader,
-                        parquet::arrow::OpenFile(file, arrow::system_memory_pool()));
-  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Table> table, reader->ReadTable());
-  for (const std::string_view name : columns) {
-    const std::shared_ptr<arrow::ChunkedArray> column = table->GetColumnByName(std::string(name));
-    if (column == nullptr || column->length() != 1)
-      return arrow::Status::Invalid("expected one row with the column ", name);
-    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Scalar> value, column->GetScalar(0));
-    values.push_back(value->is_valid ? value->ToString() : "");
+// Appends to values, in the order of the rows.
+template <class Array, class F>
+void append(const arrow::Array& chunk, ColumnRows& rows, F&& value_at) {
+  const auto& array = static_cast<const Array&>(chunk);
+  for (std::int64_t i = 0; i < array.length(); ++i) {
+    const bool is_there = array.IsValid(i);
+    rows.is_there.push_back(is_there ? 1 : 0);
+    rows.values.push_back(is_there ? value_at(array, i) : 0);
+  }
+}
+
+arrow::Status append_texts(const arrow::Array& chunk, ColumnRows& rows) {
+  const auto& array = static_cast<const arrow::DictionaryArray&>(chunk);
+  const auto& words = static_cast<const arrow::StringArray&>(*array.dictionary());
+  const auto before = static_cast<std::int64_t>(rows.texts.size());
+  for (std::int64_t i = 0; i < words.length(); ++i) rows.texts.push_back(words.GetString(i));
+  for (std::int64_t i = 0; i < array.length(); ++i) {
+    const std::int64_t place = array.IsValid(i) ? array.GetValueIndex(i) : 0;
+    if (array.IsValid(i) && (place < 0 || place >= words.length()))
+      return arrow::Status::Invalid("a text is not in its dictionary");
+    rows.is_there.push_back(array.IsValid(i) ? 1 : 0);
+    rows.values.push_back(before + place);
   }
   return arrow::Status::OK();
 }
 
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) void pellucid_read_parquet_row(
-    const std::string& path, std::span<const std::string_view> columns, std::vector<std::string>& values,
-    std::string& error) {
-  error = ArrowParquetFile::said(try_read_row(path, columns, values));
+arrow::Status append_chunk(ColumnKind kind, const arrow::Array& chunk, ColumnRows& rows) {
+  switch (kind) {
+    case ColumnKind::Number:
+      append<arrow::Int64Array>(chunk, rows,
+                                [](const auto& array, std::int64_t i) { return array.Value(i); });
+      break;
+    case ColumnKind::Flag:
+      append<arrow::BooleanArray>(chunk, rows,
+                                  [](const auto& array, std::int64_t i) { return array.Value(i) ? 1 : 0; });
+      break;
+    case ColumnKind::Decimal:
+      append<arrow::DoubleArray>(chunk, rows, [](const auto& array, std::int64_t i) {
+        return std::bit_cast<std::int64_t>(array.Value(i));
+      });
+      break;
+    case ColumnKind::Text:
+      return append_texts(chunk, rows);
+  }
+  return arrow::Status::OK();
 }
+
+class ArrowParquetInput final : public ParquetInput {
+ public:
+  arrow::Status open(const std::string& path, std::span<const FleetColumn> columns) {
+    columns_.assign(columns.begin(), columns.end());
+    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::io::ReadableFile> file,
+                          arrow::io::ReadableFile::Open(path));
+    parquet::arrow::FileReaderBuilder builder;
+    ARROW_RETURN_NOT_OK(builder.Open(file));
+    const parquet::SchemaDescriptor& schema = *builder.raw_reader()->metadata()->schema();
+    parquet::ArrowReaderProperties properties;
+    for (const FleetColumn& column : columns) {
+      int at = schema.ColumnIndex(std::string(column.name));
+      if (at < 0 && !column.name_in_1.empty()) at = schema.ColumnIndex(std::string(column.name_in_1));
+      if (at < 0 && column.nulls == Nulls::No)
+        return arrow::Status::Invalid("it has no column ", column.name);
+      places_.push_back(at);
+      if (at < 0) continue;
+      wanted_.push_back(at);
+      if (column.kind == ColumnKind::Text) properties.set_read_dictionary(at, true);
+    }
+    ARROW_ASSIGN_OR_RAISE(reader_, builder.properties(properties)->Build());
+    return arrow::Status::OK();
+  }
+  bool next(std::span<ColumnRows> columns, std::string& error) override {
+    if (group_ == reader_->num_row_groups()) return false;
+    error = said(try_next(columns));
+    return true;
+  }
+
+ private:
+  arrow::Status try_next(std::span<ColumnRows> columns) {
+    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Table> table,
+                          reader_->ReadRowGroup(group_++, wanted_));
+    int at = 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      ColumnRows& rows = columns[i];
+      if (places_[i] < 0) {
+        rows.values.assign(static_cast<std::size_t>(table->num_rows()), 0);
+        rows.is_there.assign(static_cast<std::size_t>(table->num_rows()), 0);
+        continue;
+      }
+      const arrow::ChunkedArray& column = *table->column(at++);
+      const arrow::DataType& type = *column.type();
+      const bool is_right = columns_[i].kind == ColumnKind::Text ? type.id() == arrow::Type::DICTIONARY
+                                                                 : type.Equals(*arrow_type(columns_[i].kind));
+      if (!is_right) return arrow::Status::Invalid("its column ", columns_[i].name, " is ", type.ToString());
+      if (columns_[i].nulls == Nulls::No && column.null_count() != 0)
+        return arrow::Status::Invalid("its column ", columns_[i].name, " has nulls");
+      for (const std::shared_ptr<arrow::Array>& chunk : column.chunks())
+        ARROW_RETURN_NOT_OK(append_chunk(columns_[i].kind, *chunk, rows));
+    }
+    return arrow::Status::OK();
+  }
+
+  std::vector<FleetColumn> columns_;
+  std::vector<int> places_;  // of the columns in the file; -1: it does not have it
+  std::vector<int> wanted_;  // those that it has
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  int group_ = 0;
+};
+
+template <class File, class Base>
+Base* opened(const std::string& path, std::span<const FleetColumn> columns, std::string& error) {
+  auto file = std::make_unique<File>();
+  error = said(file->open(path, columns));
+  return error.empty() ? file.release() : nullptr;
+}
+
+}  // namespace
 
 extern "C" __attribute__((visibility("default"))) ParquetFile* pellucid_open_parquet(
     const std::string& path, std::span<const FleetColumn> columns, std::string& error) {
-  auto file = std::make_unique<ArrowParquetFile>();
-  error = ArrowParquetFile::said(file->open(path, columns));
-  return error.empty() ? file.release() : nullptr;
+  return opened<ArrowParquetFile, ParquetFile>(path, columns, error);
+}
+
+extern "C" __attribute__((visibility("default"))) ParquetInput* pellucid_read_parquet(
+    const std::string& path, std::span<const FleetColumn> columns, std::string& error) {
+  return opened<ArrowParquetInput, ParquetInput>(path, columns, error);
 }
 
 }  // namespace pel::fleet

@@ -1,8 +1,10 @@
 // Made ranks of one run, of which three are late, for check_fleet.py.
 //
-//   write_made_ranks json FOLDER RANKS EVENTS       traces of so many ranks, of so many events each at least
-//   write_made_ranks parquet FOLDER RANKS EVENTS    their tables, and on stdout what reading took and who is
-//   late
+//   write_made_ranks json FOLDER RANKS EVENTS [GROUP]       traces of so many ranks, of so many events each
+//   write_made_ranks parquet FOLDER RANKS EVENTS [GROUP]    their tables, and on stdout what reading took and
+//                                                           who is late
+//
+// With GROUP steps are short, and groups of so many neighbours on one host reduce once more in each.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -23,8 +25,9 @@ using test::LatenessMade;
 using test::MadeRankSource;
 using test::MadeTrainingRun;
 
-MadeTrainingRun made_run(int ranks, int events) {
-  MadeTrainingRun run{.ranks = ranks, .steps = 1, .kernels = std::min(300, events / 30)};
+MadeTrainingRun made_run(int ranks, int events, int group) {
+  MadeTrainingRun run{.ranks = ranks, .steps = 1, .kernels = group != 0 ? 11 : std::min(300, events / 30)};
+  run.group = group;
   run.has_jitter = true;  // times of real traces are never alike, which is what their size comes from
   run.steps = events / run.events_in_step() + 1;
   run.late = {
@@ -34,13 +37,19 @@ MadeTrainingRun made_run(int ranks, int events) {
   return run;
 }
 
+// With groups as PyTorch's handler names traces, which says the host.
+std::string name_of(const MadeTrainingRun& run, int rank) {
+  return run.group == 0 ? fmt::format("rank{}.json", rank)
+                        : fmt::format("node{}_{}.1694128201549.pt.trace.json", rank / run.group, 1000 + rank);
+}
+
 void write_json(const MadeTrainingRun& run, const std::string& folder) {
   std::filesystem::create_directories(folder);
   const std::vector<std::int64_t> begins = run.step_begins();
   std::vector<char> buffer(1 << 16);
   for (int rank = 0; rank < run.ranks; ++rank) {
     MadeRankSource source(run, begins, rank);
-    std::ofstream file(fmt::format("{}/rank{}.json", folder, rank), std::ios::binary);
+    std::ofstream file(folder + "/" + name_of(run, rank), std::ios::binary);
     while (const std::size_t count = source.read(buffer.data(), buffer.size()))
       file.write(buffer.data(), static_cast<std::streamsize>(count));
   }
@@ -73,16 +82,20 @@ void write_tables(const MadeTrainingRun& run, const std::string& folder) {
   };
   const std::vector<doctor::RankFacts> facts = read_ranks(
       static_cast<std::size_t>(run.ranks),
-      [&](std::size_t i) { return std::make_unique<MadeRankSource>(run, begins, static_cast<int>(i)); },
+      [&](std::size_t i) {
+        const int rank = static_cast<int>(i);
+        return std::make_unique<MadeRankSource>(run, begins, rank, name_of(run, rank));
+      },
       options);
   tables.finish();
   const doctor::RankComparison compared = weigh_ranks(facts);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::string stragglers;
   for (const doctor::Straggler& one : compared.stragglers)
-    stragglers +=
-        fmt::format(R"({}{{"rank": {}, "waited_ns": {}, "cause": "{}"}})", stragglers.empty() ? "" : ", ",
-                    facts[one.rank].rank, one.waited_ns, name(one.cause()));
+    stragglers += fmt::format(
+        R"({}{{"rank": {}, "waited_ns": {}, "alone_ns": {}, "rank_ns": {}, "collectives": {}, "cause": "{}"}})",
+        stragglers.empty() ? "" : ", ", facts[one.rank].rank, one.waited_ns, one.alone_ns, one.rank_ns,
+        one.collectives, name(one.cause()));
   std::uint64_t events = 0;
   for (const doctor::RankFacts& rank : facts) events += rank.events;
   fmt::print(
@@ -93,11 +106,12 @@ void write_tables(const MadeTrainingRun& run, const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    fmt::print(stderr, "write_made_ranks json|parquet FOLDER RANKS EVENTS\n");
+  if (argc != 5 && argc != 6) {
+    fmt::print(stderr, "write_made_ranks json|parquet FOLDER RANKS EVENTS [GROUP]\n");
     return 2;
   }
-  const MadeTrainingRun run = made_run(std::max(4, std::atoi(argv[3])), std::max(100, std::atoi(argv[4])));
+  const MadeTrainingRun run = made_run(std::max(4, std::atoi(argv[3])), std::max(100, std::atoi(argv[4])),
+                                       argc == 6 ? std::atoi(argv[5]) : 0);
   if (std::string_view(argv[1]) == "json") {
     write_json(run, argv[2]);
   } else {

@@ -33,7 +33,7 @@ foreach(folder IN LISTS pellucid_folders)
     list(FILTER sources EXCLUDE REGEX "/base/(error|expectation|page/page)\\.cc$")  # of pellucid_errors and pellucid_page
   endif()
   if(folder STREQUAL "backends")
-    list(FILTER sources EXCLUDE REGEX "/onednn/")  # object libraries of their own, below
+    list(FILTER sources EXCLUDE REGEX "/onednn/|/generated/packed_code\\.cc$")  # object libraries of their own
     if(PELLUCID_JIT)  # loops compiled in process, or their replacement
       list(FILTER sources EXCLUDE REGEX "/jit/without\\.cc$")
     else()
@@ -184,13 +184,14 @@ endif()
 set(PELLUCID_KERNELS_DIR "${PROJECT_BINARY_DIR}/kernels")
 file(MAKE_DIRECTORY "${PELLUCID_KERNELS_DIR}")
 set(kernel_objects "${PELLUCID_KERNELS_DIR}/kernels_avx2.o" "${PELLUCID_KERNELS_DIR}/kernels_avx512.o")
+set(packed_kernels "${PELLUCID_KERNELS_DIR}/packed_kernels.o")  # of the runtime library
 add_custom_command(
-  OUTPUT ${kernel_objects} "${PELLUCID_KERNELS_DIR}/kernel_table.cc"
+  OUTPUT ${kernel_objects} ${packed_kernels} "${PELLUCID_KERNELS_DIR}/kernel_table.cc"
   COMMAND pellucid-kernelgen "${PELLUCID_KERNELS_DIR}"
   DEPENDS pellucid-kernelgen
   COMMENT "Generating kernels"
   VERBATIM)
-set_source_files_properties(${kernel_objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+set_source_files_properties(${kernel_objects} ${packed_kernels} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 add_library(pellucid_kernel_table OBJECT "${PELLUCID_KERNELS_DIR}/kernel_table.cc" ${kernel_objects})
 target_include_directories(pellucid_kernel_table PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(pellucid_kernel_table PRIVATE pellucid_flags)

@@ -4,7 +4,8 @@
 #   component  Debian package       contents
 #   runtime    libpellucid-runtime0 libpellucid-runtime.so.0
 #
-# The same sources are compiled once more, for size; the CPU's kernels as in the library.
+# The same sources are compiled once more, for size; the CPU's kernels as in the library, but those that are generated
+# compressed (backends/cpu/generated/packed_code.h).
 
 set(runtime_folders ${pellucid_folders})
 list(REMOVE_ITEM runtime_folders nn optim)
@@ -45,7 +46,7 @@ if(PELLUCID_SODIUM)
   target_link_libraries(pellucid_runtime_library PRIVATE "${SODIUM_ARCHIVE}")
 endif()
 
-target_sources(pellucid_runtime_library PRIVATE $<TARGET_OBJECTS:pellucid_kernel_table> ${kernel_objects})
+target_sources(pellucid_runtime_library PRIVATE ${packed_kernels})
 add_dependencies(pellucid_runtime_library pellucid_kernel_table)
 set_target_properties(pellucid_runtime_library PROPERTIES
   LINKER_LANGUAGE CXX OUTPUT_NAME pellucid-runtime EXPORT_NAME runtime

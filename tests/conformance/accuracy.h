@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/generated/kernel_set.h"
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/isa.h"
 #include "base/check.h"
 #include "conformance/values.h"
@@ -87,10 +88,11 @@ class PrebuiltCall {
  public:
   PrebuiltCall(const Op& op, std::size_t formula, DType compute)
       : expr_(make_expr(*op.pointwise(), formula, compute)), params_(test_params(*op.pointwise())) {
-    const cpu::PrebuiltKernel* kernel = cpu::find_prebuilt(cpu::kernel_name(op, formula, compute));
-    PEL_CHECK(kernel != nullptr, NoKernelError, "{} has no kernel for {}", label(op, formula), name(compute));
     PEL_CHECK(cpu::active_isa().has_value(), DeviceError, "this processor has no AVX2");
-    function_ = kernel->function[static_cast<int>(*cpu::active_isa())];
+    const cpu::PrebuiltKernel* kernel =
+        cpu::find_prebuilt(cpu::kernel_name(op, formula, compute), *cpu::active_isa());
+    PEL_CHECK(kernel != nullptr, NoKernelError, "{} has no kernel for {}", label(op, formula), name(compute));
+    function_ = kernel->function;
     for (const double value : params_)
       scalars_.push_back({value, convert<std::int64_t>(value), PEL_SCALAR_FLOAT, {}});
   }

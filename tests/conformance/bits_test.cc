@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/generated/kernel_set.h"
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/isa.h"
 #include "codegen/llvm/jit.h"
 #include "conformance/cases.h"
@@ -67,7 +68,7 @@ TEST(Bits, PrebuiltCompiledAndInterpretedAgree) {
     const codegen::CompiledKernels compiled = codegen::compile_in_process(kernels, isa);
     for (std::size_t k = 0; k < specs.size(); ++k) {
       const scalar::ScalarExpr& expr = specs[k].body;
-      const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(specs[k].name);
+      const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(specs[k].name, isa);
       ASSERT_NE(prebuilt, nullptr) << specs[k].name;
       const Pointwise& facts = facts_of(specs[k].name, ops);
       std::vector<PelScalar> scalars;
@@ -93,8 +94,8 @@ TEST(Bits, PrebuiltCompiledAndInterpretedAgree) {
       write_to(wanted);
       const bool fine = scalar::evaluate(expr, kCount, inputs.data(), params.data(), data.pointers.data());
       write_to(ahead);
-      const auto ahead_status = prebuilt->function[static_cast<int>(isa)](
-          kCount, data.pointers.data(), data.strides.data(), scalars.data());
+      const auto ahead_status =
+          prebuilt->function(kCount, data.pointers.data(), data.strides.data(), scalars.data());
       write_to(in_process);
       const auto status = compiled[k](kCount, data.pointers.data(), data.strides.data(), scalars.data());
       EXPECT_EQ(status, fine ? 0 : codegen::kDividedByZero) << specs[k].name;
@@ -125,7 +126,6 @@ TEST(Bits, RunsAreOneCallEach) {
   std::size_t tried = 0;
   for (const cpu::KernelSpec& spec : cpu::kernel_set()) {
     if (!spec.has_runs) continue;
-    const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(spec.name);
     const std::vector<PelScalar> scalars(spec.body.params.size() + 1, {2.0, 2, PEL_SCALAR_FLOAT, {}});
     const auto elements = static_cast<std::size_t>(kRuns * (kMaxInRun + kGap));
     std::vector<std::vector<std::uint64_t>> inputs;  // large enough for any dtype
@@ -140,6 +140,7 @@ TEST(Bits, RunsAreOneCallEach) {
     const std::size_t results = spec.body.results.size();
     for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
       if (isa > *best) continue;
+      const cpu::PrebuiltKernel* prebuilt = cpu::find_prebuilt(spec.name, isa);
       for (const std::int64_t count : {1, 7, 49, 64, 70}) {
         using Outputs = std::vector<std::vector<char>>;
         Outputs apart(results, std::vector<char>(elements * 8, 77)), together = apart;
@@ -155,10 +156,10 @@ TEST(Bits, RunsAreOneCallEach) {
           strides.push_back(i == 0 ? 1 : 0);
           steps.push_back((i == 0 ? count + kGap : 1) * size_bytes(spec.body.inputs[i]));
         }
-        prebuilt->runs[static_cast<int>(isa)](count, data.data(), scalars.data(), kRuns, steps.data());
+        prebuilt->runs(count, data.data(), scalars.data(), kRuns, steps.data());
         for (std::size_t o = 0; o < results; ++o) data[o] = apart[o].data();
         for (std::int64_t r = 0; r < kRuns; ++r) {
-          prebuilt->function[static_cast<int>(isa)](count, data.data(), strides.data(), scalars.data());
+          prebuilt->function(count, data.data(), strides.data(), scalars.data());
           for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char*>(data[i]) + steps[i];
         }
         EXPECT_EQ(apart, together) << spec.name << " " << name(isa) << ", runs of " << count;

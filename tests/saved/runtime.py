@@ -13,7 +13,7 @@ import unittest
 
 WRITE, RUN, LIBRARY = sys.argv[1:4]
 ANSWERS = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
-MAX_BYTES = 8_000_000  # so that it does not grow; the goal, 6 MB, is missed (decision 0045)
+MAX_BYTES = 6_000_000  # decision 0047
 
 
 def run(*args, isa=None):

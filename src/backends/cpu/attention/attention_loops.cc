@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/generated/kernel_set.h"
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/isa.h"
 #include "base/check.h"
 #include "dispatch/op_table.h"
@@ -126,12 +127,8 @@ std::vector<AttentionLoop> attention_loops() {
 const AttentionCode& attention_code(DType dtype) {
   static const auto kAll = [] {
     std::array<AttentionCode, kDTypeCount> all{};
-    const auto find = [](const std::string& name) {
-      return find_prebuilt(name)->function[static_cast<int>(*active_isa())];
-    };
-    const auto find_runs = [](const std::string& name) {
-      return find_prebuilt(name)->runs[static_cast<int>(*active_isa())];
-    };
+    const auto find = [](const std::string& name) { return find_prebuilt(name, *active_isa())->function; };
+    const auto find_runs = [](const std::string& name) { return find_prebuilt(name, *active_isa())->runs; };
     for (const DType d : kDTypes) {
       const DType type = value_type(d);
       all[static_cast<std::size_t>(d)] = {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/generated/kernel_set.h"
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/isa.h"
 #include "base/check.h"
 #include "dispatch/gemm_result.h"
@@ -84,7 +85,7 @@ std::vector<LinearLoop> linear_finish_loops() {
 }
 
 codegen::PelLoopFn* linear_finish_loop(DType dtype, LinearActivation activation, bool saves) {
-  return find_prebuilt(linear_loop_name(dtype, activation, saves))->function[static_cast<int>(*active_isa())];
+  return find_prebuilt(linear_loop_name(dtype, activation, saves), *active_isa())->function;
 }
 
 codegen::PelLoopFn* gemm_finish_loop(DType dtype) {
@@ -92,7 +93,7 @@ codegen::PelLoopFn* gemm_finish_loop(DType dtype) {
     std::array<codegen::PelLoopFn*, kDTypeCount> all{};
     for (int d = 0; d < kDTypeCount; ++d)
       all[static_cast<std::size_t>(d)] =
-          find_prebuilt(gemm_finish_name(static_cast<DType>(d)))->function[static_cast<int>(*active_isa())];
+          find_prebuilt(gemm_finish_name(static_cast<DType>(d)), *active_isa())->function;
     return all;
   }();
   return kAll[static_cast<std::size_t>(dtype)];

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/gemm/gemm_loops.h"
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/isa.h"
 #include "base/check.h"
 
@@ -62,9 +63,9 @@ void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
   }
 }
 
-codegen::PelTileFn* find_tile(const std::string& name) {
-  for (std::size_t i = 0; i < kPrebuiltTileCount; ++i) {
-    if (kPrebuiltTiles[i].name == name) return kPrebuiltTiles[i].function;
+codegen::PelTileFn* find_tile(const std::string& name, Isa isa) {
+  for (const PrebuiltTile& tile : prebuilt_code(isa).tiles) {
+    if (tile.name == name) return tile.function;
   }
   throw InternalError("there is no prebuilt tile named " + name);
 }
@@ -82,10 +83,10 @@ TileFamily make_family(DType dtype, Isa isa, bool with_amx) {
   for (int vectors = 1; vectors <= max.vectors; ++vectors) {
     for (int rows = 1; rows <= family.rows; ++rows)
       family.tiles[vectors - 1][rows] = find_tile(
-          tile_name(family.order, family.type, (rows + side - 1) / side * side, vectors * lanes, isa));
+          tile_name(family.order, family.type, (rows + side - 1) / side * side, vectors * lanes, isa), isa);
   }
   for (int rows = 1; has_transposing_tiles(family.order, family.type) && rows <= family.rows; ++rows)
-    family.transposing[rows] = find_tile(transposing_tile_name(family.order, family.type, rows, isa));
+    family.transposing[rows] = find_tile(transposing_tile_name(family.order, family.type, rows, isa), isa);
   return family;
 }
 

@@ -1,4 +1,4 @@
-// The prebuilt GEMM tiles, and which of them serve a dtype.
+// The GEMM tiles that are prebuilt, and which of them serve a dtype.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,6 @@
 namespace pel::cpu {
 
 std::vector<codegen::TileKernel> tile_set(codegen::Isa isa);
-
-struct PrebuiltTile {
-  const char* name;
-  codegen::PelTileFn* function;
-};
-extern const PrebuiltTile kPrebuiltTiles[];  // generated
-extern const std::size_t kPrebuiltTileCount;
 
 // The tiles of one order and type.
 struct TileFamily {

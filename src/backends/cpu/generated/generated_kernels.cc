@@ -7,6 +7,7 @@
 
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/generated/kernel_set.h"
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/rows/rows.h"
@@ -33,13 +34,13 @@ Loaded& loaded() {
 constexpr DType kOrder[] = {kF32, kBF16, kF16, kF64, kI64, kI32, kBool, kU8, kI8, kI16};
 
 LoopCode* load(const std::string& kernel, codegen::Isa isa) {
-  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel, isa);
   if (prebuilt == nullptr) return nullptr;
   Loaded& all = loaded();
   LoopCode& code = all.codes.emplace_back();
   code.name = all.names.emplace_back(fmt::format("{}_{}", kernel, codegen::name(isa))).c_str();
-  code.function = prebuilt->function[static_cast<int>(isa)];
-  code.grain = grain_of(static_cast<double>(prebuilt->cost[static_cast<int>(isa)]));
+  code.function = prebuilt->function;
+  code.grain = grain_of(static_cast<double>(prebuilt->cost));
   return &code;
 }
 
@@ -61,18 +62,18 @@ void load_op(const Op& op, codegen::Isa isa, std::vector<Kernel>& list) {
 }
 
 codegen::PelLoopFn* function_of(const std::string& kernel, codegen::Isa isa) {
-  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
-  return prebuilt == nullptr ? nullptr : prebuilt->function[static_cast<int>(isa)];
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel, isa);
+  return prebuilt == nullptr ? nullptr : prebuilt->function;
 }
 
 codegen::PelRunsFn* runs_of(const std::string& kernel, codegen::Isa isa) {
-  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
-  return prebuilt == nullptr ? nullptr : prebuilt->runs[static_cast<int>(isa)];
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel, isa);
+  return prebuilt == nullptr ? nullptr : prebuilt->runs;
 }
 
 // Returns the inputs that a loop reads.
-std::uint64_t reads_of(const std::string& kernel) {
-  const PrebuiltKernel* prebuilt = find_prebuilt(kernel);
+std::uint64_t reads_of(const std::string& kernel, codegen::Isa isa) {
+  const PrebuiltKernel* prebuilt = find_prebuilt(kernel, isa);
   return prebuilt == nullptr ? 0 : prebuilt->reads;
 }
 
@@ -99,12 +100,12 @@ void load_rows(const Op& op, std::size_t program, codegen::Isa isa, std::vector<
                             loop(kFinishLoop, f), function_of(fold_name(kind, code.value), isa),
                             folds ? function_of(combine_name(kind, code.value), isa) : nullptr,
                             initial_bits(kind, code.value),
-                            reads_of(row_loop_name(op, program, dtype, kFoldLoop, f)) |
-                                reads_of(row_loop_name(op, program, dtype, kElementLoop, f))});
+                            reads_of(row_loop_name(op, program, dtype, kFoldLoop, f), isa) |
+                                reads_of(row_loop_name(op, program, dtype, kElementLoop, f), isa)});
     }
     for (std::size_t o = 0; o < info.outputs.size(); ++o)
       code.outputs.push_back({info.outputs[o].kind, info.stored_output(o, dtype), loop(kOutputLoop, o),
-                              reads_of(row_loop_name(op, program, dtype, kOutputLoop, o)),
+                              reads_of(row_loop_name(op, program, dtype, kOutputLoop, o), isa),
                               runs_of(row_loop_name(op, program, dtype, kOutputLoop, o), isa)});
     list.push_back(
         {code.name, supports_any, run_rows, DTypeSet{dtype}, static_cast<std::uint8_t>(program), &code});

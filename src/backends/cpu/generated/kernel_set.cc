@@ -173,12 +173,4 @@ std::vector<KernelSpec> kernel_set() {
   return result;
 }
 
-const PrebuiltKernel* find_prebuilt(std::string_view name) {
-  const PrebuiltKernel* end = kPrebuiltKernels + kPrebuiltKernelCount;
-  const PrebuiltKernel* found =
-      std::lower_bound(kPrebuiltKernels, end, name,
-                       [](const PrebuiltKernel& kernel, std::string_view key) { return kernel.name < key; });
-  return found != end && found->name == name ? found : nullptr;
-}
-
 }  // namespace pel::cpu

@@ -1,4 +1,4 @@
-// The prebuilt kernels: which ones exist, what each computes, and where its code is.
+// The prebuilt kernels: which ones exist, and what each computes. Their code is in prebuilt_code.h.
 #pragma once
 
 #include <string>
@@ -53,20 +53,5 @@ std::string gemm_finish_name(DType dtype);
 // Returns all kernels: one per op, formula and dtype, one per pair of dtypes for casts, the loops of row ops,
 // the GEMM epilogues, and loops that hand-written kernels call.
 std::vector<KernelSpec> kernel_set();
-
-// The code of one prebuilt kernel.
-struct PrebuiltKernel {
-  const char* name;
-  float cost[codegen::kIsaCount];  // cycles per element, roughly
-  codegen::PelLoopFn* function[codegen::kIsaCount];
-  std::uint64_t reads;  // inputs, one bit each; pointers of the others are not dereferenced
-  codegen::PelRunsFn* runs[codegen::kIsaCount];  // null if there is none
-};
-// Generated: sorted by name.
-extern const PrebuiltKernel kPrebuiltKernels[];
-extern const std::size_t kPrebuiltKernelCount;
-
-// Returns null if no kernel has that name.
-const PrebuiltKernel* find_prebuilt(std::string_view name);
 
 }  // namespace pel::cpu

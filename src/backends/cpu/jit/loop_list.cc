@@ -6,6 +6,7 @@
 
 #include "pellucid/profile.h"
 
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/kernels.h"
 #include "base/check.h"
 
@@ -13,9 +14,9 @@ namespace pel::cpu {
 namespace {
 
 codegen::PelLoopFn* prebuilt(const std::string& name, codegen::Isa isa) {
-  const PrebuiltKernel* found = find_prebuilt(name);
+  const PrebuiltKernel* found = find_prebuilt(name, isa);
   PEL_CHECK(found != nullptr, InternalError, "there is no prebuilt loop named {}", name);
-  return found->function[static_cast<int>(isa)];
+  return found->function;
 }
 
 }  // namespace

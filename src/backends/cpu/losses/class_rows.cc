@@ -7,6 +7,7 @@
 
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/generated/kernel_set.h"
+#include "backends/cpu/generated/prebuilt_code.h"
 #include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "base/check.h"
@@ -132,7 +133,7 @@ void write_mean(const Targets& targets, std::int64_t count, char* losses, const 
                 const Operand& counted) {
   constexpr std::int64_t kBlock = 1024;
   const auto dtype = static_cast<DType>(mean.dtype);
-  const PrebuiltKernel* fold = find_prebuilt(fold_name(FoldKind::Sum, value_type(dtype)));
+  const PrebuiltKernel* fold = find_prebuilt(fold_name(FoldKind::Sum, value_type(dtype)), *active_isa());
   with_floating(dtype, [&]<class T, class V>(std::type_identity<T>, V) {
     constexpr std::int64_t kWidth = sizeof(V);
     const DefaultFloatMode mode;
@@ -143,8 +144,7 @@ void write_mean(const Targets& targets, std::int64_t count, char* losses, const 
       for (std::int64_t b = 0; b < blocks; ++b) {
         void* data[] = {&total, losses + b * kBlock * kWidth};
         const std::int64_t strides[] = {1, 1};
-        fold->function[static_cast<int>(*active_isa())](std::min(kBlock, left - b * kBlock), data, strides,
-                                                        nullptr);
+        fold->function(std::min(kBlock, left - b * kBlock), data, strides, nullptr);
         store_as(losses + b * kWidth, total);
       }
       left = blocks;

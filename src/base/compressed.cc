@@ -26,7 +26,7 @@ std::size_t distance_bytes(std::size_t distance) {
 }
 constexpr std::size_t kMaxDistance = (1u << 24) - 1;
 
-// Finds the shortest sequence: the cheapest way to each position, over copies of what stands before it.
+// Finds the shortest sequence: the cheapest way to each position, over copies of the bytes before it.
 class Compressor {
  public:
   explicit Compressor(std::string_view bytes) : bytes_(bytes), ways_(bytes.size() + 1) {}

@@ -93,7 +93,10 @@ class KernelCache(unittest.TestCase):
         seed = int(os.environ.get("PELLUCID_SEED", random.randrange(2**32)))
         delays = random.Random(seed)
         environment = {**os.environ, "PELLUCID_CACHE": f"{self.cache},16M", "PELLUCID_THREADS": "2"}
-        for number in range(KILLS):
+        number = 0
+        # About one kill in eight cuts a write: a few kills may cut none, so a small share goes on until one does.
+        while number < KILLS or (number < 200 and not list(self.folder.glob(".unfinished*"))):
+            number += 1
             with subprocess.Popen([PROBE, "forever"], env=environment, stdout=subprocess.PIPE, text=True) as writer:
                 writer.stdout.readline()  # it writes now
                 time.sleep(delays.random() * 0.03)
@@ -101,7 +104,7 @@ class KernelCache(unittest.TestCase):
             checked = self.verify()
             self.assertEqual(checked.returncode, 0, f"kill {number}, PELLUCID_SEED={seed}: {checked.stdout}")
         unfinished = list(self.folder.glob(".unfinished*"))
-        print(f"{KILLS} kills: {len(self.entries())} entries, all valid; {len(unfinished)} writes were cut")
+        print(f"{number} kills: {len(self.entries())} entries, all valid; {len(unfinished)} writes were cut")
         self.assertGreater(len(unfinished), 0)
         self.run_probe()
         for file in unfinished:  # later writers remove what is old

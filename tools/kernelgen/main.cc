@@ -92,7 +92,10 @@ std::string table_text(const Specs& specs) {
         "constexpr PrebuiltKernel kKernels_{0}[] = {{\n{1}}};\n"
         "constexpr PrebuiltTile kTiles_{0}[] = {{\n{2}}};\n",
         codegen::name(isa), kernels, tiles);
-    results += fmt::format("    {{std::span(kKernels_{0}), std::span(kTiles_{0})}},\n", codegen::name(isa));
+    results += fmt::format(
+        "    {{ArrayView(kKernels_{0}, std::size(kKernels_{0})), ArrayView(kTiles_{0}, "
+        "std::size(kTiles_{0}))}},\n",
+        codegen::name(isa));
   }
   return fmt::format(
       "// Written by pellucid-kernelgen.\n#include \"backends/cpu/generated/prebuilt_code.h\"\n\n"

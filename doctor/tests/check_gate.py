@@ -95,7 +95,7 @@ def check_gate(doctor, make, folder):
         code, out, err = gate(doctor, more, before)
         expect(code == 1 and "✗ more.step.kernels == 0" in out and "aten::_to_copy" in out, f"one kernel more in {trace} was not found:", code, out, err)
         code, out, err = gate(doctor, trace, more)
-        expect(code == 1, "a kernel less is no difference:", code, out, err)
+        expect(code == 1, "one kernel less was not found:", code, out, err)
     summarize(doctor, more, folder / "more.summary.json")
     for trace in (traces[3], more):
         expect(differences(doctor, trace, traces[0]) == differences(doctor, trace, before), f"{trace}: the summary says something else than the trace")

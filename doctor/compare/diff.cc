@@ -22,35 +22,17 @@ constexpr double kWorthSaying = 5;    // percent of the difference
 constexpr double kOtherProgram = 30;  // percent of activities in ops of both; below, the programs may be two
 
 struct Side {
-  const Examined& examined;
+  const StepSummary& step;
   const std::string& label;
-  TypicalStep step;
-  std::int64_t launches = 0, kernels = 0;  // of the step
+  std::int64_t kernels = 0;  // of the step
   SaturatingSum kernel_ns;
 
-  Side(const Examined& of, const std::string& name) : examined(of), label(name), step(typical_step(of)) {
-    std::vector<EventId> calls;
-    for (const std::uint32_t w : step.activities) {
-      const Activity& activity = of.model.activities()[w];
-      if (activity.launch != kNoEvent) calls.push_back(activity.launch);
-      if (of.model.events().category(activity.event) != Category::Kernel) continue;
+  Side(const StepSummary& of, const std::string& name) : step(of), label(name) {
+    for (std::uint32_t w = 0; w < of.activities.size(); ++w) {
+      if (!of.kernel_of(w).is_kernel()) continue;
       ++kernels;
-      kernel_ns += activity.end_ns - activity.begin_ns;
+      kernel_ns += of.activities[w].duration_ns;
     }
-    std::sort(calls.begin(), calls.end());
-    launches = std::unique(calls.begin(), calls.end()) - calls.begin();
-  }
-  std::string device() const {
-    const std::span<const std::int32_t> devices = examined.model.active_devices();
-    if (devices.empty() || examined.model.devices().empty()) return "";
-    const DeviceProperties* properties = examined.model.device(devices[0]);
-    return properties == nullptr ? examined.model.devices()[0].name
-                                 : properties->name;  // some number them anew
-  }
-  std::string title_of(EventId activity) const {
-    const EventTable& events = examined.model.events();
-    return events.category(activity) == Category::Kernel ? examined.kernels.of(activity).title
-                                                         : std::string(events.name(activity));
   }
 };
 
@@ -68,7 +50,7 @@ std::string why_part(const TimePart& part, const Side& before, const Side& after
                                    count_before)
                      : std::string();
   };
-  if (part.key == "dispatch") return why("launch", "launches", before.launches, after.launches);
+  if (part.key == "dispatch") return why("launch", "launches", before.step.launches, after.step.launches);
   if (part.key == "kernels") return why("kernel", "kernels", before.kernels, after.kernels);
   return "";
 }
@@ -153,9 +135,7 @@ std::map<std::string_view, OpSum> op_sums(const Side& before, const OpTree& tree
         std::vector<std::uint32_t> of_op;
         tree.add_activities_of(op, of_op);
         sum.*activities += static_cast<std::int64_t>(of_op.size());
-        for (const std::uint32_t w : of_op)
-          sum.*ns +=
-              side.examined.model.activities()[w].end_ns - side.examined.model.activities()[w].begin_ns;
+        for (const std::uint32_t w : of_op) sum.*ns += side.step.activities[w].duration_ns;
       }
     }
   };
@@ -206,6 +186,9 @@ Finding ops_finding(const Side& before, const OpTree& tree_before, const Side& a
 }
 
 Finding kernels_finding(const Side& before, const Side& after, const std::vector<KernelChange>& changes) {
+  const auto text_of = [](const StepKernel* kernel, std::string StepKernel::* text) {
+    return kernel == nullptr ? Value() : Value(kernel->*text);
+  };
   Finding finding{.key = "diff_kernels", .title = "Kernels that changed"};
   std::array<OpSum, 6> kinds{};
   Table table{.key = "kernels",
@@ -223,9 +206,6 @@ Finding kernels_finding(const Side& before, const Side& after, const std::vector
                           {"name_before", ""},
                           {"name_after", ""}},
               .rows = {}};
-  const auto name_in = [](const Side& side, EventId e) {
-    return e == kNoEvent ? Value() : Value(std::string(side.examined.model.events().name(e)));
-  };
   for (const KernelChange& change : changes) {
     OpSum& sum = kinds[static_cast<std::size_t>(change.kind)];
     sum.activities_before += change.count_before;
@@ -233,16 +213,13 @@ Finding kernels_finding(const Side& before, const Side& after, const std::vector
     sum.ns_before += change.ns_before;
     sum.ns_after += change.ns_after;
     if (change.kind == ChangeKind::Same) continue;
-    const bool has_both = change.before != kNoEvent && change.after != kNoEvent;
+    const bool has_both = change.before != nullptr && change.after != nullptr;
     const bool is_same_name = has_both && change.kind != ChangeKind::Replaced;
-    table.rows.push_back({std::string(name(change.kind)), change.difference_ns(), change.ns_before,
-                          change.ns_after, change.count_before, change.count_after,
-                          change.before == kNoEvent ? Value() : Value(before.title_of(change.before)),
-                          change.after == kNoEvent ? Value()
-                          : is_same_name           ? Value(std::string("="))
-                                                   : Value(after.title_of(change.after)),
-                          change.chain, is_same_name, name_in(before, change.before),
-                          name_in(after, change.after)});
+    table.rows.push_back(
+        {std::string(name(change.kind)), change.difference_ns(), change.ns_before, change.ns_after,
+         change.count_before, change.count_after, text_of(change.before, &StepKernel::title),
+         is_same_name ? Value(std::string("=")) : text_of(change.after, &StepKernel::title), change.chain,
+         is_same_name, text_of(change.before, &StepKernel::name), text_of(change.after, &StepKernel::name)});
   }
   Table summary{.key = "changes",
                 .title = "by kind",
@@ -287,7 +264,8 @@ std::vector<TimePart> time_parts(const TimeShares& before, const TimeShares& aft
   return parts;
 }
 
-std::vector<Finding> compare(const Examined& before, const Examined& after, const CompareLabels& labels) {
+std::vector<Finding> compare(const StepSummary& before, const StepSummary& after,
+                             const CompareLabels& labels) {
   const Side old_side(before, labels.before), new_side(after, labels.after);
   Finding finding{.key = "diff", .title = fmt::format("From {} to {}", labels.before, labels.after)};
   if (old_side.step.activities.empty() || new_side.step.activities.empty()) {
@@ -301,7 +279,7 @@ std::vector<Finding> compare(const Examined& before, const Examined& after, cons
   const TimeShares &old_time = old_side.step.time, &new_time = new_side.step.time;
   const std::vector<TimePart> parts = time_parts(old_time, new_time);
   CommonNames names;
-  const OpTree old_tree(before, old_side.step, names), new_tree(after, new_side.step, names);
+  const OpTree old_tree(before, names), new_tree(after, names);
   const Alignment alignment = align(old_tree, new_tree, names);
   const std::vector<KernelChange> changes = kernel_changes(before, after, alignment, names);
 
@@ -315,9 +293,9 @@ std::vector<Finding> compare(const Examined& before, const Examined& after, cons
   const auto difference = static_cast<double>(new_time.total() - old_time.total());
   if (std::abs(difference) > kSameStep * static_cast<double>(old_time.total()))
     finding.sentences.push_back(sentence_of_parts(parts, old_side, new_side));
-  if (old_side.device() != new_side.device() && !old_side.device().empty() && !new_side.device().empty())
-    finding.sentences.push_back(fmt::format("{} ran on {}, {} on {}.", labels.before, old_side.device(),
-                                            labels.after, new_side.device()));
+  if (before.device != after.device && !before.device.empty() && !after.device.empty())
+    finding.sentences.push_back(
+        fmt::format("{} ran on {}, {} on {}.", labels.before, before.device, labels.after, after.device));
 
   Table table{.key = "steps",
               .title = "the compared steps, of median device time",
@@ -330,8 +308,8 @@ std::vector<Finding> compare(const Examined& before, const Examined& after, cons
                           {"kernel_ns", "kernel time", Unit::Nanoseconds}},
               .rows = {}};
   for (const Side* side : {&old_side, &new_side})
-    table.rows.push_back({side->label, side->step.name, static_cast<std::int64_t>(side->step.steps),
-                          side->step.time.total(), side->launches, side->kernels, side->kernel_ns});
+    table.rows.push_back({side->label, side->step.step, static_cast<std::int64_t>(side->step.steps),
+                          side->step.time.total(), side->step.launches, side->kernels, side->kernel_ns});
   finding.facts = {{"speedup", "speedup",
                     static_cast<double>(old_time.total()) /
                         static_cast<double>(std::max<std::int64_t>(1, new_time.total()))},

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/compare/typical_step.h"
+#include "doctor/compare/step_summary.h"
 #include "doctor/diagnosis/finding.h"
 #include "doctor/model/saturating.h"
 
@@ -24,6 +24,7 @@ struct CompareLabels {
   std::string before = "before", after = "after";
 };
 
-std::vector<Finding> compare(const Examined& before, const Examined& after, const CompareLabels& labels = {});
+std::vector<Finding> compare(const StepSummary& before, const StepSummary& after,
+                             const CompareLabels& labels = {});
 
 }  // namespace pel::doctor

@@ -6,8 +6,6 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include "base/sort_stably.h"
 #include "doctor/compare/longest_common.h"
 
@@ -31,15 +29,15 @@ ChangeKind change_kind(const KernelChange& change, bool is_same_name) {
 
 class ChangeSums {
  public:
-  ChangeSums(const Examined& before, const Examined& after, CommonNames& names)
+  ChangeSums(const StepSummary& before, const StepSummary& after, CommonNames& names)
       : before_(before), after_(after), names_(names) {}
 
   void add(const Counterpart& part) {
     std::vector<std::uint32_t> before = part.before, after = part.after;  // what has no counterpart yet
-    pair_by(part, before, after, [&](const Examined& of, std::uint32_t w) { return name_of(of, w); });
+    pair_by(part, before, after, [&](const StepSummary& of, std::uint32_t w) { return name_of(of, w); });
     // Between ops that differ, an elementwise kernel has nothing to do with the next one; a matmul has.
-    pair_by(part, before, after, [&](const Examined& of, std::uint32_t w) {
-      const KernelFamily family = of.kernels.family(of.model.activities()[w].event);
+    pair_by(part, before, after, [&](const StepSummary& of, std::uint32_t w) {
+      const KernelFamily family = of.kernel_of(w).family;
       const bool is_told = family != KernelFamily::Unknown && (part.is_aligned || uses_tensor_cores(family));
       return is_told ? static_cast<std::uint32_t>(family) : kNoName;
     });
@@ -61,9 +59,7 @@ class ChangeSums {
   }
 
  private:
-  std::uint32_t name_of(const Examined& of, std::uint32_t w) {
-    return names_.add(of.model.events().name(of.model.activities()[w].event));
-  }
+  std::uint32_t name_of(const StepSummary& of, std::uint32_t w) { return names_.add(of.kernel_of(w).name); }
 
   // The k-th of a key with the k-th of that key; kNoName is paired with nothing.
   template <class KeyOf>
@@ -89,19 +85,15 @@ class ChangeSums {
     drop(after, has_after);
   }
 
-  static std::string launch_chain(const Examined& of, std::uint32_t w) {
-    const Activity& activity = of.model.activities()[w];
-    std::string chain = of.model.op_chain(activity.launch);
-    if (!chain.empty()) return chain;
-    return activity.launch == kNoEvent ? "(launched before the trace)"
-                                       : fmt::format("({})", of.model.events().name(activity.launch));
+  static const std::string& launch_chain(const StepSummary& of, std::uint32_t w) {
+    return of.texts[of.activities[w].chain];
   }
   std::string chain_of_pair(const Counterpart& part, const std::uint32_t* before,
                             const std::uint32_t* after) const {
     if (part.is_aligned) return part.chain;
     if (after == nullptr) return launch_chain(before_, *before);
     if (before == nullptr) return launch_chain(after_, *after);
-    std::string chain = launch_chain(before_, *before), now = launch_chain(after_, *after);
+    const std::string &chain = launch_chain(before_, *before), &now = launch_chain(after_, *after);
     return chain == now ? chain : chain + " → " + now;
   }
 
@@ -111,21 +103,19 @@ class ChangeSums {
                    after == nullptr ? kNoName : name_of(after_, *after), chain_of_pair(part, before, after));
     KernelChange& change = sums_[key];
     if (before != nullptr) {
-      const Activity& activity = before_.model.activities()[*before];
-      change.before = activity.event;
+      change.before = &before_.kernel_of(*before);
       ++change.count_before;
-      change.ns_before += activity.end_ns - activity.begin_ns;
+      change.ns_before += before_.activities[*before].duration_ns;
     }
     if (after != nullptr) {
-      const Activity& activity = after_.model.activities()[*after];
-      change.after = activity.event;
+      change.after = &after_.kernel_of(*after);
       ++change.count_after;
-      change.ns_after += activity.end_ns - activity.begin_ns;
+      change.ns_after += after_.activities[*after].duration_ns;
     }
   }
 
-  const Examined& before_;
-  const Examined& after_;
+  const StepSummary& before_;
+  const StepSummary& after_;
   CommonNames& names_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, KernelChange> sums_;
 };
@@ -138,7 +128,7 @@ std::string_view name(ChangeKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::vector<KernelChange> kernel_changes(const Examined& before, const Examined& after,
+std::vector<KernelChange> kernel_changes(const StepSummary& before, const StepSummary& after,
                                          const Alignment& alignment, CommonNames& names) {
   ChangeSums sums(before, after, names);
   for (const Counterpart& part : alignment.parts) sums.add(part);

@@ -22,14 +22,15 @@ std::string_view name(ChangeKind kind);  // "faster"
 struct KernelChange {
   ChangeKind kind;
   std::string chain;
-  EventId before = kNoEvent, after = kNoEvent;  // one of them, for its name; none: there is none
+  const StepKernel* before = nullptr;  // of the summaries; null: there is none
+  const StepKernel* after = nullptr;
   std::int64_t count_before = 0, count_after = 0;
   SaturatingSum ns_before, ns_after;
   std::int64_t difference_ns() const { return ns_after - ns_before; }
 };
 
 // By the size of the difference, the largest first. Copies and fills are among them.
-std::vector<KernelChange> kernel_changes(const Examined& before, const Examined& after,
+std::vector<KernelChange> kernel_changes(const StepSummary& before, const StepSummary& after,
                                          const Alignment& alignment, CommonNames& names);
 
 }  // namespace pel::doctor

@@ -9,16 +9,7 @@
 namespace pel::doctor {
 namespace {
 
-constexpr std::size_t kMaxDepth = 48;    // of ops that are told apart
 constexpr std::size_t kMaxEdits = 2000;  // between two lists of ops; 16 MB of memory
-
-// "(GraphLaunch)" of cudaGraphLaunch and hipGraphLaunch.
-std::string_view call_without_vendor(std::string_view name) {
-  for (const std::string_view vendor : {"cuda", "hip", "cu"}) {
-    if (name.starts_with(vendor)) return name.substr(vendor.size());
-  }
-  return name;
-}
 
 class Aligner {
  public:
@@ -161,43 +152,15 @@ class Aligner {
 
 }  // namespace
 
-OpTree::OpTree(const Examined& examined, const TypicalStep& step, CommonNames& names) {
-  const Model& model = examined.model;
-  const EventTable& events = model.events();
-  std::map<RowId, std::uint32_t> rows;
-  std::unordered_map<EventId, std::uint32_t> ids;
-  constexpr RowId kNoRow = ~RowId{0};
-  std::vector<EventId> chain;
-  for (const std::uint32_t w : step.activities) {
-    const Activity& activity = model.activities()[w];
-    chain.clear();
-    for (EventId e = model.op_of_activity(activity); e != kNoEvent && chain.size() < 1000;
-         e = model.parent(e)) {
-      if (events.category(e) == Category::CpuOp && !events.name(e).starts_with("ProfilerStep"))
-        chain.push_back(e);
+OpTree::OpTree(const StepSummary& step, CommonNames& names) {
+  for (std::uint32_t i = 0; i < step.ops.size(); ++i) {
+    const StepOp& op = step.ops[i];
+    nodes.push_back({.name = names.add(step.texts[op.name]), .activities = op.activities});
+    if (op.parent == StepOp::kNone) {
+      threads.push_back(i);
+    } else {
+      nodes[op.parent].children.push_back(i);
     }
-    const bool has_op = !chain.empty();
-    if (!has_op) chain.push_back(activity.launch == kNoEvent ? activity.event : activity.launch);
-    const RowId row = !has_op && activity.launch == kNoEvent ? kNoRow : events.row(chain.back());
-    const auto [thread, is_new_thread] = rows.try_emplace(row, static_cast<std::uint32_t>(nodes.size()));
-    if (is_new_thread) nodes.push_back({});
-    std::uint32_t node = thread->second;
-    for (std::size_t i = chain.size(), depth = 0; i-- > 0 && depth < kMaxDepth; ++depth) {
-      const auto [at, is_new] = ids.try_emplace(chain[i], static_cast<std::uint32_t>(nodes.size()));
-      if (is_new) {
-        const std::string_view name = events.name(chain[i]);
-        nodes.push_back({.op = chain[i], .name = names.add(has_op ? name : call_without_vendor(name))});
-        nodes[node].children.push_back(at->second);
-      }
-      node = at->second;
-    }
-    nodes[node].activities.push_back(w);
-  }
-  for (const auto& [row, node] : rows) threads.push_back(node);
-  for (OpNode& node : nodes) {
-    sort_stably(node.children, [&](std::uint32_t a, std::uint32_t b) {
-      return events.begin_ns(nodes[a].op) < events.begin_ns(nodes[b].op);
-    });
   }
 }
 

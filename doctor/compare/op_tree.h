@@ -5,11 +5,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "doctor/compare/typical_step.h"
+#include "doctor/compare/step_summary.h"
 
 namespace pel::doctor {
 
-// Texts of two traces with common numbers. Views are of the traces.
+// Texts of two steps with common numbers. Views are of their summaries.
 class CommonNames {
  public:
   std::uint32_t add(std::string_view text) {
@@ -25,16 +25,15 @@ class CommonNames {
 };
 
 struct OpNode {
-  EventId op = kNoEvent;  // or the call, where it was made for no op
   std::uint32_t name = 0;
   std::vector<std::uint32_t> children{};    // by begin
-  std::vector<std::uint32_t> activities{};  // its own, indices of Model::activities()
+  std::vector<std::uint32_t> activities{};  // its own, of StepSummary::activities
 };
 
 struct OpTree {
   std::vector<OpNode> nodes;
   std::vector<std::uint32_t> threads;  // nodes without an op, one for each row that launched
-  OpTree(const Examined& examined, const TypicalStep& step, CommonNames& names);
+  OpTree(const StepSummary& step, CommonNames& names);
   void add_activities_of(std::uint32_t node,
                          std::vector<std::uint32_t>& activities) const;  // and of all below
 };

@@ -50,6 +50,10 @@ struct RunCounts {
   Quantities kernel_names;        // each name, and how often it ran
 };
 
+Quantities all_quantities(const RunCounts& run);  // of the whole trace, with the totals
+// The median of each, over the steps that do anything; nothing: there are none.
+std::optional<Quantities> typical_counts(const RunCounts& run);
+
 struct Diagnosis {
   std::string path;
   std::string before{};  // the trace that it was compared with; empty: none

@@ -146,7 +146,7 @@ void diagnose_whole(std::string_view bytes, const HtmlOptions& page, std::size_t
     answer_questions(after.examined(), {"device=A100"});
   } catch (const pel::ValueError&) {  // the trace does not name its device, or there is no data sheet for it
   }
-  const std::vector<Finding> changes = compare(before.examined(), after.examined());
+  const std::vector<Finding> changes = compare(summarize(before.examined()), summarize(after.examined()));
   diagnosis.before = "half";
   diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
   require(!html_report(diagnosis, after.examined(), page).empty());

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/median.h"
 #include "doctor/report/readable_value.h"
 
 namespace pel::doctor {
@@ -17,13 +16,6 @@ namespace {
 constexpr std::string_view kOfStep = "step.";
 
 constexpr std::string_view kMore = "more.";
-
-Quantities all_quantities(const RunCounts& run) {
-  Quantities all;
-  for (const auto& [name, count] : named(run.totals)) all.emplace_back(name, static_cast<double>(count));
-  all.insert(all.end(), run.quantities.begin(), run.quantities.end());
-  return all;
-}
 
 double amount_of(const Quantities& quantities, std::string_view name) {
   const auto found = std::ranges::find(quantities, name, &Quantities::value_type::first);
@@ -55,24 +47,15 @@ Checked check_steps(const Condition& condition, std::string_view quantity,
   return checked;
 }
 
-// The median of the steps that do anything; nothing: there are none.
-std::optional<double> of_typical_step(const RunCounts& run, std::string_view quantity) {
-  std::vector<double> amounts;
-  for (const Quantities& step : run.steps)
-    if (std::ranges::any_of(step, [](const auto& one) { return one.second != 0; }))
-      amounts.push_back(amount_of(step, quantity));
-  if (amounts.empty()) return std::nullopt;
-  return lower_median_of(std::move(amounts));
-}
-
 // What the trace has more than the one that it is compared with.
 Checked check_more(const Condition& condition, std::string_view quantity, const Diagnosis& trace) {
   if (!trace.counts_before) return {condition.text, "nothing to compare with", false};
   const bool is_of_step = quantity.starts_with(kOfStep);
   if (is_of_step) quantity.remove_prefix(kOfStep.size());
-  const auto amount = [&](const RunCounts& run) {
-    return is_of_step ? of_typical_step(run, quantity)
-                      : std::optional(amount_of(all_quantities(run), quantity));
+  const auto amount = [&](const RunCounts& run) -> std::optional<double> {
+    if (!is_of_step) return amount_of(all_quantities(run), quantity);
+    const std::optional<Quantities> typical = typical_counts(run);
+    return typical ? std::optional(amount_of(*typical, quantity)) : std::nullopt;
   };
   const std::optional<double> after = amount(trace.counts), before = amount(*trace.counts_before);
   if (!after || !before) return {condition.text, "no steps", false};

@@ -9,6 +9,7 @@
 #include "base/file_name.h"
 #include "base/terminal.h"
 #include "doctor/compare/diff.h"
+#include "doctor/compare/summary_file.h"
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/model/run_in_parallel.h"
 #include "doctor/ranks/compare_ranks.h"
@@ -48,12 +49,13 @@ ReadOptions read_options(const ReportRequest& request) {
 Diagnosis diagnose_one(const Examination& examination, const ReportRequest& request) {
   Diagnosis diagnosis = diagnose(examination, request.what_if);
   if (!request.before.empty()) {
-    const Examination before(request.before, read_options(request));
+    std::optional<StepSummary> before = read_summary(request.before);
+    if (!before) before = summarize(Examination(request.before, read_options(request)).examined());
     check_stop(request.stop);
-    std::vector<Finding> changes = compare(before.examined(), examination.examined());
+    std::vector<Finding> changes = compare(*before, summarize(examination.examined()));
     for (Finding& change : changes) change.is_asked_for = true;
     diagnosis.before = request.before;
-    diagnosis.counts_before = count(before.examined());
+    diagnosis.counts_before = std::move(before->counts);
     diagnosis.findings.insert(diagnosis.findings.begin(), changes.begin(), changes.end());
   }
   return diagnosis;

@@ -60,7 +60,7 @@ def main():
     libraries = run("ldd", doctor)[1]
     problems += [f"it links {name}:\n{libraries}" for name in FOREIGN if name in libraries]
     for words in ([TRACE], [TRACE, "--json"], [TRACE, TRACE], [TRACE, "--expect", "kernels == 12"],
-                  [TRACE, "--expect", "kernels == 5", "--json"], [TRACE, "--full"], [TRACE, "--markdown"]):
+                  [TRACE, "--expect", "kernels == 5", "--json"], [TRACE, "--full"], [TRACE, "--markdown", "-"]):
         own, same = run(doctor, *words), run(pellucid, "doctor", *words)
         if own != same:
             problems.append(f"{words}: it says {own}, and pellucid doctor {same}")

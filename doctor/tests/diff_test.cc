@@ -152,7 +152,7 @@ TEST(Diff, ATraceAgainstItselfHasNoDifference) {
   OpsInARow steps;
   steps.op("aten::mm", kGemm, 30).op("aten::relu", kRelu, 5).op("aten::mm", kGemm, 31);
   const ExaminedText one(steps.text()), same(steps.text());
-  const std::vector<Finding> findings = compare(*one, *same);
+  const std::vector<Finding> findings = compare(summarize(*one), summarize(*same));
   expect_adds_up(findings);
   EXPECT_TRUE(findings[0].sentences[0].starts_with("Nothing changed")) << findings[0].sentences[0];
   const Table& parts = diff_table(findings, "parts");
@@ -172,7 +172,7 @@ TEST(Diff, KernelsAreGoneNewFasterSlowerAndReplaced) {
       .op("aten::sum", "reduce_kernel", 12)
       .op("aten::add", kAdd, 6);
   const ExaminedText old(before.text()), now(after.text());
-  const std::vector<Finding> findings = compare(*old, *now);
+  const std::vector<Finding> findings = compare(summarize(*old), summarize(*now));
   expect_adds_up(findings);
   const Table& kernels = diff_table(findings, "kernels");
   std::vector<std::string> seen;
@@ -201,7 +201,7 @@ TEST(Diff, AnOpsOwnOpsMayChange) {
         .kernel(7, kRelu, 120, 5, 2);
   };
   const ExaminedText old(trace("aten::addmm", kGemm, 30)), now(trace("aten::matmul", kOtherGemm, 20));
-  const std::vector<Finding> findings = compare(*old, *now);
+  const std::vector<Finding> findings = compare(summarize(*old), summarize(*now));
   expect_adds_up(findings);
   const Table& kernels = diff_table(findings, "kernels");
   ASSERT_EQ(kernels.rows.size(), 1u);
@@ -226,7 +226,7 @@ TEST(Diff, WhatACompiledRegionReplacedStandsTogether) {
       .call(1, "cudaLaunchKernel", at + 22, 3, 103)
       .kernel(7, "reduce_kernel", at + 60, 8, 103);
   const ExaminedText old(before.text()), now(text);
-  const std::vector<Finding> findings = compare(*old, *now);
+  const std::vector<Finding> findings = compare(summarize(*old), summarize(*now));
   expect_adds_up(findings);
   const Table& kernels = diff_table(findings, "kernels");
   std::vector<std::string> seen;
@@ -243,7 +243,7 @@ TEST(Diff, ThreadsArePairedByTheirOpsNotTheirNumbers) {
   before.op("aten::mm", kGemm, 30, 1).op("MmBackward0", kGemm, 40, 2).op("AddBackward0", kAdd, 10, 2);
   after.op("aten::mm", kGemm, 30, 9).op("MmBackward0", kGemm, 40, 3).op("AddBackward0", kAdd, 10, 3);
   const ExaminedText old(before.text()), now(after.text());
-  const std::vector<Finding> findings = compare(*old, *now);
+  const std::vector<Finding> findings = compare(summarize(*old), summarize(*now));
   expect_adds_up(findings);
   EXPECT_TRUE(diff_table(findings, "kernels").rows.empty());
   EXPECT_TRUE(diff_table(findings, "ops").rows.empty());
@@ -257,7 +257,7 @@ TEST(Diff, OpsInTooDifferentOrdersAreComparedByName) {
     after.op(fmt::format("op{}", kOps - 1 - i), kRelu, 5);
   }
   const ExaminedText old(before.text()), now(after.text());
-  const std::vector<Finding> findings = compare(*old, *now);
+  const std::vector<Finding> findings = compare(summarize(*old), summarize(*now));
   expect_adds_up(findings);
   EXPECT_NE(findings[1].sentences.at(0).find("differs too much to align"), std::string::npos);
   EXPECT_TRUE(diff_table(findings, "kernels").rows.empty());
@@ -279,7 +279,7 @@ TEST(Diff, TheMedianStepIsCompared) {
     return text;
   };
   const ExaminedText old(trace({900, 100, 110, 105, 90})), now(trace({50, 700, 51}));
-  const std::vector<Finding> findings = compare(*old, *now);
+  const std::vector<Finding> findings = compare(summarize(*old), summarize(*now));
   expect_adds_up(findings);
   const Table& steps = diff_table(findings, "steps");
   EXPECT_EQ(text_in(steps, 0, "step"), "ProfilerStep#4");
@@ -293,7 +293,7 @@ TEST(Diff, FewerLaunchesAreSaidToSaveDispatch) {
   TraceText after;
   after.op(1, "aten::relu", 0, 8).call(1, "cudaLaunchKernel", 2, 4, 1).kernel(7, kRelu, 10, 40, 1);
   const ExaminedText old(before.text()), now(after);
-  const std::vector<Finding> findings = compare(*old, *now);
+  const std::vector<Finding> findings = compare(summarize(*old), summarize(*now));
   expect_adds_up(findings);
   EXPECT_EQ(difference_of(findings, "kernels and copies"), 0);
   EXPECT_EQ(difference_of(findings, "waiting for dispatch"), -(19 * 18'000));
@@ -304,7 +304,9 @@ TEST(Diff, FewerLaunchesAreSaidToSaveDispatch) {
 
 TEST(Diff, WithoutDeviceActivityThereIsNothingToCompare) {
   const ExaminedText one(TraceText().kernel(7, kRelu, 0, 5, 1)), none(TraceText().op(1, "aten::mm", 0, 5));
-  for (const auto& findings : {compare(*one, *none), compare(*none, *one), compare(*none, *none)}) {
+  for (const auto& findings :
+       {compare(summarize(*one), summarize(*none)), compare(summarize(*none), summarize(*one)),
+        compare(summarize(*none), summarize(*none))}) {
     ASSERT_EQ(findings.size(), 1u);
     EXPECT_NE(findings[0].sentences.at(0).find("no device activity"), std::string::npos);
   }
@@ -318,7 +320,7 @@ class RealPairs : public testing::Test {
   }
   std::vector<Finding> compare_files(const std::string& before, const std::string& after) {
     const Examination old(folder_ + "/" + before), now(folder_ + "/" + after);
-    const std::vector<Finding> findings = compare(old.examined(), now.examined());
+    const std::vector<Finding> findings = compare(summarize(old.examined()), summarize(now.examined()));
     expect_adds_up(findings);
     return findings;
   }

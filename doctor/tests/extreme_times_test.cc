@@ -124,7 +124,7 @@ TEST(ExtremeTimes, EveryReportCanBeWritten) {
                       second = examine(everything_at_once(-begin));
     Report report;
     Diagnosis diagnosis = diagnose(first, {"dispatch=0.5; syncs=0; loading=0; kernels=1000", "device=A100"});
-    for (Finding& finding : compare(second.examined(), first.examined()))
+    for (Finding& finding : compare(summarize(second.examined()), summarize(first.examined())))
       diagnosis.findings.push_back(std::move(finding));
     EXPECT_FALSE(html_report(diagnosis, first.examined()).empty());
     report.traces.push_back({std::move(diagnosis)});

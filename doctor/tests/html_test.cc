@@ -40,7 +40,8 @@ Paged page_of_two(const std::string& before, const std::string& after) {
   Paged paged{.examination = std::make_unique<Examination>(source), .diagnosis = {}, .html = {}};
   paged.diagnosis = diagnose(*paged.examination);
   paged.diagnosis.before = "old.json";
-  const std::vector<Finding> changes = compare(old.examined(), paged.examination->examined());
+  const std::vector<Finding> changes =
+      compare(summarize(old.examined()), summarize(paged.examination->examined()));
   paged.diagnosis.findings.insert(paged.diagnosis.findings.begin(), changes.begin(), changes.end());
   paged.html = html_report(paged.diagnosis, paged.examination->examined());
   return paged;

@@ -13,6 +13,7 @@
 
 #include "pellucid/error.h"
 
+#include "doctor/compare/summary_file.h"
 #include "doctor/diagnosis/diagnose.h"
 #include "doctor/fleet/fleet_folder.h"
 #include "doctor/report/html.h"
@@ -27,11 +28,13 @@ namespace {
 
 struct DoctorOptions {
   std::vector<std::string> traces, only, what_if, labels;
-  std::string expect, html, before, parquet, watch;
-  bool is_strict = false, are_ranks = false, is_full = false, is_markdown = false;
+  std::string expect, html, before, parquet, watch, summary, markdown;
+  bool is_strict = false, are_ranks = false, is_full = false;
   bool replaces = false;
   std::int64_t rank = -1;
   std::size_t top = 0;
+
+  bool prints_markdown() const { return markdown == "-"; }
 };
 
 // Of "job=llama", "host=node7", "commit=4f2a91".
@@ -74,7 +77,8 @@ doctor::ReportRequest request_of(const DoctorOptions& asked, const std::string& 
   request.before = asked.before;
   request.expect = asked.expect;
   if (asked.is_strict) request.reading = doctor::Reading::Strict;
-  if (!asked.html.empty() && !asked.are_ranks) request.keep_trace = doctor::KeepTrace::Yes;
+  if ((!asked.html.empty() || !asked.summary.empty()) && !asked.are_ranks)
+    request.keep_trace = doctor::KeepTrace::Yes;
   request.progress = show_progress;
   request.unread = [program](const std::string& reason) { complain(program, reason); };
   if (tables != nullptr)
@@ -96,14 +100,20 @@ std::vector<std::string_view> known_keys(const DoctorOptions& asked) {
 }
 
 void check_options(const DoctorOptions& asked, const Context& context) {
-  if (asked.is_markdown) context.refuse_json("Markdown");
+  if (asked.prints_markdown()) context.refuse_json("Markdown");
   if (asked.traces.empty() == asked.watch.empty())
     throw CLI::ValidationError(asked.watch.empty()
                                    ? "TRACE is required: give a trace, or a folder to --watch"
                                    : "--watch diagnoses traces as they are written: give no other");
-  if (!asked.watch.empty() && (!asked.html.empty() || asked.are_ranks || !asked.parquet.empty()))
+  if (!asked.watch.empty() &&
+      (!asked.html.empty() || asked.are_ranks || !asked.parquet.empty() || !asked.summary.empty() ||
+       (!asked.markdown.empty() && !asked.prints_markdown())))
     throw CLI::ValidationError(
-        "--watch prints one report after the other: give it without --html, --ranks and --parquet");
+        "--watch prints one report after the other: give it without --html, --ranks, --parquet, --summary "
+        "and "
+        "files of --markdown");
+  if (!asked.summary.empty() && (asked.traces.size() != 1 || asked.are_ranks))
+    throw CLI::ValidationError("--summary writes what one trace is compared by: give exactly one");
   if (!asked.html.empty() && asked.traces.size() != 1 && !asked.are_ranks)
     throw CLI::ValidationError(
         "--html writes the page of one trace: give exactly one, or --ranks for the page of all of them");
@@ -125,7 +135,7 @@ void check_options(const DoctorOptions& asked, const Context& context) {
 }
 
 std::string text_of(const doctor::Report& report, const DoctorOptions& asked, const Context& context) {
-  if (asked.is_markdown) return markdown_report(report);
+  if (asked.prints_markdown()) return markdown_report(report);
   if (context.wants_json) return json_report(report);
   return text_report(report, context.terminal, asked.is_full ? doctor::Detail::Full : doctor::Detail::Short);
 }
@@ -149,8 +159,11 @@ void run_doctor(const DoctorOptions& asked, const std::string& program, Context&
                static_cast<double>(size.bytes) / static_cast<double>(std::max<std::uint64_t>(1, size.events)),
                size.events);
   }
+  if (!asked.summary.empty()) write_file(asked.summary, summary_text(summarize(made.trace->examined())));
   if (!asked.only.empty()) keep_only(report, asked.only, known_keys(asked));
   if (asked.top != 0) show_rows(report, asked.top);
+  if (!asked.markdown.empty() && !asked.prints_markdown())
+    write_file(asked.markdown, markdown_report(report));
   context.print(text_of(report, asked, context));
   context.exit_code = !report.all_hold() ? kDoesNotHold : !report.is_whole() ? kReadInPart : kFine;
 }
@@ -184,8 +197,13 @@ void add_doctor_options(CLI::App& command, Context& context) {
                   "Predict: \"dispatch=0.5; syncs=0\", loading, kernels, gemm …, device")
       ->allow_extra_args(false)
       ->type_name("CHANGES");
-  command.add_option("--before", asked->before, "Show what changed since this trace of the same program")
+  command
+      .add_option("--before", asked->before,
+                  "Show what changed since this trace of the same program, or its summary")
       ->type_name("TRACE");
+  command
+      .add_option("--summary", asked->summary, "Also write what --before needs of the trace, at most 50 kB")
+      ->type_name("FILE");
   command.add_flag("--ranks", asked->are_ranks,
                    "The traces are the ranks of one run: show which ones are late");
   command.add_option("--html", asked->html, "Also write a page with a timeline, tables and what-if sliders")
@@ -211,7 +229,10 @@ void add_doctor_options(CLI::App& command, Context& context) {
       })
       ->type_name("N");
   command.add_flag("--full", asked->is_full, "Show every finding; by default the verdict and what to do");
-  command.add_flag("--markdown", asked->is_markdown, "Print Markdown, for a comment on a pull request");
+  command
+      .add_option("--markdown", asked->markdown,
+                  "Also write Markdown, for a pull request; - prints it instead")
+      ->type_name("FILE");
   command
       .add_option("--watch", asked->watch, "Diagnose each trace that is written to this folder, until Ctrl-C")
       ->type_name("FOLDER");

@@ -60,9 +60,9 @@ def packed_folder(destination, date=DATE, job="llama%207B"):
     return destination / f"date={date}" / f"job={job}"
 
 
-def blocks():
-    """{title: SQL} of docs/fleet/duckdb.sql."""
-    text = (SOURCE / "docs/fleet/duckdb.sql").read_text(encoding="utf-8").split("\n\n", 1)[1]
+def blocks(engine="duckdb"):
+    """{title: SQL} of a file of docs/fleet/."""
+    text = (SOURCE / f"docs/fleet/{engine}.sql").read_text(encoding="utf-8").split("\n\n", 1)[1]
     parts = [part.split("\n", 1) for part in ("\n" + text).split("\n-- ")[1:]]
     return {title: sql for title, sql in parts}
 
@@ -133,6 +133,29 @@ def check_ranking(destination, together, what):
     return found
 
 
+def check_clickhouse(folder, wanted):
+    """Every block for ClickHouse, in FOLDER/fleet; questions have the rows of DuckDB's."""
+    try:
+        from chdb import session
+    except ImportError:
+        print("chdb, which takes 700 MB, is not installed: docs/fleet/clickhouse.sql was not run")
+        return
+    os.chdir(folder)
+    database = session.Session()
+    database.query("CREATE DATABASE page")
+    database.query("USE page")
+    for title, sql in blocks("clickhouse").items():
+        said = [str(database.query(one, "JSONCompact")) for one in sql.split(";\n") if one.strip()]
+        if not said[-1]:
+            continue
+        rows = [[None if value is None else str(value) for value in row] for row in json.loads(said[-1])["data"]]
+        of_duckdb = "kernels and syncs of a step, by commit" if title == "kernels of a step, by commit" else title
+        columns = [column["name"] for column in json.loads(said[-1])["meta"]]
+        expect_equal(rows, [[None if row[column] is None else str(row[column]) for column in columns] for row in wanted[of_duckdb]],
+                     f"ClickHouse: {title}")
+    os.chdir(SOURCE)
+
+
 def check_made(pellucid, make, folder):
     """Ranks that were reduced one by one, packed together."""
     code, _, err = run(make, "json", folder / "traces", 12, 3_000, 4)
@@ -153,6 +176,7 @@ def check_made(pellucid, make, folder):
     expect_equal([path.name for path in (folder / "fleet").iterdir()], [f"date={DATE}"], "what is left in the folder")
     check_rows(folder / "ranks", job, "pack")
     found = check_ranking(folder / "fleet", together, "pack")
+    check_clickhouse(folder, found)
     expect_equal({row["commit"] for row in found["kernels and syncs of a step, by commit"]}, {"4f2a91"}, "commits")
     expect_equal({row["job"] for row in found["exposed communication"]}, {JOB}, "the job that DuckDB reads")
     expect_equal({row["host"] for row in found["slow hosts"]}, {"node0", "node1", "node2"}, "hosts")

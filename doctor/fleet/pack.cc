@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/sort_stably.h"
 #include "doctor/fleet/columns.h"
 #include "doctor/fleet/rank_rows.h"
 #include "doctor/fleet/table_reader.h"
@@ -382,7 +383,7 @@ std::map<std::string, std::vector<RankFolder>> ranks_by_job(const PackRequest& r
   }
   PEL_CHECK(!jobs.empty(), FileError, "{} has no rank that is finished", request.sources.front());
   for (auto& [job, ranks] : jobs) {
-    std::ranges::stable_sort(ranks, {}, &RankFolder::rank);
+    sort_stably(ranks, [](const RankFolder& a, const RankFolder& b) { return a.rank < b.rank; });
     const auto twice = std::ranges::adjacent_find(ranks, {}, &RankFolder::rank);
     PEL_CHECK(twice == ranks.end(), FileError,
               "{} and {} are both rank {} of job {}: pack them as two jobs, each with its --job", twice->path,

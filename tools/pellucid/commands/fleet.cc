@@ -46,9 +46,9 @@ std::string json_of(const std::vector<fleet::PackedJob>& jobs) {
 std::string text_of(const std::vector<fleet::PackedJob>& jobs, const Terminal& terminal) {
   std::string text;
   for (const fleet::PackedJob& job : jobs)
-    text += fmt::format("{}: {} ranks, {} collectives that met {} times, {}\n",
-                        terminal.bold(printable(job.folder)), job.ranks, job.collectives, job.meetings,
-                        readable_bytes(static_cast<double>(job.bytes)));
+    text +=
+        fmt::format("{}: ranks {}, collectives {}, meetings {}, {}\n", terminal.bold(printable(job.folder)),
+                    job.ranks, job.collectives, job.meetings, readable_bytes(static_cast<double>(job.bytes)));
   return text;
 }
 

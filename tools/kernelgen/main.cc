@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -161,8 +162,10 @@ std::string packed(const Specs& specs, Isa isa, std::unique_ptr<llvm::MemoryBuff
 
 void add_bytes(llvm::Module& module, const std::string& symbol, const std::string& bytes) {
   auto* const content = llvm::ConstantDataArray::getString(module.getContext(), bytes, /*AddNull=*/false);
-  auto* const variable = new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true,
-                                                  llvm::GlobalValue::ExternalLinkage, content, symbol);
+  auto* const variable =
+      llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal(symbol, content->getType()));
+  variable->setInitializer(content);
+  variable->setConstant(true);
   variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
 }
 

@@ -1,6 +1,7 @@
 // Replaces the fleet in a program that is built without Arrow.
 #include "base/check.h"
 #include "doctor/fleet/fleet_folder.h"
+#include "doctor/fleet/pack.h"
 
 namespace pel::fleet {
 
@@ -12,5 +13,10 @@ FleetFolder::FleetFolder(std::string folder, FleetOptions options)
 }
 void FleetFolder::add(const doctor::Examined&, const doctor::RankFacts&) {}
 FleetSize FleetFolder::finish() { return {}; }
+
+std::vector<PackedJob> pack(const PackRequest&) {
+  PEL_ASSERT(can_write_parquet(), "callers check can_write_parquet() first");
+  return {};
+}
 
 }  // namespace pel::fleet

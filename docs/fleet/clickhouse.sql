@@ -7,7 +7,7 @@ SET use_hive_partitioning = 1;
 CREATE TABLE meta (
   date Date, job String, rank Int64, world Nullable(Int64), host LowCardinality(Nullable(String)),
   commit LowCardinality(Nullable(String)), device LowCardinality(Nullable(String)), base_ns Int64, events Int64, device_ns Int64,
-  busy_ns Int64, exposed_ns Int64
+  busy_ns Int64, exposed_ns Int64, idle_dispatch_ns Nullable(Int64), idle_sync_ns Nullable(Int64), idle_input_ns Nullable(Int64)
 ) ENGINE = MergeTree PARTITION BY date ORDER BY (job, rank) TTL date + INTERVAL 400 DAY;
 CREATE TABLE meetings (
   date Date, job String, meeting Int64, process_group LowCardinality(Nullable(String)), collective LowCardinality(String), step String,
@@ -22,7 +22,8 @@ CREATE TABLE names (name_id Int64, name String, family LowCardinality(Nullable(S
 ENGINE = ReplacingMergeTree ORDER BY name_id;
 
 -- load
-INSERT INTO meta SELECT date, decodeURLComponent(job) AS job, rank, world, host, commit, device, base_ns, events, device_ns, busy_ns, exposed_ns
+INSERT INTO meta SELECT date, decodeURLComponent(job) AS job, rank, world, host, commit, device, base_ns, events, device_ns, busy_ns, exposed_ns,
+  idle_dispatch_ns, idle_sync_ns, idle_input_ns
 FROM file('fleet/*/*/meta.parquet', Parquet);
 INSERT INTO meetings SELECT date, decodeURLComponent(job) AS job, meeting, process_group, collective, coalesce(step, ''), ranks, late, late_host, arrived_ns,
   typical_ns, alone_ns, all_ns, cause, is_first
@@ -47,9 +48,12 @@ FROM facts JOIN (SELECT name_id, any(name) AS name, any(family) AS family FROM n
 WHERE category = 'kernel' GROUP BY name, family ORDER BY device_ns DESC, name LIMIT 20;
 
 -- kernels of a step, by commit
-SELECT commit, min(date) AS date, quantileExactLow(0.5)(kernels) AS kernels, count() AS steps
+SELECT job, commit, min(date) AS date, quantileExactLow(0.5)(kernels) AS kernels, count() AS steps
 FROM (
   SELECT commit, job, date, rank, step, sum(activities) AS kernels FROM facts JOIN meta USING (date, job, rank)
   WHERE step NOT IN ('', 'outside') AND category = 'kernel' GROUP BY commit, job, date, rank, step
 )
-GROUP BY commit ORDER BY date, commit;
+GROUP BY job, commit ORDER BY job, date, commit;
+
+-- exposed communication
+SELECT date, job, sum(exposed_ns) AS exposed_ns FROM meta GROUP BY date, job ORDER BY date, job;

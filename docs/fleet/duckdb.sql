@@ -37,13 +37,19 @@ WITH steps AS (
 ), waits AS (
   SELECT job, date, rank, step, count(*) FILTER (NOT is_copy) AS syncs FROM syncs GROUP BY ALL
 )
-SELECT commit, min(date) AS date, quantile_disc(kernels, 0.5) AS kernels, quantile_disc(coalesce(syncs, 0), 0.5) AS syncs,
+SELECT job, commit, min(date) AS date, quantile_disc(kernels, 0.5) AS kernels, quantile_disc(coalesce(syncs, 0), 0.5) AS syncs,
        count(*) AS steps
-FROM steps LEFT JOIN waits USING (job, date, rank, step) GROUP BY commit ORDER BY date, commit;
+FROM steps LEFT JOIN waits USING (job, date, rank, step) GROUP BY job, commit ORDER BY job, date, commit;
 
 -- exposed communication
 SELECT date, job, sum(exposed_ns) AS exposed_ns, 100 * sum(exposed_ns) / sum(device_ns) AS percent_of_device_time
 FROM meta GROUP BY date, job ORDER BY date, job;
+
+-- idle time by cause
+SELECT date, job, regexp_extract(kind, 'idle_(.*)_ns', 1) AS cause, sum(ns) AS idle_ns, 100 * sum(ns) / any_value(all_ns) AS percent_of_device_time
+FROM (UNPIVOT (SELECT date, job, COLUMNS('idle_.*'), sum(device_ns) OVER (PARTITION BY date, job) AS all_ns FROM meta)
+      ON COLUMNS('idle_.*') INTO NAME kind VALUE ns)
+GROUP BY date, job, cause HAVING sum(ns) > 0 ORDER BY date, job, idle_ns DESC, cause;
 
 -- ranks that the others wait for, from arrivals
 WITH last AS (

@@ -13,10 +13,10 @@ constexpr std::size_t kFrames = 3;
 
 struct SyncSum {
   std::int64_t count = 0;
-  SaturatingSum waited_ns, idle_ns;
+  SaturatingSum waited_ns, idle_ns, queued;
 };
 struct SyncLocation {
-  std::string_view call;
+  std::string call;  // and why it waits, if the trace says so
   std::string chain, stack;
   auto operator<=>(const SyncLocation&) const = default;
 };
@@ -38,13 +38,21 @@ std::optional<Finding> analyse_syncs(const Examined& examined) {
   }
   std::map<SyncLocation, SyncSum> places;
   std::int64_t calls = 0, copies = 0;
+  bool knows_queued = false;
   SaturatingSum waited_ns, idle_ns;
   for (EventId e = 0; e < events.size(); ++e) {
     if (!events.is_call(e) || !examined.time.is_wait(e)) continue;
     const bool is_copy = !events.is_sync_call(e);
     (is_copy ? copies : calls) += 1;
-    const SyncLocation place{events.name(e), model.op_chain(e), joined_stack(model.stack_of(e, kFrames))};
-    SyncSum& sum = places[place];
+    const WaitReason* const reason = events.wait_reason(e);
+    const std::string call = reason == nullptr
+                                 ? std::string(events.name(e))
+                                 : fmt::format("{} {}", events.name(e), events.names[reason->why]);
+    SyncSum& sum = places[{call, model.op_chain(e), joined_stack(model.stack_of(e, kFrames))}];
+    if (reason != nullptr && reason->queued != kNoNumber) {
+      knows_queued = true;
+      sum.queued += std::max<std::int64_t>(0, reason->queued);
+    }
     ++sum.count;
     sum.waited_ns += events.duration_ns(e);
     waited_ns += events.duration_ns(e);
@@ -72,14 +80,16 @@ std::optional<Finding> analyse_syncs(const Examined& examined) {
                           {"location", "in", Unit::None, true},
                           {"stack", ""}},
               .rows = {}};
+  if (knows_queued) table.columns.push_back({"queued", "queued", Unit::Count});
   for (const auto& [place, sum] : by_largest(places, [](const SyncSum& s) {
          return std::pair<std::int64_t, std::int64_t>(s.idle_ns, s.waited_ns);
        })) {
     std::string where = place->chain;
     if (!place->stack.empty()) where += (where.empty() ? "" : " at ") + place->stack;
-    table.rows.push_back({sum->idle_ns, sum->waited_ns, sum->count, std::string(place->call),
+    table.rows.push_back({sum->idle_ns, sum->waited_ns, sum->count, place->call,
                           where.empty() ? Value() : Value(std::move(where)),
                           place->stack.empty() ? Value() : Value(place->stack)});
+    if (knows_queued) table.rows.back().emplace_back(sum->queued);
   }
   finding.tables.push_back(std::move(table));
   return finding;

@@ -82,28 +82,9 @@ inline constexpr FleetColumn kNameColumns[] = {{"name_id", ColumnKind::Number, P
 
 // `job` is the fourth: the folder of a packed job says it instead.
 inline constexpr std::size_t kJobOfMeta = 3;
-inline constexpr FleetColumn kMetaColumns[] = {
-    {"schema_version"},
-    {"world", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-    {"source", ColumnKind::Text},
-    {"job", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-    {"host", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-    {"commit", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-    {"device", ColumnKind::Text, Packing::Dictionary, Nulls::Yes},
-    {"base_ns"},
-    {"events"},
-    {"spans"},
-    {"activities", ColumnKind::Number, Packing::Differences, Nulls::No, "works"},
-    {"activities_without_launch", ColumnKind::Number, Packing::Differences, Nulls::No,
-     "works_without_launch"},
-    {"device_ns"},
-    {"busy_ns"},
-    {"exposed_ns"},
-    {"clock_group", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-    {"clock_offset_ns", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-    {"clock_origin_ns", ColumnKind::Number, Packing::Differences, Nulls::Yes},
-    {"clock_drift", ColumnKind::Decimal, Packing::Differences, Nulls::Yes},
-    {"clock_spread_ns", ColumnKind::Number, Packing::Differences, Nulls::Yes}};
+// Before those of clocks there is one for each IdleCause, `idle_input_ns`, null in tables that were written
+// before these columns existed.
+std::span<const FleetColumn> meta_columns();
 
 // The last ones are times before the collective, one for each TimesBefore.
 std::span<const FleetColumn> collective_columns();

@@ -1,6 +1,5 @@
 #include "doctor/fleet/fleet_folder.h"
 
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "doctor/fleet/columns.h"
 #include "doctor/fleet/rank_rows.h"
 #include "doctor/fleet/rank_tables.h"
+#include "doctor/fleet/storage.h"
 #include "doctor/fleet/table_reader.h"
 #include "doctor/fleet/table_writer.h"
 #include "doctor/ranks/aligned_ranks.h"
@@ -43,16 +43,13 @@ FleetFolder::FleetFolder(std::string folder, FleetOptions options)
     : folder_(std::move(folder)), options_(std::move(options)) {}
 
 std::string FleetFolder::folder_of(std::int64_t rank) const {
-  return fmt::format("{}/rank={}", folder_, rank);
+  return path_in(folder_, fmt::format("rank={}", rank));
 }
 
 void FleetFolder::claim(const std::string& folder, const Added& added) const {
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  const bool is_new = !error && std::filesystem::create_directory(folder, error);
-  PEL_CHECK(!error, FileError, "{} cannot be created: {}", folder, error.message());
-  if (is_new || std::filesystem::is_empty(folder, error)) return;
-  const std::string meta = folder + "/meta.parquet";
+  make_folder(folder);
+  if (files_in(folder).empty()) return;
+  const std::string meta = path_in(folder, "meta.parquet");
   if (options_.replace == Replace::IfSameTrace) {
     const std::optional<ToldBefore> before = meta_of(meta);
     PEL_CHECK(before.has_value(), FileError,
@@ -67,7 +64,7 @@ void FleetFolder::claim(const std::string& folder, const Added& added) const {
               "of the trace, or --replace to replace the tables",
               folder, before->source, before->events, facts.source, facts.events);
   }
-  std::filesystem::remove(meta, error);  // until it is written again, the rank is not whole
+  remove_file(meta);  // until it is written again, the rank is not whole
 }
 
 void FleetFolder::add(const doctor::Examined& examined, const doctor::RankFacts& facts) {
@@ -106,7 +103,7 @@ FleetSize FleetFolder::finish() {
     const doctor::RankFacts& own = facts[i];
     const doctor::ClockFit& clock = aligned.clocks[i++];
     const auto count = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
-    TableWriter out(folder_of(rank) + "/meta.parquet", kMetaColumns);
+    TableWriter out(path_in(folder_of(rank), "meta.parquet"), meta_columns());
     const auto text_or_none = [&](const std::string& text) { text.empty() ? out.none() : out.text(text); };
     out.number(kSchemaVersion);
     own.world == 0 ? out.none() : out.number(own.world);
@@ -118,13 +115,13 @@ FleetSize FleetFolder::finish() {
     out.number(added.base_ns).number(count(own.events)).number(added.spans).number(count(own.activities));
     out.number(added.activities_without_launch).number(own.time.total()).number(own.time.busy_ns);
     out.number(own.time.communication_ns);
+    for (const std::int64_t ns : own.time.idle_ns) out.number(ns);
     put_clock(out, clock);
     out.end_row();
     out.close();
     ++size.ranks;
     size.events += own.events;
-    for (const auto& file : std::filesystem::directory_iterator(folder_of(rank)))
-      size.bytes += file.file_size();
+    for (const StoredFile& file : files_in(folder_of(rank))) size.bytes += file.bytes;
   }
   return size;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include "base/check.h"
 #include "base/sort_stably.h"
 #include "doctor/fleet/columns.h"
+#include "doctor/fleet/partitions.h"
 #include "doctor/fleet/rank_rows.h"
 #include "doctor/fleet/table_reader.h"
 #include "doctor/fleet/table_writer.h"
@@ -45,15 +45,16 @@ struct RankFolder {
   std::string path;
   std::string job{}, host{};  // of its meta
   std::int64_t base_ns = 0;
-  std::vector<ColumnRows> meta{};  // of kMetaColumns, one row
+  std::vector<ColumnRows> meta{};  // of meta_columns(), one row
 
   std::string table(std::string_view name) const { return fmt::format("{}/{}.parquet", path, name); }
 };
 
 std::size_t place_in_meta(std::string_view name) {
-  const auto at = std::ranges::find(kMetaColumns, name, &FleetColumn::name);
-  PEL_ASSERT(at != std::end(kMetaColumns), "callers name columns of meta");
-  return static_cast<std::size_t>(at - std::begin(kMetaColumns));
+  const std::span<const FleetColumn> columns = meta_columns();
+  const auto at = std::ranges::find(columns, name, &FleetColumn::name);
+  PEL_ASSERT(at != columns.end(), "callers name columns of meta");
+  return static_cast<std::size_t>(at - columns.begin());
 }
 
 std::string text_in(const std::vector<ColumnRows>& meta, std::string_view name) {
@@ -86,7 +87,7 @@ std::vector<RankFolder> folders_in(const std::string& source) {
 // False: it is not finished.
 bool read_meta(RankFolder& folder) {
   if (!std::filesystem::exists(folder.table("meta"))) return false;
-  TableReader table(folder.table("meta"), kMetaColumns);
+  TableReader table(folder.table("meta"), meta_columns());
   PEL_CHECK(table.next() && table.rows()[0].values.size() == 1, FileError,
             "{} has no row: the meta of a rank has one", folder.table("meta"));
   folder.meta.assign(table.rows().begin(), table.rows().end());
@@ -98,26 +99,6 @@ bool read_meta(RankFolder& folder) {
   folder.host = text_in(folder.meta, "host");
   folder.base_ns = folder.meta[place_in_meta("base_ns")].values[0];
   return true;
-}
-
-std::string date_of(std::int64_t ns, const std::string& example) {
-  const auto day = std::chrono::floor<std::chrono::days>(
-      std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(ns)));
-  const std::chrono::year_month_day date(day);
-  PEL_CHECK(int{date.year()} >= 2000, FileError,
-            "{} does not say its date, because its trace has no time of day: give --date", example);
-  return fmt::format("{:04}-{:02}-{:02}", int{date.year()}, unsigned{date.month()}, unsigned{date.day()});
-}
-
-// As part of the name of a folder that engines understand as a value.
-std::string as_partition(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          c == '-' || c == '_' || c == '.';
-    name += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return name;
 }
 
 // What tells meetings of a job apart, as one number: the rank tables have it as five columns.
@@ -300,7 +281,7 @@ class JobPacker {
   }
 
   void write_meta() {
-    std::vector<FleetColumn> columns = with_rank(kMetaColumns);
+    std::vector<FleetColumn> columns = with_rank(meta_columns());
     columns.erase(columns.begin() + 1 + kJobOfMeta);
     TableWriter out(path_of("meta"), columns);
     const std::size_t clock = place_in_meta("clock_group");
@@ -311,7 +292,7 @@ class JobPacker {
         if (i == kJobOfMeta) continue;
         if (column.is_there[0] == 0) {
           out.none();
-        } else if (kMetaColumns[i].kind == ColumnKind::Text) {
+        } else if (meta_columns()[i].kind == ColumnKind::Text) {
           out.text(column.texts[static_cast<std::size_t>(column.values[0])]);
         } else {
           out.number(column.values[0]);
@@ -399,7 +380,9 @@ std::vector<PackedJob> pack(const PackRequest& request) {
   std::map<std::string, std::vector<RankFolder>> jobs = ranks_by_job(request);
   for (auto& [job, ranks] : jobs) {
     const RankFolder& first = *std::ranges::min_element(ranks, {}, &RankFolder::base_ns);
-    const std::string date = request.date.empty() ? date_of(first.base_ns, first.path) : request.date;
+    const std::string date = request.date.empty() ? date_of(first.base_ns) : request.date;
+    PEL_CHECK(!date.empty(), FileError,
+              "{} does not say its date, because its trace has no time of day: give --date", first.path);
     PackedJob& one = packed.emplace_back();
     one = {.job = job,
            .date = date,

@@ -9,9 +9,13 @@ const ParquetModule* find_parquet_module() {
     void* const module = dlopen(kParquetModule, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (module == nullptr) return {};
     return {reinterpret_cast<OpenParquet*>(dlsym(module, kOpenParquet)),
-            reinterpret_cast<ReadParquet*>(dlsym(module, kReadParquet))};
+            reinterpret_cast<ReadParquet*>(dlsym(module, kReadParquet)),
+            reinterpret_cast<ListStored*>(dlsym(module, kListStored)),
+            reinterpret_cast<RemoveStored*>(dlsym(module, kRemoveStored))};
   }();
-  return found.open == nullptr || found.read == nullptr ? nullptr : &found;
+  const bool is_whole =
+      found.open != nullptr && found.read != nullptr && found.list != nullptr && found.remove != nullptr;
+  return is_whole ? &found : nullptr;
 }
 
 }  // namespace pel::fleet

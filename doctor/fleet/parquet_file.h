@@ -43,7 +43,8 @@ struct ColumnRows {
   }
 };
 
-// Each call says what went wrong; empty: nothing did.
+// Each call says what went wrong; empty: nothing did. What is not closed is not whole: of this machine it has
+// no end, and an object store does not have it at all.
 class ParquetFile {
  public:
   virtual ~ParquetFile() = default;
@@ -68,14 +69,27 @@ class ParquetInput {
 using ReadParquet = ParquetInput*(const std::string& path, std::span<const FleetColumn> columns,
                                   std::string& error);
 
+// What an object store has in a folder. Paths there begin with s3://.
+struct StoredFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+// Each says what went wrong. A folder that is not there has no files.
+using ListStored = std::string(const std::string& folder, std::vector<StoredFile>& files);
+using RemoveStored = std::string(const std::string& path);
+
 inline constexpr const char* kParquetModule = "libpellucid_parquet.so";
-inline constexpr const char* kOpenParquet = "pellucid_open_parquet";  // an OpenParquet, in the module
-inline constexpr const char* kReadParquet = "pellucid_read_parquet";  // a ReadParquet
+inline constexpr const char* kOpenParquet = "pellucid_open_parquet";    // an OpenParquet, in the module
+inline constexpr const char* kReadParquet = "pellucid_read_parquet";    // a ReadParquet
+inline constexpr const char* kListStored = "pellucid_list_stored";      // a ListStored
+inline constexpr const char* kRemoveStored = "pellucid_remove_stored";  // a RemoveStored
 inline constexpr std::int64_t kSchemaVersion = 2;
 
 struct ParquetModule {
   OpenParquet* open = nullptr;
   ReadParquet* read = nullptr;
+  ListStored* list = nullptr;
+  RemoveStored* remove = nullptr;
 };
 const ParquetModule* find_parquet_module();  // null: it is not there, or what it needs is not
 

@@ -1,6 +1,7 @@
 #include "doctor/fleet/rank_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <unordered_map>
@@ -55,16 +56,56 @@ class TextsOf {
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
+// idle_dispatch_ns, idle_sync_ns, … for each cause.
+std::vector<std::string> columns_of_causes(std::string_view prefix) {
+  std::vector<std::string> columns;
+  for (std::size_t cause = 0; cause < doctor::kIdleCauseCount; ++cause) {
+    std::string word(name(static_cast<doctor::IdleCause>(cause)));
+    std::replace(word.begin(), word.end(), ' ', '_');
+    columns.push_back(fmt::format("{}_{}_ns", prefix, word));
+  }
+  return columns;
+}
+
 }  // namespace
+
+std::span<const FleetColumn> meta_columns() {
+  static const std::vector<std::string> idle = columns_of_causes("idle");
+  static const std::vector<FleetColumn> columns = [] {
+    constexpr auto kNumbers = ColumnKind::Number;
+    constexpr auto kTexts = ColumnKind::Text;
+    constexpr auto kGrowing = Packing::Differences;
+    constexpr auto kFew = Packing::Dictionary;
+    std::vector<FleetColumn> all = {
+        {"schema_version"},
+        {"world", kNumbers, kGrowing, Nulls::Yes},
+        {"source", kTexts},
+        {"job", kTexts, kFew, Nulls::Yes},
+        {"host", kTexts, kFew, Nulls::Yes},
+        {"commit", kTexts, kFew, Nulls::Yes},
+        {"device", kTexts, kFew, Nulls::Yes},
+        {"base_ns"},
+        {"events"},
+        {"spans"},
+        {"activities", kNumbers, kGrowing, Nulls::No, "works"},
+        {"activities_without_launch", kNumbers, kGrowing, Nulls::No, "works_without_launch"},
+        {"device_ns"},
+        {"busy_ns"},
+        {"exposed_ns"}};
+    for (const std::string& name : idle) all.push_back({name, kNumbers, Packing::Plain, Nulls::Yes});
+    for (const std::string_view name : {"clock_group", "clock_offset_ns", "clock_origin_ns"})
+      all.push_back({name, kNumbers, kGrowing, Nulls::Yes});
+    all.push_back({"clock_drift", ColumnKind::Decimal, kGrowing, Nulls::Yes});
+    all.push_back({"clock_spread_ns", kNumbers, kGrowing, Nulls::Yes});
+    return all;
+  }();
+  return columns;
+}
 
 std::span<const FleetColumn> collective_columns() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> before = {"before_kernels_ns", "before_communication_ns"};
-    for (std::size_t cause = 0; cause < doctor::kIdleCauseCount; ++cause) {
-      std::string word(name(static_cast<doctor::IdleCause>(cause)));
-      std::replace(word.begin(), word.end(), ' ', '_');
-      before.push_back(fmt::format("before_{}_ns", word));
-    }
+    std::ranges::move(columns_of_causes("before"), std::back_inserter(before));
     return before;
   }();
   static const std::vector<FleetColumn> columns = [] {

@@ -12,6 +12,7 @@
 
 #include "doctor/fleet/columns.h"
 #include "doctor/fleet/rank_rows.h"
+#include "doctor/fleet/storage.h"
 #include "doctor/fleet/table_writer.h"
 #include "doctor/model/saturating.h"
 
@@ -53,7 +54,7 @@ class RankTables {
 
  private:
   TableWriter table(std::string_view name, std::span<const FleetColumn> columns) const {
-    return TableWriter(fmt::format("{}/{}.parquet", folder_, name), columns);
+    return TableWriter(path_in(folder_, fmt::format("{}.parquet", name)), columns);
   }
 
   // Row by row, each by time: what follows each other is alike, and packs well.

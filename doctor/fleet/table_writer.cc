@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "doctor/fleet/storage.h"
 
 namespace pel::fleet {
 namespace {
@@ -23,7 +24,10 @@ std::string whole_utf8(std::string_view text) {
 }  // namespace
 
 TableWriter::TableWriter(std::string path, std::span<const FleetColumn> columns)
-    : path_(std::move(path)), unfinished_(path_ + ".part"), columns_(columns.size()), texts_(columns.size()) {
+    : path_(std::move(path)),
+      unfinished_(is_in_store(path_) ? path_ : path_ + ".part"),
+      columns_(columns.size()),
+      texts_(columns.size()) {
   const ParquetModule* const module = find_parquet_module();
   PEL_ASSERT(module != nullptr, "callers check can_write_parquet() first");
   std::string error;
@@ -34,6 +38,7 @@ TableWriter::TableWriter(std::string path, std::span<const FleetColumn> columns)
 TableWriter::~TableWriter() {
   if (file_ == nullptr) return;
   file_.reset();  // without its end the file is none
+  if (is_in_store(path_)) return;
   std::error_code ignored;
   std::filesystem::remove(unfinished_, ignored);
 }
@@ -109,6 +114,7 @@ void TableWriter::close() {
   end_group();
   check(file_->close());
   file_.reset();
+  if (is_in_store(path_)) return;
   std::error_code error;
   std::filesystem::rename(unfinished_, path_, error);
   check(error ? error.message() : "");

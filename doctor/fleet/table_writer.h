@@ -17,7 +17,8 @@ class TableWriter {
  public:
   static constexpr std::size_t kRowsAtOnce = std::size_t{1} << 18;  // are in memory, and are one row group
 
-  // The file has its name when it is whole; until close() it ends in ".part".
+  // The file has its name when it is whole; until close() it ends in ".part". A store has it when it is
+  // whole.
   TableWriter(std::string path, std::span<const FleetColumn> columns);
   TableWriter(const TableWriter&) = delete;
   TableWriter& operator=(const TableWriter&) = delete;

@@ -106,6 +106,8 @@ void EventTable::keep(const TraceEvent& event) {
                           clamped<std::uint32_t>(event.get(Arg::ForwardThread, 0))});
   const std::string_view stack = event.call_site.empty() ? event.get(ArgText::CallStack) : event.call_site;
   if (!stack.empty()) call_stacks_.push_back({e, names.add(stack)});
+  if (event.has(ArgText::Reason))
+    wait_reasons_.push_back({e, names.add(event.get(ArgText::Reason)), event.get(Arg::Queued, kNoNumber)});
   if (event.has(ArgText::CollectiveName))
     collectives_.push_back({.event = e,
                             .name = names.add(event.get(ArgText::CollectiveName)),

@@ -67,6 +67,12 @@ struct CallStack {
   EventId event;
   NameId text;
 };
+// Of a call that waits: why, and the commands that had not ended when it began.
+struct WaitReason {
+  EventId event;
+  NameId why;
+  std::int64_t queued;  // kNoNumber: not known
+};
 struct CollectiveArgs {
   EventId event;
   NameId name, group, dtype;
@@ -132,6 +138,7 @@ class EventTable {
   const OpShapes* shapes(EventId e) const { return shapes_.find(e); }
   const OpSequence* sequence(EventId e) const { return sequences_.find(e); }
   const CallStack* call_stack(EventId e) const { return call_stacks_.find(e); }
+  const WaitReason* wait_reason(EventId e) const { return wait_reasons_.find(e); }
   const CollectiveArgs* collective(EventId e) const { return collectives_.find(e); }
   const ConcreteInputs* concrete_inputs(EventId e) const { return concrete_inputs_.find(e); }
   const CountedWork* counted_work(EventId e) const { return counted_work_.find(e); }
@@ -168,6 +175,7 @@ class EventTable {
   SparseColumn<OpShapes> shapes_;
   SparseColumn<OpSequence> sequences_;
   SparseColumn<CallStack> call_stacks_;
+  SparseColumn<WaitReason> wait_reasons_;
   SparseColumn<CollectiveArgs> collectives_;
   SparseColumn<ConcreteInputs> concrete_inputs_;
   SparseColumn<CountedWork> counted_work_;

@@ -83,8 +83,9 @@ enum class Arg : std::uint8_t {
   CollectiveSequence,
   SourceRank,  // of a send or a receive
   DestinationRank,
+  Queued,  // Pellucid's own: commands of a stream that had not ended at a launch or a wait
 };
-inline constexpr std::size_t kArgCount = 34;
+inline constexpr std::size_t kArgCount = 35;
 
 // Arguments that have a fraction.
 enum class ArgDecimal : std::uint8_t { OccupancyPercent, BlocksPerMultiprocessor, GigabytesPerSecond };
@@ -101,8 +102,9 @@ enum class ArgText : std::uint8_t {
   ProcessGroupName,
   ElementType,  // of a collective
   KernelFile,   // that Inductor wrote
+  Reason,       // Pellucid's own: why a call waits
 };
-inline constexpr std::size_t kArgTextCount = 9;
+inline constexpr std::size_t kArgTextCount = 10;
 
 std::string_view name(Phase phase);
 std::string_view name(Category category);  // as Kineto writes it today

@@ -71,13 +71,18 @@ std::string html_report(const Diagnosis& diagnosis, const Examined& examined, co
   return assembled(file_name(diagnosis.path), diagnosis.verdict.sentence, findings, what_if, timeline);
 }
 
+std::string html_of_findings(const std::vector<Finding>& findings, const PageOverview& overview,
+                             const HtmlOptions& options) {
+  const std::string data = fitting(findings, bytes_for_data(options), [&](std::size_t max_rows) {
+    return page_findings(findings, overview, max_rows);
+  });
+  return assembled(overview.title, overview.sentence, data, "null", "null");
+}
+
 std::string html_of_ranks(const std::vector<Finding>& together, std::size_t ranks,
                           const HtmlOptions& options) {
   const std::string sentence = fmt::format("{} ranks of one run", ranks);
-  const std::size_t available = bytes_for_data(options);
-  const std::string findings = fitting(
-      together, available, [&](std::size_t max_rows) { return page_ranks(together, sentence, max_rows); });
-  return assembled(sentence, sentence, findings, "null", "null");
+  return html_of_findings(together, {.title = sentence, .sentence = sentence}, options);
 }
 
 }  // namespace pel::doctor

@@ -19,7 +19,16 @@ struct HtmlOptions {
 
 std::string html_report(const Diagnosis& diagnosis, const Examined& examined,
                         const HtmlOptions& options = {});
-// Of so many ranks of one run: what is found of all of them together, without a timeline.
+// What a page without a trace begins with.
+struct PageOverview {
+  std::string title, sentence;
+  std::vector<Fact> totals{};
+  TimeShares shares{};  // none: there is no bar
+};
+// Findings of many traces, without a timeline.
+std::string html_of_findings(const std::vector<Finding>& findings, const PageOverview& overview,
+                             const HtmlOptions& options = {});
+// Of so many ranks of one run: what is found of all of them together.
 std::string html_of_ranks(const std::vector<Finding>& together, std::size_t ranks,
                           const HtmlOptions& options = {});
 

@@ -1,6 +1,7 @@
 #include "doctor/report/json.h"
 
 #include "base/json_writer.h"
+#include "doctor/report/findings.h"
 
 namespace pel::doctor {
 namespace {
@@ -94,6 +95,15 @@ void write_trace(JsonWriter& json, const Report::Trace& trace) {
 }
 
 }  // namespace
+
+std::string json_findings(std::string_view schema, std::string_view sentence,
+                          const std::vector<Finding>& findings) {
+  JsonWriter json(schema);
+  json.field("sentence", sentence).key("findings").begin_object();
+  for (const Finding& finding : findings) write_finding(json, finding);
+  json.end_object();
+  return json.finish();
+}
 
 std::string json_report(const Report& report) {
   JsonWriter json("pellucid.doctor/1");

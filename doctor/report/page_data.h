@@ -66,7 +66,8 @@ class PageTexts {
 
 // The parts of the page's data, each a value of JSON.
 std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined, std::size_t max_rows);
-std::string page_ranks(const std::vector<Finding>& together, std::string_view sentence, std::size_t max_rows);
+std::string page_findings(const std::vector<Finding>& findings, const PageOverview& overview,
+                          std::size_t max_rows);
 std::string page_timeline(const Examined& examined, std::size_t max_bytes);
 // The graph where it has at most so many edges and takes at most so many bytes, else answers.
 std::string page_what_if(const Examined& examined, std::size_t max_edges, std::size_t max_bytes);

@@ -154,15 +154,23 @@ std::string page_diagnosis(const Diagnosis& diagnosis, const Examined& examined,
 }
 
 // A diagnosis without a verdict, as page_diagnosis writes it.
-std::string page_ranks(const std::vector<Finding>& together, std::string_view sentence,
-                       std::size_t max_rows) {
+std::string page_findings(const std::vector<Finding>& findings, const PageOverview& overview,
+                          std::size_t max_rows) {
   PageJson json;
-  json.begin_object().key("path").text(sentence).key("before").text("").key("bound").text("");
-  json.key("sentence").text(sentence);
-  for (const std::string_view none : {"reasons", "notes", "totals", "devices", "shares"})
+  json.begin_object().key("path").text(overview.title).key("before").text("").key("bound").text("");
+  json.key("sentence").text(overview.sentence);
+  for (const std::string_view none : {"reasons", "notes", "devices"})
     json.key(none).begin_array().end_array();
+  json.key("totals").begin_array();
+  for (const Fact& fact : overview.totals) {
+    json.begin_array().text(fact.label);
+    write_page_value(json, fact.value);
+    json.text(page_unit(fact.unit)).end_array();
+  }
+  json.end_array().key("shares");
+  write_page_shares(json, overview.shares);
   json.key("findings").begin_array();
-  for (const Finding& finding : together) write_page_finding(json, finding, max_rows);
+  for (const Finding& finding : findings) write_page_finding(json, finding, max_rows);
   json.end_array().end_object();
   return json.str();
 }

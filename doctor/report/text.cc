@@ -8,6 +8,7 @@
 
 #include "base/file_name.h"
 #include "base/wrapped.h"
+#include "doctor/report/findings.h"
 #include "doctor/report/prescription_text.h"
 #include "doctor/report/readable_value.h"
 #include "doctor/report/text_table.h"
@@ -293,6 +294,14 @@ Table summary_table(const Report& report, std::size_t folder) {
 }
 
 }  // namespace
+
+std::string text_findings(std::string_view sentence, const std::vector<Finding>& findings,
+                          const Terminal& terminal) {
+  std::string text;
+  add_wrapped(text, sentence, terminal.columns, "", "");
+  add_findings(text, findings, terminal);
+  return text;
+}
 
 std::string text_report(const Diagnosis& diagnosis, const Terminal& terminal, Detail detail,
                         const Hints& hints) {

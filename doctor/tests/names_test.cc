@@ -86,6 +86,7 @@ TEST(KernelNames, ABackwardSoftmaxIsASoftmaxAndACopyIsACopy) {
         Case{"triton_poi_fused_embedding_4", Family::Embedding},
         Case{"triton_tem_fused_convolution_2", Family::Convolution},
         Case{"void cross_device_reduce_1stage<__nv_bfloat16, 4>(int)", Family::Collective},
+        Case{"cpu_reduce_scatter", Family::Collective}, Case{"cpu_send", Family::Collective},
         Case{"void at::native::(anonymous namespace)::write_indices<int>(long*)", Family::Index},
         Case{"rotary_embedding_kernel", Family::Elementwise}, Case{"attn_fwd.kd", Family::Attention},
         Case{"Memset (Device)", Family::Fill}, Case{"", Family::Unknown}})

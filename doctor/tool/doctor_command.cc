@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -52,13 +51,6 @@ fleet::FleetLabels labels_of(const std::vector<std::string>& given) {
     *at->second = label.substr(equals + 1);
   }
   return labels;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw FileError(fmt::format("{} cannot be written", path));
 }
 
 // The bar on stderr, which is gone before the report.
@@ -126,6 +118,13 @@ void check_options(const DoctorOptions& asked, const Context& context) {
   if (asked.parquet.empty() && (asked.rank >= 0 || asked.replaces || !asked.labels.empty()))
     throw CLI::ValidationError("--rank, --replace and --label are about tables: give --parquet, too");
   labels_of(asked.labels);
+  constexpr std::string_view kStore = "s3://";
+  const bool names_bucket = asked.parquet.starts_with(kStore) &&
+                            asked.parquet.find_first_of("/?", kStore.size()) != kStore.size() &&
+                            asked.parquet.size() > kStore.size();
+  if (asked.parquet.find("://") != std::string::npos && !names_bucket)
+    throw CLI::ValidationError(fmt::format(
+        "--parquet {}: expected a folder of this machine, or s3://bucket/folder", printable(asked.parquet)));
   if (asked.rank >= 0 && asked.traces.size() != 1)
     throw CLI::ValidationError("--rank is the rank of one trace: give exactly one");
   if (!asked.parquet.empty() && !fleet::can_write_parquet())
@@ -208,7 +207,9 @@ void add_doctor_options(CLI::App& command, Context& context) {
                    "The traces are the ranks of one run: show which ones are late");
   command.add_option("--html", asked->html, "Also write a page with a timeline, tables and what-if sliders")
       ->type_name("FILE");
-  command.add_option("--parquet", asked->parquet, "Also write tables for SQL, a folder for each rank")
+  command
+      .add_option("--parquet", asked->parquet,
+                  "Also write tables for SQL, a folder for each rank; s3://… too")
       ->type_name("FOLDER");
   command.add_option("--rank", asked->rank, "With --parquet: the rank of the trace, if it does not say")
       ->check(CLI::NonNegativeNumber)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -95,6 +96,13 @@ void complain(const std::string& program, std::string_view what) {
     text += printable(what.substr(begin, end - begin)) + '\n';
   }
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw FileError(fmt::format("{} cannot be written", path));
 }
 
 void show_progress(const std::string& what, double done) {

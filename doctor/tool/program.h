@@ -49,6 +49,9 @@ struct Context {
 // Prints an error on stderr, without escape sequences: file names may contain anything.
 void complain(const std::string& program, std::string_view what);
 
+// Writes a report. A FileError: the file cannot be written.
+void write_file(const std::string& path, const std::string& text);
+
 // Draws one line on stderr over the previous one. Does nothing if stderr is not a terminal.
 void show_progress(const std::string& what, double done);
 

@@ -3,11 +3,12 @@
 #include <memory>
 
 #include <arrow/api.h>
-#include <arrow/io/file.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 
+#include "doctor/fleet/arrow/object_store.h"
 #include "doctor/fleet/parquet_file.h"
 
 namespace pel::fleet {
@@ -88,6 +89,13 @@ std::shared_ptr<parquet::WriterProperties> properties_of(std::span<const FleetCo
 
 class ArrowParquetFile final : public ParquetFile {
  public:
+  ArrowParquetFile() = default;
+  ArrowParquetFile(const ArrowParquetFile&) = delete;
+  ArrowParquetFile& operator=(const ArrowParquetFile&) = delete;
+  // The writer's destructor would write the end of the file, and the store would then have it.
+  ~ArrowParquetFile() override {
+    if (file_ != nullptr && !file_->closed()) static_cast<void>(file_->Abort());
+  }
   arrow::Status open(const std::string& path, std::span<const FleetColumn> columns) {
     arrow::FieldVector fields;
     for (const FleetColumn& column : columns) {
@@ -95,7 +103,7 @@ class ArrowParquetFile final : public ParquetFile {
       fields.push_back(
           arrow::field(std::string(column.name), arrow_type(column.kind), column.nulls == Nulls::Yes));
     }
-    ARROW_ASSIGN_OR_RAISE(file_, arrow::io::FileOutputStream::Open(path));
+    ARROW_ASSIGN_OR_RAISE(file_, opened_to_write(path));
     ARROW_ASSIGN_OR_RAISE(writer_, parquet::arrow::FileWriter::Open(*arrow::schema(std::move(fields)),
                                                                     arrow::system_memory_pool(), file_,
                                                                     properties_of(columns)));
@@ -120,7 +128,7 @@ class ArrowParquetFile final : public ParquetFile {
   }
 
   std::vector<ColumnKind> kinds_;
-  std::shared_ptr<arrow::io::FileOutputStream> file_;
+  std::shared_ptr<arrow::io::OutputStream> file_;
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
@@ -175,8 +183,7 @@ class ArrowParquetInput final : public ParquetInput {
  public:
   arrow::Status open(const std::string& path, std::span<const FleetColumn> columns) {
     columns_.assign(columns.begin(), columns.end());
-    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::io::ReadableFile> file,
-                          arrow::io::ReadableFile::Open(path));
+    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::io::RandomAccessFile> file, opened_to_read(path));
     parquet::arrow::FileReaderBuilder builder;
     ARROW_RETURN_NOT_OK(builder.Open(file));
     const parquet::SchemaDescriptor& schema = *builder.raw_reader()->metadata()->schema();

@@ -1,4 +1,5 @@
-// Memory over time, as bars from one point of the curve to the next: what is allocated, before what is reserved.
+// Memory over time, as bars from one point of the curve to the next: what is allocated, before what is
+// reserved.
 
 // The points of a table `curve`: [at, allocated, reserved], the last of which may be null.
 function memoryBars(rows) {

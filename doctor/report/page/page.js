@@ -87,7 +87,7 @@ function showFindings(diagnoses, root) {
              finding.key === 'prescriptions' ? prescriptionsList(finding) : [
                finding.facts.length > 0 ? figures(finding.facts) : null,
                finding.tables.filter((table) => table.rows.length > 0)
-                   .map((table) => isCurve(table) ? memoryCurve(table) : new DataTable(table).element)
+                   .map((table) => isPicture(table) ? pictureOf(table) : new DataTable(table).element)
              ]);
       sections.push(section);
       parts.append(section);

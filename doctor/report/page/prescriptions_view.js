@@ -11,11 +11,13 @@ function prescriptionsList(finding) {
       where === null ? '' : `at ${where}${count > 1 ? `, ${count.toLocaleString('en-US')} times` : ''}`,
       needs === null ? '' : `if ${needs}`
     ];
-    return el('li', {}, el('p', {class: 'action'}, glued(at(row, 'action'))),
-              el('p', {class: 'gain'}, el('span', {class: 'gain-bar', role: 'presentation'},
-                                          el('i', {style: `width:${Math.min(100, at(row, 'saved'))}%`})),
-                 glued(at(row, 'gain'))),
-              el('p', {class: 'how'}, el('code', {}, at(row, 'how'))),
-              el('p', {class: 'note'}, place.filter((text) => text !== '').join('; ')));
+    return el(
+        'li', {}, el('p', {class: 'action'}, glued(at(row, 'action'))),
+        el('p', {class: 'gain'},
+           el('span', {class: 'gain-bar', role: 'presentation'},
+              el('i', {style: `width:${Math.min(100, at(row, 'saved'))}%`})),
+           glued(at(row, 'gain'))),
+        el('p', {class: 'how'}, el('code', {}, at(row, 'how'))),
+        el('p', {class: 'note'}, place.filter((text) => text !== '').join('; ')));
   }));
 }

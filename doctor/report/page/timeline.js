@@ -63,7 +63,8 @@ class Timeline extends TimelinePicture {
     const families = new Set(this.trace.kindTable.filter((kind) => kind.family).map(colourOf));
     const activities = kActivityLegend.filter(([colour]) => families.has(colour));
     if (activities.length > 0)
-      legend.append(el('li', {}, 'device activities:'), ...activities.map(([colour, text]) => swatch(colour, text)));
+      legend.append(
+          el('li', {}, 'device activities:'), ...activities.map(([colour, text]) => swatch(colour, text)));
     this.canvas =
         el('canvas', {tabindex: 0, role: 'application', 'aria-label': 'Timeline; ? shows its keys'});
     this.tip = el('div', {class: 'tip', hidden: true});
@@ -212,8 +213,9 @@ class Timeline extends TimelinePicture {
 
   select(item) {
     this.selection = item;
-    this.launches =
-        item === null || item.isGap || this.trace.isActivity(item.index) ? [] : this.trace.launchesIn(item.index);
+    this.launches = item === null || item.isGap || this.trace.isActivity(item.index) ?
+        [] :
+        this.trace.launchesIn(item.index);
     this.showDetails();
     this.draw();
   }
@@ -390,15 +392,16 @@ class Timeline extends TimelinePicture {
     if (to >= 0) this.choose(to);
   }
   stepIn() {
-    if (this.selection === null || this.selection.isGap || this.trace.isActivity(this.selection.index)) return;
+    if (this.selection === null || this.selection.isGap || this.trace.isActivity(this.selection.index))
+      return;
     const {index} = this.selection;
     const activities = this.trace.activitiesOf.get(index);
     if (activities !== undefined) {
       this.choose(activities[0]);
       return;
     }
-    for (let span = index + 1; span < this.trace.firstActivity && this.trace.begins[span] < this.trace.end(index);
-         ++span) {
+    for (let span = index + 1;
+         span < this.trace.firstActivity && this.trace.begins[span] < this.trace.end(index); ++span) {
       if (this.layout.isShown(span)) {
         this.choose(span);
         return;

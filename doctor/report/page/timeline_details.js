@@ -24,7 +24,8 @@ const kCauseTexts = {
   latency: 'It was launched in time and began after the usual launch latency.',
   dependency: 'The next kernel or copy waited for another stream.',
   'no launch': 'The launch of the next kernel or copy is not in the trace.',
-  unexplained: 'The next kernel or copy had been launched long before; nothing in the trace shows what delayed it.',
+  unexplained:
+      'The next kernel or copy had been launched long before; nothing in the trace shows what delayed it.',
 };
 
 // The style that has the colour of a cause of idle time, by its name.
@@ -96,11 +97,15 @@ function detailsOf(trace, item, choose) {
     const total = activities.reduce((sum, [, activity]) => sum + trace.durations[activity], 0);
     parts.push(
         el('h3', {},
-           `Launched ${activities.length === 1 ? '1 activity' : `${grouped(activities.length)} activities`}, ${
-               readableNs(total)} in all`),
+           `Launched ${
+               activities.length === 1 ?
+                   '1 activity' :
+                   `${grouped(activities.length)} activities`}, ${readableNs(total)} in all`),
         el('ul', {},
            activities.slice(0, kMaxListed)
-               .map(([, activity]) => el('li', {}, link(activity), ` ${readableNs(trace.durations[activity])}`))));
+               .map(
+                   ([, activity]) =>
+                       el('li', {}, link(activity), ` ${readableNs(trace.durations[activity])}`))));
     if (activities.length > kMaxListed)
       parts.push(el('p', {class: 'note'}, `and ${grouped(activities.length - kMaxListed)} more`));
   }

@@ -4,7 +4,7 @@ const kOverviewHeight = 30, kAxisHeight = 20, kStepHeight = 16, kTop = kOverview
 
 const kFewestLetters = 4;  // of a name that is cut
 const kShades = 5;         // of a pixel, by how much of it is covered
-const kMaxLinks = 60;     // of a span that launched more, evenly chosen ones
+const kMaxLinks = 60;      // of a span that launched more, evenly chosen ones
 
 const kFamilyColours = {
   gemm: 'matmul',
@@ -41,14 +41,14 @@ const kCategoryColours = {
   gpu_memset: 'move'
 };
 const kActivityLegend = [
-  ['matmul', 'matmuls'], ['elementwise', 'elementwise'], ['reduce', 'reductions'], ['move', 'copies, indices'],
-  ['collective', 'collectives'], ['activity', 'others']
+  ['matmul', 'matmuls'], ['elementwise', 'elementwise'], ['reduce', 'reductions'],
+  ['move', 'copies, indices'], ['collective', 'collectives'], ['activity', 'others']
 ];
 const kDarkFills = new Set(['matmul', 'collective', 'call', 'wait']);
 const kColourNames = [
-  'page', 'card',    'ink',       'soft',   'line',     'faint',      'accent',       'mark',
-  'busy', 'matmul', 'elementwise', 'reduce', 'move',     'collective', 'activity',         'op',
-  'call', 'wait',    'python',    'note',   'overhead', 'span-ink',   'dark-span-ink'
+  'page', 'card',   'ink',         'soft',   'line',     'faint',      'accent',       'mark',
+  'busy', 'matmul', 'elementwise', 'reduce', 'move',     'collective', 'activity',     'op',
+  'call', 'wait',   'python',      'note',   'overhead', 'span-ink',   'dark-span-ink'
 ];
 
 function colourOf(kind) {
@@ -318,7 +318,7 @@ class TimelinePicture {
             const available = Math.min(x + width, this.width) - left - 4;
             this.text(
                 available < 110 ? trace.causes[gap(i).cause] :
-                             `${trace.causes[gap(i).cause]} ${readableNs(gap(i).duration)}`,
+                                  `${trace.causes[gap(i).cause]} ${readableNs(gap(i).duration)}`,
                 left, y + height / 2 + 0.5, available);
           }
         },

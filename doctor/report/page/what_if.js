@@ -50,8 +50,8 @@ class WhatIf {
     });
   }
 
-  // {dispatch, loading, activities: factors; syncs: whether waits are kept; device: the name of another, or null}
-  // to {span, step} in nanoseconds.
+  // {dispatch, loading, activities: factors; syncs: whether waits are kept; device: the name of another, or
+  // null} to {span, step} in nanoseconds.
   ask(change) {
     return this.isExact ? this.replay(change) : this.interpolate(change);
   }
@@ -64,8 +64,9 @@ class WhatIf {
     // As floats, which C++ keeps them in.
     const activityScale = Math.fround(activities);
     const factors = device === null ? null : this.devices.factors[this.devices.names.indexOf(device)];
-    const scaleOf = (activity) =>
-        factors === null ? activityScale : Math.fround(activityScale * Math.fround(factors[this.classes[activity]]));
+    const scaleOf = (activity) => factors === null ?
+        activityScale :
+        Math.fround(activityScale * Math.fround(factors[this.classes[activity]]));
     for (let p = 0; p < this.points; ++p) {
       let time = -Infinity;
       for (let e = firsts[p]; e < firsts[p + 1]; ++e) {
@@ -123,8 +124,8 @@ class WhatIf {
     for (const [w, x] of place(grid.activities, activities)) {
       for (const [l, y] of place(grid.loading, loading)) {
         for (const [d, z] of place(grid.dispatch, dispatch)) {
-          const at =
-              (((syncs ? 0 : 1) * grid.activities.length + w) * grid.loading.length + l) * grid.dispatch.length +
+          const at = (((syncs ? 0 : 1) * grid.activities.length + w) * grid.loading.length + l) *
+                  grid.dispatch.length +
               d;
           span += x * y * z * grid.spans[at];
           step += x * y * z * grid.steps[at];

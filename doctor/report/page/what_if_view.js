@@ -8,8 +8,7 @@ const kUnchanged = {
   syncs: true,
   device: null
 };
-const kNothingToReplay =
-    'No device activity in this trace has a known launch: there is nothing to replay.';
+const kNothingToReplay = 'No device activity in this trace has a known launch: there is nothing to replay.';
 
 class WhatIfView {
   constructor(data, root) {
@@ -24,7 +23,11 @@ class WhatIfView {
     this.change = {...kUnchanged};
     this.knobs = [
       {key: 'dispatch', label: 'Dispatch', text: 'what the host spends in launches and between them'},
-      {key: 'activities', label: 'Kernels and copies', text: 'how long kernels and copies take; collectives stay'},
+      {
+        key: 'activities',
+        label: 'Kernels and copies',
+        text: 'how long kernels and copies take; collectives stay'
+      },
     ];
     if (data.has_loading)
       this.knobs.push({key: 'loading', label: 'Loading', text: 'what the host spends in loading data'});

@@ -20,12 +20,17 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet
+from check_pack import LARGE, measured
 
 SOURCE = Path(__file__).resolve().parents[3]
 BLOCK = re.compile(r"^```sql\n-- (.*?)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CLICKHOUSE = re.compile(r"^```sql clickhouse\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TABLES = {"collectives", "dict_names", "events", "facts", "gaps", "launches", "meta", "syncs"}
 MAX_BYTES_PER_EVENT = 6
+# A rank of 100 MB, reduced where it runs: its CPU time by that of reading the same file with Python's json in the same run. The goal of
+# 1.2 CPU-seconds depends on the machine and its other load, so only runs with PELLUCID_MANY_RANKS are held to it.
+MAX_RANK_CPU_TO_JSON, MAX_RANK_CPU_SECONDS, MAX_RANK_MEMORY = 0.6, 1.2, 200_000_000
+MAX_SMALL_BYTES_PER_EVENT = 0.8  # without events, launches and gaps, which `fleet pack` leaves out
 MAX_MEMORY = 2_000_000_000
 KEPT = {"cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_driver", "kernel", "gpu_memcpy", "gpu_memset",
         "cuda_sync", "gpu_user_annotation", "overhead", "Trace"}
@@ -332,6 +337,31 @@ def check_real(pellucid, folder):
                   f"{path.stat().st_size / events:.2f} as .json.gz")
 
 
+def check_large(doctor, make, folder):
+    """A trace of 100 MB: processor time and memory of reducing it, and what its tables take."""
+    expect_equal(run(make, "json", folder / "traces", 4, 372_000)[::2], (0, ""), "write_made_ranks")
+    trace, times, json_cpus = folder / "traces/rank1.json", [], []
+    for _ in range(3):
+        ran, seconds, cpu, peak = measured(lambda: run(doctor, trace, "--parquet", folder / "tables"))
+        expect_equal(ran[0], 0, ran[2])
+        times.append((cpu, seconds, peak))
+        ran, _, cpu, _ = measured(lambda: run(sys.executable, "-c", "import json, sys; json.load(open(sys.argv[1], 'rb'))", trace))
+        expect_equal(ran[0], 0, ran[2])
+        json_cpus.append(cpu)
+    events = duckdb.sql(f"SELECT events FROM '{folder}/tables/rank=1/meta.parquet'").fetchall()[0][0]
+    files = {path.stem: path.stat().st_size for path in (folder / "tables/rank=1").iterdir()}
+    whole = sum(files.values()) / events
+    small = sum(size for name, size in files.items() if name not in LARGE) / events
+    cpu, seconds, _ = min(times)
+    peak, ratio = min(peak for *_, peak in times), cpu / min(json_cpus)
+    print(f"a rank of {trace.stat().st_size / 1e6:.0f} MB, {events} events: {cpu:.2f} CPU-s, {ratio:.2f} of reading it with Python's json, "
+          f"{seconds:.2f} s, {peak / 1e6:.0f} MB; {whole:.2f} bytes for each event, {small:.2f} without {', '.join(LARGE)}")
+    expect(ratio <= MAX_RANK_CPU_TO_JSON, f"reducing took {ratio:.2f} of the CPU time of Python's json")
+    expect("PELLUCID_MANY_RANKS" not in os.environ or cpu <= MAX_RANK_CPU_SECONDS, f"reducing took {cpu:.2f} CPU-s")
+    expect(peak <= MAX_RANK_MEMORY, f"reducing took {peak} bytes of memory")
+    expect(whole <= MAX_BYTES_PER_EVENT and small <= MAX_SMALL_BYTES_PER_EVENT, f"{whole:.2f} and {small:.2f} bytes for each event")
+
+
 def main():
     pellucid, doctor, make = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
@@ -341,6 +371,7 @@ def main():
         check_doctor(doctor, pellucid, folder)
         check_real(pellucid, folder / "real")
         check_many(make, folder / "many", 4, 30_000)
+        check_large(doctor, make, folder / "large")
     if many := os.environ.get("PELLUCID_MANY_RANKS"):
         with tempfile.TemporaryDirectory() as folder:
             share = check_many(make, Path(folder), int(many), 1_000_000)

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 import duckdb
+import polars
 import pyarrow
 import pyarrow.parquet
 
@@ -98,7 +99,7 @@ def as_version_1(source, destination):
         back = {new: old for old, new in NAMES_IN_1.items()}
         table = table.rename_columns([back.get(name, name) for name in table.column_names])
         if path.stem == "meta":
-            table = table.drop_columns(["host", "job", "commit"]).append_column("place", pyarrow.array([0], pyarrow.int64()))
+            table = table.drop_columns(["host", "job", "commit", *(name for name in table.column_names if name.startswith("idle_"))]).append_column("place", pyarrow.array([0], pyarrow.int64()))
             table = table.set_column(table.column_names.index("schema_version"), "schema_version", pyarrow.array([1], pyarrow.int64()))
         out = destination / path.parent.name / path.name
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -131,6 +132,32 @@ def check_ranking(destination, together, what):
     for title, seen in found.items():
         expect(seen or title == "views", f"{what}: {title} has no row")
     return found
+
+
+def polars_rankings(destination):
+    """Stragglers from `meetings` and from arrivals, by Polars."""
+    def scan(table):
+        return polars.scan_parquet(f"{destination}/*/*/{table}.parquet", hive_partitioning=True)
+
+    def ranked(rows, *sums):
+        told = rows.group_by("date", "job", "late").agg(*(polars.sum(column) for column in sums), polars.len().alias("collectives"))
+        return told.sort("typical_ns", "date", "job", "late", descending=[True, False, False, False]).head(20).drop("date", "job").collect().rows()
+
+    column, key = polars.col, ["date", "job", "meeting"]
+    arrivals = scan("collectives").filter(column("meeting") != 0).select(*key, "rank", "arrived_ns", "is_first", (column("end_ns") - column("begin_ns")).alias("ran_ns"))
+    last = arrivals.group_by(key).agg(column("arrived_ns").max().alias("last_ns"))
+    late = (arrivals.join(last, on=key).filter(column("arrived_ns") == column("last_ns")).sort("rank").group_by(key, maintain_order=True)
+            .agg(column("rank").first().alias("late"), column("is_first").first().alias("late_is_first"), column("last_ns").first()))
+    wait = polars.min_horizontal(polars.max_horizontal(column("last_ns") - column("arrived_ns"), 0), "ran_ns")
+    waits = (arrivals.join(late, on=key).filter((column("rank") != column("late")) & ~column("late_is_first"))
+             .group_by(*key, "late").agg(wait.sort().get((polars.len() - 1) // 2).alias("typical_ns")))
+    return ranked(scan("meetings").filter(~column("is_first")), "typical_ns", "alone_ns", "all_ns"), ranked(waits, "typical_ns")
+
+
+def check_polars(destination, wanted):
+    columns = ("rank", "waited_ns", "alone_ns", "rank_ns", "collectives")
+    for seen, some in zip(polars_rankings(destination), (columns, (*columns[:2], columns[4]))):
+        expect_equal(seen, [tuple(row[column] for column in some) for row in wanted[:20]], f"Polars, {len(some)} columns")
 
 
 def check_clickhouse(folder, wanted):
@@ -176,6 +203,7 @@ def check_made(pellucid, make, folder):
     expect_equal([path.name for path in (folder / "fleet").iterdir()], [f"date={DATE}"], "what is left in the folder")
     check_rows(folder / "ranks", job, "pack")
     found = check_ranking(folder / "fleet", together, "pack")
+    check_polars(folder / "fleet", [row for row in next(f for f in together.values() if "stragglers" in f["tables"])["tables"]["stragglers"] if row["collectives"]])
     check_clickhouse(folder, found)
     expect_equal({row["commit"] for row in found["kernels and syncs of a step, by commit"]}, {"4f2a91"}, "commits")
     expect_equal({row["job"] for row in found["exposed communication"]}, {JOB}, "the job that DuckDB reads")

@@ -7,7 +7,9 @@
 
 #include "base/json_writer.h"
 #include "command.h"
+#include "doctor/fleet/fleet_report.h"
 #include "doctor/fleet/pack.h"
+#include "doctor/report/findings.h"
 
 namespace pel::tool {
 namespace {
@@ -57,6 +59,12 @@ void run_pack(const PackOptions& asked, const std::string& program, Context& con
   if (request.sources.size() < 2)
     throw CLI::ValidationError(
         "expected SOURCE… DEST, two folders or more: those of ranks, and where to pack");
+  for (const std::string& folder : request.sources)
+    if (folder.find("://") != std::string::npos)
+      throw CLI::ValidationError(
+          fmt::format("{} is not a folder of this machine: copy the tables of ranks here first, and what is "
+                      "packed back after it",
+                      printable(folder)));
   request.destination = request.sources.back();
   request.sources.pop_back();
   check_module();
@@ -100,12 +108,54 @@ void add_pack(CLI::App& fleet, const std::string& program, Context& context) {
   command.callback([&context, asked, program] { run_pack(*asked, program, context); });
 }
 
+struct ReportOptions {
+  std::string folder, html, openmetrics;
+};
+
+void run_report(const ReportOptions& asked, Context& context) {
+  check_module();
+  std::vector<fleet::JobFigures> jobs;
+  try {
+    jobs = fleet::read_fleet(asked.folder, show_progress);
+  } catch (...) {
+    show_progress("", 1);
+    throw;
+  }
+  show_progress("", 1);
+  const fleet::FleetReport report = report_of(jobs);
+  if (!asked.html.empty()) write_file(asked.html, html_of_findings(report.findings, report.overview));
+  if (!asked.openmetrics.empty()) write_file(asked.openmetrics, openmetrics_of(jobs));
+  if (context.wants_json) {
+    context.print(json_findings("pellucid.fleet_report/1", report.overview.sentence, report.findings));
+    return;
+  }
+  context.print(text_findings(report.overview.sentence, report.findings, context.terminal));
+}
+
+void add_report(CLI::App& fleet, Context& context) {
+  CLI::App& command =
+      *fleet.add_subcommand("report", "Report kernels by commit, idle time and slow hosts over packed jobs");
+  auto asked = std::make_shared<ReportOptions>();
+  command.add_option("FOLDER", asked->folder, "The folder that fleet pack wrote to")
+      ->required()
+      ->type_name("");
+  command.add_option("--html", asked->html, "Also write a page")->type_name("FILE");
+  command
+      .add_option("--openmetrics", asked->openmetrics,
+                  "Also write gauges for Prometheus, with the time of each job")
+      ->type_name("FILE");
+  command.footer("Exit codes: 0 success, 2 wrong usage, 3 a table cannot be read, or a file not written.");
+  command.callback([&context, asked] { run_report(*asked, context); });
+}
+
 }  // namespace
 
 void add_fleet(CLI::App& app, Context& context) {
-  CLI::App* fleet = app.add_subcommand("fleet", "Pack the tables of many ranks and jobs for SQL");
+  CLI::App* fleet =
+      app.add_subcommand("fleet", "Pack the tables of many ranks and jobs for SQL, and report on them");
   fleet->require_subcommand(1);
   add_pack(*fleet, app.get_name(), context);
+  add_report(*fleet, context);
 }
 
 }  // namespace pel::tool

@@ -3,7 +3,7 @@
 
     tests/first_hour/run.py [--build FOLDER] [DOOR...]
 
-Builds what is missing: the doctor's wheel and page, and the Python wheel. Prints the seconds of each step. `./dev setup --doors`
+Builds what is missing: the doctor's wheel and page, the site of the documentation, and the Python wheel. Prints the seconds of each step. `./dev setup --doors`
 installs the tools and browsers.
 """
 import argparse
@@ -34,6 +34,7 @@ def doors(build):
             lambda: [sys.executable, ROOT / "packaging/web/build.py"],
             lambda: [sys.executable, HERE / "web_page.py", "--page", ROOT / "build/web/pellucid-doctor.html", "--native", doctor],
         ],
+        "site": [lambda: [sys.executable, HERE / "site.py"]],
         "python_wheel": [
             lambda: [python, ROOT / "packaging/python/build.py", "--build", build],
             lambda: [sys.executable, HERE / "python_wheel.py", newest("build/python/dist", "*.whl"),

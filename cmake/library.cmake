@@ -3,7 +3,7 @@
 #   pellucid_static   the same as an archive, which tests link to reach internals
 #   pellucid_package  shared, as it is installed (cmake/install.cmake): LLVM inside and hidden, without oneDNN
 
-set(pellucid_folders base profile tensor ir choice packing dispatch ops autograd compile nn optim io saved codegen backends runtime)
+set(pellucid_folders base profile device tensor ir choice packing distributed dispatch ops autograd compile nn optim io saved codegen backends runtime)
 
 add_library(pellucid SHARED)
 add_library(Pellucid::pellucid ALIAS pellucid)
@@ -34,6 +34,12 @@ foreach(folder IN LISTS pellucid_folders)
   endif()
   if(folder STREQUAL "backends")
     list(FILTER sources EXCLUDE REGEX "/onednn/|/generated/packed_code\\.cc$")  # object libraries of their own
+    if(PELLUCID_OPENCL_INCLUDE_DIR)  # the device, or its replacement
+      list(FILTER sources EXCLUDE REGEX "/opencl/without\\.cc$")
+    else()
+      list(FILTER sources EXCLUDE REGEX "/opencl/opencl_[a-z_]*\\.cc$")
+    endif()
+    list(FILTER sources EXCLUDE REGEX "/cuda/without\\.cc$")  # of the runtime library
     if(PELLUCID_JIT)  # loops compiled in process, or their replacement
       list(FILTER sources EXCLUDE REGEX "/jit/without\\.cc$")
     else()

@@ -13,8 +13,9 @@ list(REMOVE_ITEM runtime_folders nn optim)
 add_library(pellucid_runtime_library SHARED)
 foreach(folder IN LISTS runtime_folders)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cc")
-  # Models, tokenizers, pages and files that need LLVM or oneDNN; the replacements of these stay.
+  # Models, tokenizers, pages, other devices, and files that need LLVM or oneDNN; the replacements of these stay.
   list(FILTER sources EXCLUDE REGEX "/codegen/(llvm|cache/(cache_folder|kernel_cache))|/onednn/(convolution|engine|gemm)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/backends/grid/|/opencl/opencl_[a-z_]*\\.cc$|/cuda/(cuda_device|driver|nvrtc)\\.cc$|/codegen/c_like/")
   list(FILTER sources EXCLUDE REGEX "/jit/compiled_loops\\.cc$|/io/pretrained\\.cc$|/base/page/|/explanation/html\\.cc$")
   if(folder STREQUAL "saved")
     list(FILTER sources EXCLUDE REGEX "/sodium/${pellucid_signatures_not_used}$")

@@ -13,6 +13,20 @@ if(NOT TARGET pellucid_package)
   list(REMOVE_ITEM test_folders openmp)
 endif()
 
+# The CUDA driver of tests: a library that the device loads in place of libcuda.so.1 (tests/support/cuda_driver).
+if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  file(GLOB test_driver_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/cuda_driver/ptx_*.cc")
+  add_library(ptx_interpreter OBJECT ${test_driver_sources})
+  add_library(cuda_test_driver MODULE "${PROJECT_SOURCE_DIR}/tests/support/cuda_driver/cuda_driver.cc"
+    $<TARGET_OBJECTS:ptx_interpreter>)
+  foreach(target IN ITEMS ptx_interpreter cuda_test_driver)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(${target} PRIVATE pellucid_flags)
+    target_compile_options(${target} PRIVATE -O2)  # it interprets
+  endforeach()
+  set_target_properties(cuda_test_driver PROPERTIES CXX_VISIBILITY_PRESET default)
+endif()
+
 foreach(folder IN LISTS test_folders)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cc")
   if(NOT PELLUCID_JIT)
@@ -50,6 +64,11 @@ foreach(folder IN LISTS test_folders)
       ${pellucid_headers_of_others} <gtest/gtest.h> <pellucid/pellucid.h>)
     if(folder MATCHES "^(concurrency|profile)$")
       target_link_libraries(${target} PRIVATE pellucid_doctor)
+    elseif(folder STREQUAL "cuda")
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:ptx_interpreter>)
+    elseif(folder STREQUAL "device")
+      add_dependencies(${target} cuda_test_driver)
+      target_compile_definitions(${target} PRIVATE PELLUCID_TEST_CUDA_DRIVER="$<TARGET_FILE:cuda_test_driver>")
     elseif(folder STREQUAL "inspect")
       target_link_libraries(${target} PRIVATE pellucid_inspect)
     endif()
@@ -72,6 +91,11 @@ foreach(folder IN LISTS test_folders)
       set(parts 4)
     endif()
     pellucid_add_gtests(${target} ${folder} PARTS ${parts})
+    if(folder STREQUAL "conformance" AND NOT PELLUCID_SANITIZE)  # a share of it with operands on an asynchronous device
+      add_test(NAME conformance_on_queue COMMAND ${target} "--gtest_filter=Conformance.EveryOp*:Rows.EveryOp*")
+      set_tests_properties(conformance_on_queue PROPERTIES TIMEOUT 900
+        ENVIRONMENT "PELLUCID_TEST_DEVICE=queue;PELLUCID_TEST_SHARE=16")
+    endif()
   endif()
 endforeach()
 
@@ -115,6 +139,19 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/tests/saved" AND PELLUCID_INSTALL AND PELLUCID_
   set_tests_properties(saved_plans_at_run_time PROPERTIES TIMEOUT 900)
 endif()
 
+# Collectives between real processes, by shared memory.
+if(EXISTS "${PROJECT_SOURCE_DIR}/tests/distributed" AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  add_executable(distributed_ranks "${PROJECT_SOURCE_DIR}/tests/distributed/ranks.cc")
+  target_link_libraries(distributed_ranks PRIVATE pellucid_flags Pellucid::pellucid fmt::fmt)
+  foreach(part Values Training Failures Start Traces)
+    string(TOLOWER "${part}" name)
+    add_test(NAME distributed/ranks_${name}
+      COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/distributed/check_ranks.py" $<TARGET_FILE:distributed_ranks>
+        --doctor "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/pellucid-doctor" ${part})
+    set_tests_properties(distributed/ranks_${name} PROPERTIES TIMEOUT 600)
+  endforeach()
+endif()
+
 if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_test(NAME layers
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_layers.py" --self-test)
@@ -126,6 +163,17 @@ if(NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_decisions.py" --self-test)
   add_test(NAME methods  # of Tensor, which are written from the declarations of ops
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/write_methods.py")
+  add_test(NAME reference  # the pages that list codes and variables, against the sources
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_reference.py" --self-test)
+  add_test(NAME versions  # in all files that state it
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_versions.py" --self-test)
+  add_test(NAME links  # of the Markdown pages
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_links.py" --self-test)
+  if(NOT PELLUCID_SANITIZE)  # the site in 15 s; tests/first_hour/site.py opens it in a browser
+    add_test(NAME site COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/packaging/site/check.py" --self-test
+      --build "${PROJECT_SOURCE_DIR}/.docs/bin/python" "${PROJECT_BINARY_DIR}/site")
+    set_tests_properties(site PROPERTIES TIMEOUT 120 SKIP_REGULAR_EXPRESSION "mkdocs is not installed")
+  endif()
   add_test(NAME words  # of the scripts; ./dev lint checks all files
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_words.py" --self-test scripts)
 endif()

@@ -21,7 +21,16 @@ target_compile_definitions(pellucid-tool PRIVATE PELLUCID_VERSION="${PROJECT_VER
 add_test(NAME cli
   COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/inspect/cli.py" $<TARGET_FILE:pellucid-tool>
     "${PROJECT_BINARY_DIR}")
-set_tests_properties(cli PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED own_trace)
+set_tests_properties(cli PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED own_trace RESOURCE_LOCK cli_files)
+
+if(NOT PELLUCID_SANITIZE)  # real outputs against docs/schemas, 10 s
+  add_test(NAME schemas
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/inspect/check_schemas.py" --self-test
+      --python "${PROJECT_SOURCE_DIR}/.docs/bin/python" $<TARGET_FILE:pellucid-tool> $<TARGET_FILE:pellucid-doctor>
+      "${PROJECT_BINARY_DIR}")
+  set_tests_properties(schemas PROPERTIES TIMEOUT 300 FIXTURES_REQUIRED own_trace RESOURCE_LOCK cli_files
+    SKIP_REGULAR_EXPRESSION "jsonschema is not installed")
+endif()
 
 if(PELLUCID_INSTALL)  # the same programs run on the library that is installed
   file(RELATIVE_PATH library_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")

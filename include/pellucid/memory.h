@@ -1,9 +1,11 @@
-// The memory of the CPU device: memory in use, memory cached for reuse, and limits.
+// The memory of the devices: memory in use, memory cached for reuse, and limits. Functions without a device
+// are for the CPU.
 #pragma once
 
 #include <cstdint>
 
 #include "pellucid/api.h"
+#include "pellucid/device.h"
 
 namespace pel {
 
@@ -22,14 +24,20 @@ struct MemoryStats {
 };
 PEL_API MemoryStats memory_stats();
 PEL_API void reset_peak_memory();
+// Of an asynchronous device: all data lies in blocks of large segments. large_allocations counts blocks,
+// cached_bytes is what the segments have free, and there is no limit for it (cache_limit_bytes is -1).
+PEL_API MemoryStats memory_stats(Device device);
+PEL_API void reset_peak_memory(Device device);
 
 // Allocations that would raise data_bytes above the limit fail with MemoryError. PELLUCID_MEMORY_LIMIT sets
 // it at start.
 PEL_API void set_memory_limit(std::int64_t bytes);
+PEL_API void set_memory_limit(Device device, std::int64_t bytes);
 // Free blocks above the limit are returned to the system. PELLUCID_CACHE_LIMIT sets it at start; the default
 // is a quarter of RAM.
 PEL_API void set_cache_limit(std::int64_t bytes);
 // Returns all free blocks to the system.
 PEL_API void empty_cache();
+PEL_API void empty_cache(Device device);  // waits for an asynchronous device
 
 }  // namespace pel

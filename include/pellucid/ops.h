@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pellucid/ops/attention.h"      // IWYU pragma: export
+#include "pellucid/ops/collectives.h"    // IWYU pragma: export
 #include "pellucid/ops/convolution.h"    // IWYU pragma: export
 #include "pellucid/ops/copies.h"         // IWYU pragma: export
 #include "pellucid/ops/creation.h"       // IWYU pragma: export

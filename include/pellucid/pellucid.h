@@ -6,9 +6,11 @@
 #include "pellucid/compare.h"             // IWYU pragma: export
 #include "pellucid/compile.h"             // IWYU pragma: export
 #include "pellucid/compile_ahead.h"       // IWYU pragma: export
+#include "pellucid/cuda.h"                // IWYU pragma: export
 #include "pellucid/determinism.h"         // IWYU pragma: export
 #include "pellucid/device.h"              // IWYU pragma: export
 #include "pellucid/dim.h"                 // IWYU pragma: export
+#include "pellucid/distributed.h"         // IWYU pragma: export
 #include "pellucid/dtype.h"               // IWYU pragma: export
 #include "pellucid/error.h"               // IWYU pragma: export
 #include "pellucid/expect.h"              // IWYU pragma: export
@@ -28,6 +30,7 @@
 #include "pellucid/nn/models.h"           // IWYU pragma: export
 #include "pellucid/nn/modules.h"          // IWYU pragma: export
 #include "pellucid/nn/pretrained.h"       // IWYU pragma: export
+#include "pellucid/opencl.h"              // IWYU pragma: export
 #include "pellucid/ops.h"                 // IWYU pragma: export
 #include "pellucid/optim.h"               // IWYU pragma: export
 #include "pellucid/packing.h"             // IWYU pragma: export

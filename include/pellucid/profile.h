@@ -64,8 +64,22 @@ struct ProfileOptions {
 struct ProfileEvent {
   // Op: a call, from its public function to its return. Layer: the handler of one dispatch key. Backward:
   // the gradient of one op. Memory: an allocation or a release, which has no duration. Piece: of a parallel
-  // loop, on the thread that ran it; loops on one thread have none.
-  enum class Kind : std::uint8_t { Op, Layer, Kernel, Backward, Module, Range, Compile, Memory, Piece };
+  // loop, on the thread that ran it; loops on one thread have none. Of asynchronous devices: Launch, a kernel
+  // or a copy that a thread queued; Copy, between the host and the device; Sync, a wait of a thread.
+  enum class Kind : std::uint8_t {
+    Op,
+    Layer,
+    Kernel,
+    Backward,
+    Module,
+    Range,
+    Compile,
+    Memory,
+    Piece,
+    Launch,
+    Copy,
+    Sync
+  };
   struct Shape {
     DType dtype;
     ArrayView<std::int64_t> sizes, strides;
@@ -75,29 +89,48 @@ struct ProfileEvent {
     const char* reason;
   };
 
+  // Of a kernel that takes part in a collective: which one. Without a name for others.
+  struct Collective {
+    const char* name = "";     // "all_reduce"
+    const char* group = "";    // "world"
+    std::uint64_t number = 0;  // of the call in the group
+    std::uint64_t ranks = 0;   // of the group
+  };
+
   Kind kind = Kind::Op;
   bool is_sync = false;       // an op that reads data back to the host
   bool is_outermost = false;  // an op inside no other
   bool is_composite = false;  // an op that calls other ops
-  Device device;              // of kernels and memory
+  Device device;              // of kernels, memory, launches, copies and waits
   std::uint32_t thread = 0;   // small number, in order of first event
   std::uint32_t depth = 0;    // spans around it
   const char* name = "";
-  Site site{};                             // of the public call; line 0: not known
-  std::uint64_t id = 0;                    // of an op on its thread; of a kernel, the op that launched it
-  std::uint64_t begin_ns = 0, end_ns = 0;  // since the profile began
-  std::uint64_t sequence = 0;              // the same for an op and its Backward; 0: none
-  const char* op = "";                     // of kernels: the op that launched it
+  Site site{};  // of the public call; line 0: not known
+  // Of an op on its thread; of a kernel, a launch, a copy and a wait, the op around the launch or the wait.
+  std::uint64_t id = 0;
+  std::uint64_t begin_ns = 0, end_ns = 0;                      // since the profile began
+  std::uint64_t sequence = 0;                                  // the same for an op and its Backward; 0: none
+  const char* op = "";                                         // of kernels: the op that launched it
   std::uint64_t bytes_read = 0, bytes_written = 0, flops = 0;  // of kernels; see Event
-  std::int64_t bytes = 0, bytes_in_use = 0;                    // of Memory; negative for a release
+  std::int64_t bytes = 0, bytes_in_use = 0;                    // of Memory, negative for a release; of Copy
   std::int64_t first_element = 0, end_element = 0;             // of a Piece, in its loop
-  std::uint32_t caller_thread = 0;                             // of a Piece: the thread that called the loop
+  // Of a Piece: the thread that called the loop. Of a Kernel or Copy on an asynchronous device: the thread
+  // that queued it.
+  std::uint32_t caller_thread = 0;
+  // Of asynchronous devices. The stream is -1 for a wait for several.
+  int stream = 0;
+  std::uint64_t correlation = 0;  // of a Launch and its Kernel or Copy; 0: queued before the profile began
+  // Of a Launch: commands of its stream that had not ended, with this one. Of a Sync: of the streams that it
+  // waited for, when it began.
+  std::uint64_t queued = 0;
   ArrayView<Shape> shapes;  // arguments of an op; of a kernel its outputs, then its inputs
   std::uint32_t output_count = 0;
   ArrayView<Refusal> refusals;  // kernels earlier in the list, which did not take the call
+  Collective collective;
 };
 
-enum class ProfileBy : std::uint8_t { Op, Kernel, Site, Module };
+// Wait: waits of threads for asynchronous devices, by reason and call site.
+enum class ProfileBy : std::uint8_t { Op, Kernel, Site, Module, Wait };
 
 // One line of a table. "Own" excludes inner spans that have rows of the same kind.
 struct ProfileRow {
@@ -108,7 +141,8 @@ struct ProfileRow {
   std::uint64_t own_kernels = 0, own_kernel_ns = 0;  // and by no inner row
   std::uint64_t bytes = 0, flops = 0;                // of its own kernels
   double roof_ns = 0;  // lower bound for its own kernels on this machine (machine.h); 0: not known
-  std::uint64_t before_kernel_ns = 0;  // from the begin of a call to that of its first kernel
+  std::uint64_t before_kernel_ns = 0;  // from the begin of a call to that of its first kernel, or its launch
+  std::uint64_t queued = 0;            // of waits: commands that had not ended when they began, in total
 };
 
 // Records all threads, from construction to stop(). One at a time.
@@ -119,7 +153,9 @@ class PEL_API Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  void stop();  // does nothing if stopped; the functions below stop it first
+  // Waits until kernels that are queued on asynchronous devices have ended, and stops. Does nothing if
+  // stopped; the functions below stop it first.
+  void stop();
 
   // Calls `f` for each event, thread by thread, in the order in which they ended: inner spans come first.
   void each(const std::function<void(const ProfileEvent&)>& f);

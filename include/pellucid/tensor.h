@@ -117,12 +117,13 @@ class PEL_API Tensor {
   std::uint32_t version() const { return p_->storage->version.load(std::memory_order_relaxed); }
 
   // The first element. T must be the dtype's type, and the memory aligned for it. data<const float>() is for
-  // reading; data<float>() throws if the memory is read-only.
+  // reading; data<float>() throws if the memory is read-only. On kQueue it waits for the kernels that use the
+  // memory; on a device whose memory the host cannot read it throws.
   template <class T>
   T* data(Site site = Site::current()) const {
     return static_cast<T*>(checked_data(dtype_of<std::remove_const_t<T>>, std::is_const_v<T>, site));
   }
-  // Without any check; null if there is no data.
+  // Without any check; null if there is no data. On an asynchronous device the host cannot read the address.
   void* raw_data() const {
     std::byte* base = p_->storage->data;
     return base ? base + p_->offset.value() * size_bytes(p_->dtype) : nullptr;
@@ -159,6 +160,7 @@ class PEL_API Tensor {
   Tensor flatten(std::int64_t start_axis = 0, std::int64_t end_axis = -1, Site site = Site::current()) const;
   Tensor contiguous(Site site = Site::current()) const;
   Tensor to(DType dtype, Site site = Site::current()) const;
+  Tensor to(Device device, Site site = Site::current()) const;
 
   // Copies and writes. A trailing underscore changes this tensor.
   Tensor clone(Layout layout = Layout::Keep, Site site = Site::current()) const;

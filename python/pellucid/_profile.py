@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from . import _core
 
-By = typing.Literal["op", "kernel", "line", "module"]
+By = typing.Literal["op", "kernel", "line", "module", "wait"]
 _MAX_BYTES = 256 << 20
 
 
@@ -35,7 +35,8 @@ class ProfileRow:
     bytes: int  # of its own kernels
     flops: int
     roof_ns: float  # the minimum for its own kernels on this machine; 0: not known
-    before_kernel_ns: int  # from the begin of a call to that of its first kernel
+    before_kernel_ns: int  # from the begin of a call to that of its first kernel, or its launch
+    queued: int  # of waits for devices: commands that had not ended when they began
 
 
 class Profile:
@@ -66,7 +67,7 @@ class Profile:
         return [ProfileRow(**row) for row in self._recorded.rows(by)]
 
     def table(self, by: By = "op", *, max_rows: int = 30) -> str:
-        """A table for a terminal of 100 columns, by op, kernel, line of source, or module."""
+        """A table for a terminal of 100 columns, by op, kernel, line of source, module, or wait for a device."""
         return self._recorded.table(by, max_rows).removesuffix("\n")
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:

@@ -69,5 +69,13 @@ class ExpectationError(Error):
     """E13: the kernels that ran do not meet an expectation."""
 
 
+class SyncError(Error):
+    """E14: a call that waits for a device where waits are forbidden."""
+
+
+class CommunicationError(Error, builtins.RuntimeError):
+    """E15: ranks that call different collectives, or a rank that died or did not come."""
+
+
 class InternalError(Error):
     """E99: a bug in Pellucid."""

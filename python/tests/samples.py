@@ -2,7 +2,7 @@
 import pellucid as pel
 
 NAMES = {
-    "dim": 0, "dim0": 0, "dim1": 1, "index": 1, "start": 0, "length": 1, "chunks": 2, "split_size": 1, "steps": 3, "n": 2, "k": 1,
+    "src": 0, "dst": 0, "dim": 0, "dim0": 0, "dim1": 1, "index": 1, "start": 0, "length": 1, "chunks": 2, "split_size": 1, "steps": 3, "n": 2, "k": 1,
     "num_samples": 1, "p": 0.5, "equation": "ij,jk->ik", "train": False, "low": 0, "high": 3, "end": 3, "dtype": pel.float32,
     "value": 1, "threshold": 1, "fill_value": 1, "size": (2, 2), "shape": (4,), "sizes": (1, 2), "stride": (2, 1),
     "dims": (1, 0), "repeats": (1, 2), "shifts": (1,), "pad": (1, 0), "num_classes": 3, "training": True,
@@ -62,6 +62,7 @@ WHOLE = {
     "linear_cross_entropy_backward": lambda: (
         (pel.ones(()), pel.ones(2, 4), pel.ones(3, 4), pel.zeros(2, dtype=pel.int64), pel.ones(()), pel.ones(2), pel.ones(2)), {}),
     "rotary_embedding": lambda: ((pel.ones(2, 2, 2, 2), pel.ones(1), pel.ones(1)), {}),
+    "to_device": lambda: ((pel.ones(2, 2), "queue"), {}),
     "select_scatter": lambda: ((pel.ones(2, 2), pel.ones(2), 0, 1), {}),
     "slice_scatter": lambda: ((pel.ones(2, 2), pel.ones(1, 2), 0, 0, 1), {}),
     "unflatten": lambda: ((pel.ones(2, 2), 0, (1, 2)), {}),

@@ -72,7 +72,7 @@ def test_a_profile_may_be_used_again_and_one_at_a_time():
 
 
 def test_errors_say_what_would_be_right(profile, tmp_path):
-    with pytest.raises(ValueError, match="by op, kernel, line and module, not by 'site'"):
+    with pytest.raises(ValueError, match="by op, kernel, line, module and wait, not by 'site'"):
         profile.rows("site")
     with pytest.raises(pellucid.Error) as refused:
         profile.write_trace(tmp_path / "nowhere" / "run.json")

@@ -25,7 +25,7 @@ std::vector<Tensor> weights_for(const std::vector<Tensor>& results) {
   for (const Tensor& result : results) {
     std::vector<double> values(static_cast<std::size_t>(result.numel().value()));
     for (double& value : values) value = uniform(random) * (random() % 2 == 0 ? 1 : -1);
-    weights.push_back(from_data(values, result.sizes()));
+    weights.push_back(from_data(values, result.sizes()).to(result.device()));
   }
   return weights;
 }

@@ -165,6 +165,8 @@ void OpNode::save_results(ArrayView<TensorRef> results) {
 
 std::vector<Tensor> OpNode::run(std::vector<Tensor> grads) {
   check_not_released();
+  std::optional<detail::DeviceCall> line;  // errors of collectives name the forward call
+  if (op_.communicates()) line.emplace(site());
   std::vector<Tensor> result(edges().size());
   std::vector<bool> is_served(edges().size(), false);
   for (const VjpRule& rule : rules()) {
@@ -252,6 +254,10 @@ Recording::Recording(const Op& op, const Site& site, ArrayView<ArgRef> args)
   auto node = std::make_unique<OpNode>(op, site);
   if (!node->add_edges(args)) return;
   const Schema& schema = op.record().schema;
+  PEL_CHECK(
+      !op.communicates() || autograd::thread_save_hook() == nullptr, ValueError,
+      "a region under checkpoint() runs again in backward, and other ranks would have to make this call "
+      "again at the same moment; make it outside of the region");
   PEL_CHECK(!autograd::is_out_form(schema), ValueError,
             "an argument requires a gradient, but results written to `out` cannot have one; use the op "
             "without `out`, or "
@@ -349,6 +355,9 @@ Dims Vjp::strides(std::string_view name, std::size_t at) const {
 }
 DType Vjp::dtype(std::string_view name, std::size_t at) const {
   return info_at(source_->node, name, at).dtype;
+}
+Device Vjp::device(std::string_view name, std::size_t at) const {
+  return info_at(source_->node, name, at).device;
 }
 
 std::size_t Vjp::count(std::string_view name) const {

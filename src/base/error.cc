@@ -34,6 +34,10 @@ std::string_view error_code_name(ErrorCode code) {
       return "E12 file";
     case ErrorCode::Expectation:
       return "E13 expectation";
+    case ErrorCode::Sync:
+      return "E14 sync";
+    case ErrorCode::Communication:
+      return "E15 communication";
     case ErrorCode::Internal:
       return "E99 internal";
   }
@@ -43,8 +47,16 @@ std::string_view error_code_name(ErrorCode code) {
 Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) { compose(); }
 
 void Error::leave_call(std::string_view op, const Site& site) {
-  op_ = op_.empty() ? std::string(op) : fmt::format("{} > {}", op, op_);
+  std::string& path = is_late_ ? noticed_by_ : op_;
+  path = path.empty() ? std::string(op) : fmt::format("{} > {}", op, path);
+  (is_late_ ? noticed_at_ : site_) = site;
+  compose();
+}
+
+void Error::make_late(std::string_view op, const Site& site) {
+  op_ = op;
   site_ = site;
+  is_late_ = true;
   compose();
 }
 
@@ -53,6 +65,11 @@ void Error::compose() {
   if (!op_.empty()) what_ += op_ + ": ";
   what_ += message_;
   if (site_.line() != 0) what_ += fmt::format(" [called at {}:{}]", site_.file_name(), site_.line());
+  if (!is_late_) return;
+  what_ += " [the kernel ran after its call had returned";
+  if (!noticed_by_.empty()) what_ += "; noticed by " + noticed_by_;
+  if (noticed_at_.line() != 0) what_ += fmt::format(" at {}:{}", noticed_at_.file_name(), noticed_at_.line());
+  what_ += "]";
 }
 
 template class ErrorOf<ErrorCode::Shape>;
@@ -68,6 +85,8 @@ template class ErrorOf<ErrorCode::Registry>;
 template class ErrorOf<ErrorCode::Capture>;
 template class ErrorOf<ErrorCode::File>;
 template class ErrorOf<ErrorCode::Expectation>;
+template class ErrorOf<ErrorCode::Sync>;
+template class ErrorOf<ErrorCode::Communication>;
 template class ErrorOf<ErrorCode::Internal>;
 
 }  // namespace pel

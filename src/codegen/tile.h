@@ -29,6 +29,8 @@ struct PelTileCall {
   const void* next;
   void* panel;
   std::int64_t panel_step;
+  // Tiles over several panels: distance between the panels of b.
+  std::int64_t b_panel;
 };
 extern "C" typedef void PelTileFn(const PelTileCall* call);
 
@@ -52,6 +54,9 @@ struct TileKernel {
   // length. Supports one vector of columns: chains of 4-byte elements, or pairs, where b is bf16 and depth a
   // multiple of kPairDepth.
   bool transposes = false;
+  // Panels of b next to each other that one call reads side by side, each of `columns` vectors. Memory is
+  // read faster as several streams than as one. Chains and AMX only; AMX has 3 with one row at most.
+  int panels = 1;
 };
 
 }  // namespace pel::codegen

@@ -135,6 +135,9 @@ class Recorder final : public autograd::LeafWatch {
     PEL_CHECK(input.strides.empty() || input.strides.size() == input.sizes.size(), ValueError,
               "input {} is described with {} sizes and {} strides", fakes_.size(), input.sizes.size(),
               input.strides.size());
+    PEL_CHECK(!is_asynchronous(input.device), CaptureError,
+              "input {} is described on {}, and calls pass addresses of the host: describe it on the CPU",
+              fakes_.size(), to_string(input.device));
     const NewDataScope without_data(NewData::None);
     const Tensor fake = input.strides.empty()
                             ? make_dense(input.sizes, input.dtype, input.device)
@@ -447,7 +450,17 @@ class Recorder final : public autograd::LeafWatch {
   }
   ValueId find(const Tensor& tensor) const { return ids_.at(tensor.header()); }
 
+  // A plan runs on one device.
+  void check_device(const Tensor& tensor) {
+    if (tensor.device() == kMeta) return;
+    if (!device_) device_ = tensor.device();
+    PEL_CHECK(tensor.device() == *device_, CaptureError,
+              "expected all tensors of the function on {}, found {} on {}; move it there before the call, or "
+              "call the function without compile",
+              to_string(*device_), describe(tensor), to_string(tensor.device()));
+  }
   ValueId add(const Tensor& tensor, GraphValue::Origin origin) {
+    check_device(tensor);
     const ValueId id{static_cast<std::uint32_t>(graph_.values.size())};
     Memory& memory = memory_of(tensor);
     graph_.values.push_back({origin, tensor.dtype(), tensor.device(), tensor.sizes().vec(),
@@ -509,6 +522,7 @@ class Recorder final : public autograd::LeafWatch {
   std::unordered_map<std::uint32_t, Tensor> fake_constants_;  // of constants
   std::unordered_map<const detail::StorageHeader*, Memory> memories_;
   std::uint32_t memory_count_ = 0;
+  std::optional<Device> device_;  // of all tensors with data
   std::vector<LayoutCopy> copies_;
   std::deque<Leaf> leaves_;
   std::unordered_map<const autograd::Node*, std::size_t> leaf_numbers_;

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/json_writer.h"
 #include "base/readable.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -27,13 +28,15 @@ struct MeasuredWay {
 double ns_of(const MeasuredWay& measured, ArrayView<Tensor> inputs, std::vector<Tensor>& results) {
   const Clock::time_point begin = Clock::now();
   results = measured.run(inputs);
+  if (!results.empty()) synchronize(results[0].device());  // on the CPU the kernels have run
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
 bool have_the_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) {
     if (x.dtype() != y.dtype() || !std::ranges::equal(x.sizes(), y.sizes())) return false;
-    const Tensor dense = x.contiguous(), other = y.contiguous();
+    const Tensor dense = read_back(x.contiguous(), "to compare results"),
+                 other = read_back(y.contiguous(), "to compare results");
     const auto bytes = static_cast<std::size_t>(x.numel().value() * size_bytes(x.dtype()));
     return bytes == 0 || std::memcmp(dense.raw_data(), other.raw_data(), bytes) == 0;
   });

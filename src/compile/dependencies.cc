@@ -22,7 +22,7 @@ std::vector<std::vector<std::size_t>> dependencies(const Graph& graph) {
   std::vector<std::vector<std::size_t>> before(graph.nodes.size());
   std::vector<std::optional<std::size_t>> producer(graph.values.size()), last_touch(unnamed.size());
   std::vector<std::vector<std::size_t>> consumers(graph.values.size());
-  std::optional<std::size_t> last_random;
+  std::optional<std::size_t> last_random, last_communication;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const GraphNode& node = graph.nodes[i];
     const auto after = [&](std::optional<std::size_t> earlier) {
@@ -55,6 +55,10 @@ std::vector<std::vector<std::size_t>> dependencies(const Graph& graph) {
     if (draws_random(node)) {
       after(last_random);
       last_random = i;
+    }
+    if (communicates(node)) {
+      after(last_communication);
+      last_communication = i;
     }
     std::sort(before[i].begin(), before[i].end());
     before[i].erase(std::unique(before[i].begin(), before[i].end()), before[i].end());

@@ -18,6 +18,8 @@ bool draws_random(const GraphNode& node) {
                              [](const SchemaArg& arg) { return arg.name == "seed"; });
 }
 
+bool communicates(const GraphNode& node) { return !node.is_fused() && node.op->communicates(); }
+
 std::vector<ValueId> written_values(const GraphNode& node) {
   std::vector<ValueId> written;
   if (node.is_fused()) {

@@ -10,6 +10,8 @@ namespace pel::compiler {
 
 bool writes(const GraphNode& node);        // to one of its arguments
 bool draws_random(const GraphNode& node);  // and so advances the generator
+bool communicates(
+    const GraphNode& node);  // with other processes, which make the same calls in the same order
 // Names a stream of random numbers in the arguments of such an op, unless one is named: then it draws from
 // that, and the generator does not advance. `args` are GraphArgs or Values.
 template <class Args>

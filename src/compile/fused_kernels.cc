@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "compile/gemm_calls.h"
 #include "compile/row_loops.h"
+#include "device/registry.h"
 
 namespace pel::compiler {
 namespace {
@@ -55,7 +56,7 @@ CompiledLoops with_facts(CompiledLoops compiled, FusedLoops loops) {
 CompiledLoops compile_fused(const Graph& graph, GraphFacts& facts) {
   FusedLoops loops = fused_loops(graph, facts);
   if (loops.sources.empty()) return {};
-  CompiledLoops compiled = loop_compiler(loops.device.type)(loops.sources);
+  CompiledLoops compiled = loop_compiler(kernels_of(loops.device))(loops.sources);
   return with_facts(std::move(compiled), std::move(loops));
 }
 

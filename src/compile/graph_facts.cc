@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "compile/effects.h"
+#include "device/registry.h"
 #include "dispatch/loop_compiler.h"
 
 namespace pel::compiler {
@@ -79,7 +80,7 @@ void to_values(FusedCall& call, const GraphNode& node) {
 
 }  // namespace
 
-bool compiles_loops(Device device) { return loop_compiler(device.type) != nullptr; }
+bool compiles_loops(Device device) { return loop_compiler(kernels_of(device)) != nullptr; }
 bool compiles_loops(const Graph& graph) {
   return std::ranges::any_of(graph.values,
                              [](const GraphValue& value) { return compiles_loops(value.device); });

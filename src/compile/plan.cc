@@ -7,6 +7,7 @@
 #include "base/readable.h"
 #include "choice/choice.h"
 #include "compile/gemm_calls.h"
+#include "device/registry.h"
 #include "profile/kernel_span.h"
 
 namespace pel::compiler {
@@ -52,6 +53,35 @@ Plan::Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std
   for (const WrittenConstant& written : plan_.written_constants)
     written_memory_.insert(plan_.constants[written.number].header()->storage);
   if (packed_weights_ != nullptr) find_weights(graph);
+  if (is_asynchronous(plan_.device)) queued_ = std::make_shared<const QueuedCode>(graph, plan_, loops.code);
+}
+
+Plan::QueuedCode::QueuedCode(const Graph& graph, const PlanSteps& plan, std::shared_ptr<const void> code)
+    : device(plan.device), loops(std::move(code)) {
+  for (const PlanStep& step : plan.steps) kernels.push_back(step.kernel);
+  if (!has_own_kernels(device_of(device))) return;
+  prepared = std::vector<PreparedKernel>(kernels.size());
+  for (const PlanStep& step : plan.steps)
+    draws.push_back(std::ranges::any_of(
+        plan.draws, [&](const RandomDraw& draw) { return draw.node == &graph.nodes[step.node]; }));
+}
+
+Plan::QueuedCode::~QueuedCode() {
+  if (prepared.empty()) return;
+  if (OrderedDevice* const of = find_device(device)) of->drop(prepared);
+}
+
+PreparedKernel* Plan::QueuedCode::prepared_at(std::size_t step) const {
+  return prepared.empty() || draws[step] ? nullptr : &prepared[step];
+}
+
+Plan::~Plan() {
+  if (queued_ == nullptr) return;
+  try {
+    device_of(plan_.device).keep_until_passed(queued_);
+  } catch (...) {  // no memory, or a device that is lost: launches may still refer to the code
+    static_cast<void>(new std::shared_ptr<const QueuedCode>(queued_));
+  }
 }
 
 void Plan::find_weights(const Graph& graph) {
@@ -157,7 +187,7 @@ std::vector<PlannedKernel> Plan::planned_kernels(ArrayView<Tensor> inputs) const
     kernel.is_whole_node = step.op == nullptr;
     profile::add_bytes(args, kernel.bytes_read, kernel.bytes_written);
     kernel.reason =
-        step.op == nullptr ? "compiled for this graph" : reason_for(step, plan_.device.type, args);
+        step.op == nullptr ? "compiled for this graph" : reason_for(step, kernels_of(plan_.device), args);
     if (loops) kernel.threads = threads_of(*loops, kernels.size() - 1);
     kernel.predicted_ns = step.kernel.predict != nullptr
                               ? step.kernel.predict(args)

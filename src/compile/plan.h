@@ -15,6 +15,7 @@
 #include "compile/packed_weights.h"
 #include "compile/plan_steps.h"
 #include "compile/step_loops.h"
+#include "device/ordered_device.h"
 #include "dispatch/loop_compiler.h"
 
 namespace pel::compiler {
@@ -36,6 +37,9 @@ class Plan {
   // `weights`, which packs those of the graph; if it is null, none is packed.
   Plan(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols,
        PackedWeights* weights = nullptr);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
 
   // Several threads may run it at once. `after_last_use` is called with the number of each input that no
   // later step and no output uses.
@@ -53,8 +57,11 @@ class Plan {
   std::int64_t result_bytes() const { return layout_.result_bytes(); }  // of memory allocated for results
   // The largest number of bytes of the arena in use at one step: a lower bound of any arrangement.
   std::int64_t live_bytes() const { return layout_.live_bytes(); }
-  // What a run adds to MemoryStats::data_bytes at its peak.
-  std::int64_t peak_bytes() const { return layout_.peak_bytes(); }
+  // What a run adds to MemoryStats::data_bytes of its device at its peak. Only the CPU has small tensors that
+  // it does not count.
+  std::int64_t peak_bytes() const {
+    return is_asynchronous(plan_.device) ? peak_bytes_of_all() : layout_.peak_bytes();
+  }
   // The same with small tensors, which MemoryStats leaves out.
   std::int64_t peak_bytes_of_all() const { return layout_.peak_bytes(MemoryLayout::SmallTensors::Counted); }
   // What a run packs in addition, and leaves in memory. Without inputs: of the constants alone.
@@ -70,6 +77,10 @@ class Plan {
   void check_inputs(ArrayView<Tensor> inputs) const;
   void draw(std::vector<PelScalar>& numbers) const;
   Tensor allocate(std::uint32_t buffer) const;
+  void find_blocks(ArrayView<Tensor> inputs, const Tensor& arena,
+                   SmallVector<DeviceBlock*, 32>& blocks) const;
+  void queue_step(std::size_t step, KernelArgs& args, OrderedDevice& device,
+                  ArrayView<DeviceBlock*> blocks) const;
   // `step` is the number of the step under way, for the error if one is thrown.
   void run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
                  std::size_t& step, const AfterLastUse& after_last_use) const;
@@ -83,6 +94,23 @@ class Plan {
   PlanSteps plan_;
   MemoryLayout layout_;
   mutable StepLoops loops_;
+  // What launches refer to that an asynchronous device may run after the plan is gone. Null on the CPU.
+  struct QueuedCode {
+    QueuedCode(const Graph& graph, const PlanSteps& plan, std::shared_ptr<const void> code);
+    ~QueuedCode();
+    QueuedCode(const QueuedCode&) = delete;
+    QueuedCode& operator=(const QueuedCode&) = delete;
+    PreparedKernel* prepared_at(std::size_t step) const;
+
+    Device device;
+    std::vector<Kernel> kernels;  // of the steps
+    std::shared_ptr<const void> loops;
+    // Of the steps, on a device with kernels of its own. Those that draw random numbers have others in each
+    // run.
+    mutable std::vector<PreparedKernel> prepared;
+    std::vector<bool> draws;
+  };
+  std::shared_ptr<const QueuedCode> queued_;
   struct LastUse {
     std::size_t step;
     std::uint32_t input;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/small_vector.h"
 #include "compile/plan.h"
+#include "device/registry.h"
 #include "dispatch/launch_recording.h"
 #include "tensor/make.h"
 
@@ -35,7 +36,8 @@ std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs, const AfterLastUse& afte
   std::vector<Tensor> outputs(plan_.outputs.size());
   std::size_t step = kBeforeSteps;
   std::optional<StepLoops::Watch> watch;
-  if (loops_.are_unknown()) [[unlikely]]
+  // Kernels of an asynchronous device do not run on this thread.
+  if (loops_.are_unknown() && queued_ == nullptr) [[unlikely]]
     watch.emplace(loops_, step);
   try {
     run_steps(drawn.empty() ? plan_.numbers.data() : drawn.data(), inputs, outputs, step, after_last_use);
@@ -121,11 +123,48 @@ Tensor Plan::allocate(std::uint32_t buffer) const {
              : make_strided(like.sizes(), like.strides(), like.dtype(), like.device());
 }
 
+// The blocks of memory that is there before the first step.
+void Plan::find_blocks(ArrayView<Tensor> inputs, const Tensor& arena,
+                       SmallVector<DeviceBlock*, 32>& blocks) const {
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const PlanBuffer& buffer = plan_.buffers[i];
+    const Tensor* memory = nullptr;
+    if (buffer.home == PlanBuffer::Home::Input) memory = &inputs[buffer.number];
+    if (buffer.home == PlanBuffer::Home::Constant) memory = &plan_.constants[buffer.number];
+    if (buffer.home == PlanBuffer::Home::Temporary && arena.defined()) memory = &arena;
+    if (memory != nullptr) blocks[i] = block_of(*memory->header()->storage);
+  }
+}
+
+void Plan::queue_step(std::size_t number, KernelArgs& args, OrderedDevice& device,
+                      ArrayView<DeviceBlock*> blocks) const {
+  const PlanStep& step = plan_.steps[number];
+  SmallVector<BlockUse, 8> uses;
+  const auto use = [&](std::uint32_t buffer, Access access) {
+    // Without a block are numbers, and tensors without elements.
+    if (blocks[buffer] != nullptr) uses.push_back({blocks[buffer], access});
+  };
+  for (std::size_t i = 0; i < std::size_t{step.outputs} + step.inputs; ++i)
+    use(plan_.locations[step.operand + i].buffer, i < step.outputs ? Access::Write : Access::Read);
+  if (step.scratch) use(*step.scratch, Access::Write);
+  queue_planned({&queued_->kernels[number], &args, step.op_name, step.site, queued_->prepared_at(number)},
+                device, args, {uses.data(), uses.size()});
+}
+
 void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
                      std::size_t& step_under_way, const AfterLastUse& after_last_use) const {
   Tensor arena;
   if (layout_.arena_bytes != 0) arena = make_dense({layout_.arena_bytes}, kU8, plan_.device);
+  OrderedDevice* const device = queued_ == nullptr ? nullptr : &device_of(plan_.device);
   SmallVector<std::byte*, 32> bases(plan_.buffers.size());
+  // Of the memory of buffers, on an asynchronous device.
+  SmallVector<DeviceBlock*, 32> blocks(device == nullptr ? 0 : plan_.buffers.size());
+  if (device != nullptr) [[unlikely]]
+    find_blocks(inputs, arena, blocks);
+  const auto note_block = [&](std::size_t buffer, const Tensor& memory) {
+    if (device != nullptr) [[unlikely]]
+      blocks[buffer] = block_of(*memory.header()->storage);
+  };
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const PlanBuffer& buffer = plan_.buffers[i];
     switch (buffer.home) {
@@ -158,8 +197,11 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
                                                              : outputs[plan_.buffers[wanted.buffer].number];
       tensor = allocate(wanted.buffer);
       bases[wanted.buffer] = tensor.header()->storage->data;
-      for (std::uint32_t i = wanted.first_hosted; i < wanted.first_hosted + wanted.hosted_count; ++i)
+      note_block(wanted.buffer, tensor);
+      for (std::uint32_t i = wanted.first_hosted; i < wanted.first_hosted + wanted.hosted_count; ++i) {
         bases[layout_.hosted[i]] = bases[wanted.buffer] + layout_.slots[layout_.hosted[i]].offset;
+        note_block(layout_.hosted[i], tensor);
+      }
     }
   };
   // Before a step writes: packed forms of what it writes to are not current from then on.
@@ -187,7 +229,13 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
       args.scratch = bases[*step.scratch];
       args.scratch_bytes = static_cast<std::uint64_t>(plan_.buffers[*step.scratch].bytes);
     }
-    launch_planned(step.op_name, step.site, step.kernel, stream, args);
+    if (device == nullptr) [[likely]] {
+      std::optional<detail::DeviceCall> line;  // for errors of other ranks
+      if (step.op != nullptr && step.op->communicates()) [[unlikely]]
+        line.emplace(step.site);
+      launch_planned(step.op_name, step.site, step.kernel, stream, args);
+    } else
+      queue_step(s, args, *device, {blocks.data(), blocks.size()});
     for (; next_free < layout_.frees.size() && layout_.frees[next_free].step == s; ++next_free)
       alone[layout_.frees[next_free].allocation] = Tensor();
     for (; next_last_use < last_uses_.size() && last_uses_[next_last_use].step == s; ++next_last_use)

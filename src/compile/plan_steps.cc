@@ -14,6 +14,7 @@
 #include "compile/gemm_calls.h"
 #include "compile/node_content.h"
 #include "compile/row_calls.h"
+#include "device/unallocated_memory.h"
 #include "dispatch/op_table.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/rows.h"
@@ -76,7 +77,7 @@ bool is_same_layout(const Tensor& a, const Tensor& b) {
          std::equal(x.strides(), x.strides() + x.rank, y.strides(), Dim::identical);
 }
 
-Device device_of(const Graph& graph) {
+Device common_device_of(const Graph& graph) {
   const auto found = std::ranges::find_if(
       graph.values, [](const GraphValue& value) { return value.device.type != DeviceType::Meta; });
   return found == graph.values.end() ? Device{} : found->device;
@@ -85,6 +86,24 @@ Device device_of(const Graph& graph) {
 // From the beginning of the tensor's storage to the end of its last element.
 std::int64_t end_bytes(const Tensor& tensor) {
   return (last_element(tensor).value() + 1) * size_bytes(tensor.dtype());
+}
+// Whether the kernel of a fused node takes its operands. Those of the CPU take all.
+bool supports(const Kernel& kernel, const LoopOperands& all) {
+  std::vector<Operand> operands;
+  for (const auto* list : {&all.outputs, &all.inputs})
+    for (const Tensor& tensor : *list) fill_operand_of(operands.emplace_back(), tensor);
+  KernelArgs args{PEL_KERNEL_ARGS_VERSION,
+                  static_cast<std::uint16_t>(all.outputs.size()),
+                  static_cast<std::uint16_t>(all.inputs.size()),
+                  operands.data(),
+                  all.numbers.data(),
+                  static_cast<std::uint32_t>(all.numbers.size()),
+                  0,
+                  nullptr,
+                  0,
+                  nullptr};
+  args.context = kernel.context;
+  return static_cast<bool>(kernel.supports(args));
 }
 // Whether a tensor has all elements of memory of `bytes`: other results may be views of a part that it does
 // not show.
@@ -96,7 +115,7 @@ bool shows_all(const Tensor& tensor, std::int64_t bytes) {
 
 PlanSteps::PlanSteps(const Graph& graph, const CompiledLoops& loops, const std::vector<std::int64_t>& symbols)
     : constants(graph.constants),
-      device(device_of(graph)),
+      device(common_device_of(graph)),
       values_(graph.values.size()),
       graph_(&graph),
       alike_(graph.alike.empty() ? alike_nodes(graph) : graph.alike),
@@ -255,6 +274,7 @@ bool PlanSteps::add_fused(std::uint32_t number, const CompiledLoops& loops,
   for (const RecordedLaunch& launch : launches)
     operand_tensors_.insert(operand_tensors_.end(), launch.outputs.begin(), launch.outputs.end());
   if (std::ranges::all_of(all->outputs, [](const Tensor& t) { return t.numel().value() == 0; })) return true;
+  if (is_asynchronous(device) && !supports(loops.kernels[loop], *all)) return false;
   add_step({.kernel = loops.kernels[loop],
             .op_name = interned(node.name),
             .site = node.site,
@@ -473,12 +493,10 @@ KernelArgs PlanSteps::arguments_of(const PlanStep& step, const Operand* operands
 }
 
 SmallVector<Operand, 8> PlanSteps::known_operands(const PlanStep& step) const {
-  // Only addresses within one storage are compared: as if all others began here.
-  constexpr std::int64_t kBegin = 1 << 20;
   SmallVector<Operand, 8> known;
   for (std::size_t i = step.operand; i < step.operand + step.outputs + std::size_t{step.inputs}; ++i) {
     const PlanBuffer& buffer = buffers[locations[i].buffer];
-    auto* base = reinterpret_cast<std::byte*>(kBegin);
+    auto* base = unallocated_memory(device);
     if (buffer.home == PlanBuffer::Home::Constant)
       base = static_cast<std::byte*>(constants[buffer.number].raw_data());
     if (buffer.home == PlanBuffer::Home::Number) base = static_cast<std::byte*>(buffer.data);

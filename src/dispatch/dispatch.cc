@@ -71,6 +71,11 @@ void detail::dispatch(const Op& op, BoxedCall& call) {
     call.keys = active_keys(keys_of_args(call.args));
   }
   if (call.keys.bits() & kUndefined) throw_undefined(op, call);
+  std::optional<DeviceCall> on_device;
+  if ((call.keys.bits() & kOnDevice) != 0 || op.communicates()) {
+    on_device.emplace(call.site);
+    call.keys = call.keys.without(KeySet(kOnDevice));
+  }
   call.keys = call.keys.without(KeySet(kLayered));
   const CallScope scope({CallFrame::Kind::Call, op.name(), call.site, &op, &call});
   std::optional<CallLog> log;

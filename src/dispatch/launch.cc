@@ -5,9 +5,14 @@
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "base/small_vector.h"
 #include "choice/choice.h"
 #include "choice/tuning.h"
+#include "device/registry.h"
+#include "device/sync.h"
+#include "device/unallocated_memory.h"
 #include "dispatch/call_log.h"
+#include "dispatch/host_copies.h"
 #include "dispatch/launch_recording.h"
 #include "packing/packing.h"
 #include "profile/kernel_span.h"
@@ -44,9 +49,16 @@ void fill_number(PelScalar& number, const Scalar& s) {
   std::fill_n(number.reserved, std::size(number.reserved), std::uint8_t{0});
 }
 
+// Numbers stay on the CPU in calls on an asynchronous device: their values are copied into the launch. Those
+// without data are sizes in a capture.
+bool is_host_number(const Tensor& t, Device device) {
+  return is_asynchronous(device) && t.header()->is_number && !is_asynchronous(t.device()) &&
+         t.device().type != DeviceType::Meta;
+}
+
 [[noreturn, gnu::cold, gnu::noinline]] void throw_bad_operand(const Op& op, const Tensor& t, Device device,
                                                               bool is_output) {
-  PEL_CHECK(t.device() == device, DeviceError,
+  PEL_CHECK(t.device() == device || is_host_number(t, device), DeviceError,
             "operands are on different devices: {} and {}; move them to one device first", to_string(device),
             to_string(t.device()));
   PEL_CHECK(op.dtypes().contains(t.dtype()), DTypeError, "expected operands of dtype {}; one is {}",
@@ -85,17 +97,20 @@ bool is_empty(const Operand& o) {
   return false;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] void throw_no_kernel(const Op& op, Device device, KernelArgs args,
-                                                            const std::optional<Computation>& computation) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_no_kernel(Device device, KernelList kernels,
+                                                            KernelArgs args,
+                                                            const std::optional<Computation>& computation,
+                                                            std::string_view advice = "") {
   std::string reasons;
-  for (const Kernel& kernel : op.kernels(device.type)) {
+  for (const Kernel& kernel : kernels) {
     if (!is_candidate(kernel, computation)) continue;
     args.context = kernel.context;
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kernel.name, takes(kernel, args).reason());
   }
   if (reasons.empty()) reasons = "the op has no kernels for this device and dtype";
-  throw NoKernelError(fmt::format("no kernel on {} takes this call ({})", to_string(device), reasons));
+  throw NoKernelError(
+      fmt::format("no kernel on {} takes this call ({}){}", to_string(device), reasons, advice));
 }
 
 // Returns the kernel with the shortest predicted time among those from `first` on that take the call, or the
@@ -169,10 +184,8 @@ constinit thread_local std::vector<RecordedLaunch>* recorded = nullptr;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = *tensors[i];
     fill_operand(operands[i], t);
-    // Only addresses within one storage are compared: every storage begins here.
-    constexpr std::int64_t kBegin = 1 << 20;
     if (!t.has_data())
-      operands[i].data = reinterpret_cast<void*>(kBegin + t.storage_offset().value() * size_bytes(t.dtype()));
+      operands[i].data = unallocated_memory(t.device()) + t.storage_offset().value() * size_bytes(t.dtype());
   }
   bool writes_something = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -182,18 +195,22 @@ constinit thread_local std::vector<RecordedLaunch>* recorded = nullptr;
   if (!writes_something) return;
   KernelArgs args =
       make_args(operands.data(), outputs.size(), inputs.size(), launch.numbers.data(), launch.numbers.size());
-  const Device device = outputs[0].tensor->device();
-  for (const Kernel& kernel : op.kernels(device.type)) {
+  const Device device = outputs[0].tensor->device(), of_kernels{kernels_of(device), 0};
+  for (const Kernel& kernel : op.kernels(of_kernels.type)) {
     if (!is_candidate(kernel, computation)) continue;
     args.context = kernel.context;
     if (!takes(kernel, args)) continue;
     // Without tuning, which would run the kernels; all of them compute the same bits.
     launch.kernel = kernel.predict == nullptr
                         ? &kernel
-                        : &chosen_by_time(op, device, &kernel, args, computation, nullptr);
+                        : &chosen_by_time(op, of_kernels, &kernel, args, computation, nullptr);
     return;
   }
-  throw_no_kernel(op, device, args, computation);
+  const bool has_fallback = is_asynchronous(device) && has_own_kernels(device_of(device));
+  throw_no_kernel(device, op.kernels(of_kernels.type), args, computation,
+                  has_fallback ? "; without compile it runs on the CPU, which a compiled function would wait "
+                                 "for: call the op outside the function"
+                               : "");
 }
 
 // Memory for the arguments of a kernel.
@@ -202,6 +219,111 @@ struct CallBuffers {
   const Tensor** tensors;
   PelScalar* numbers;
 };
+
+// The kernel of a device's list that runs a call on an asynchronous device; null if none takes it, and then
+// `reason` says why the last one does not. Without tuning, which would run kernels.
+const Kernel* kernel_for_device(const Op& op, DeviceType of_kernels, KernelArgs args,
+                                const std::optional<Computation>& computation, const char*& reason) {
+  for (const Kernel& kernel : op.kernels(of_kernels)) {
+    if (!is_candidate(kernel, computation)) continue;
+    args.context = kernel.context;
+    if (const Support support = takes(kernel, args); !support) {
+      reason = support.reason();
+      CallLog::refusal(kernel.name, reason);
+      continue;
+    }
+    return kernel.predict == nullptr
+               ? &kernel
+               : &chosen_by_time(op, Device{of_kernels, 0}, &kernel, args, computation, nullptr);
+  }
+  return nullptr;
+}
+
+// Runs a call that no kernel of the device takes, on copies of its operands in host memory. Waits.
+void run_on_copies(const CallBuffers& buffers, const Op& op, OrderedDevice& on, KernelArgs args,
+                   const std::optional<Computation>& computation, const char* reason) {
+  const DeviceType type = on.facts().fallback;
+  const char* of_last = nullptr;
+  const std::size_t count = std::size_t{args.output_count} + args.input_count;
+  on.note_fallback(op.name(), profile::thread_state.site, reason);
+  HostCopies copies(on, {buffers.tensors, count}, args.output_count, waiting_site());
+  std::vector<Operand> operands(buffers.operands, buffers.operands + count);
+  for (Operand& operand : operands) operand.data = copies.on_host(operand.data);
+  args.operands = operands.data();
+  const Kernel* const kernel = kernel_for_device(op, type, args, computation, of_last);
+  if (kernel == nullptr) throw_no_kernel(Device{type, 0}, op.kernels(type), args, computation);
+  Stream stream{Device{type, 0}};
+  run_kernel(zero_ended_name(op), *kernel, stream, args);
+  copies.write_back();
+}
+
+// As launch_in, for an asynchronous device: numbers may be on the host, and the kernel is queued. Apart from
+// it, so that calls on the CPU execute no instruction more.
+[[gnu::noinline]] void launch_on_device(const CallBuffers& buffers, const Op& op,
+                                        ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
+                                        ArrayView<Scalar> scalars,
+                                        const std::optional<Computation>& computation) {
+  const Device device = outputs[0].tensor->device();
+  const std::size_t count = outputs.size() + inputs.size();
+  bool has_data = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_output = i < outputs.size();
+    const Tensor& t = *(is_output ? outputs[i] : inputs[i - outputs.size()]).tensor;
+    buffers.tensors[i] = &t;
+    if ((t.device() != device && !is_host_number(t, device)) || !op.dtypes().contains(t.dtype()) ||
+        (is_output && t.is_read_only())) [[unlikely]]
+      throw_bad_operand(op, t, device, is_output);
+    has_data = has_data && t.has_data();
+    fill_operand(buffers.operands[i], t);
+  }
+  if (!has_data) {
+    if (recorded != nullptr) record_launch(op, outputs, inputs, scalars, computation);
+    return;
+  }
+  bool writes_something = false;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs.size() > 1 || !is_alone(*outputs[i].tensor))
+      check_memory(op, i, outputs.size(), count, buffers.operands, buffers.tensors, false);
+    writes_something = writes_something || !is_empty(buffers.operands[i]);
+  }
+  if (!writes_something) return;
+  for (std::size_t i = 0; i < scalars.size(); ++i) fill_number(buffers.numbers[i], scalars[i]);
+  KernelArgs args =
+      make_args(buffers.operands, outputs.size(), inputs.size(), buffers.numbers, scalars.size());
+
+  OrderedDevice& on = device_of(device);
+  const char* reason = "there is no kernel of this op for the device";
+  const Kernel* const found = kernel_for_device(op, on.facts().kernels, args, computation, reason);
+  if (found == nullptr) [[unlikely]] {
+    if (!has_own_kernels(on)) throw_no_kernel(device, op.kernels(on.facts().kernels), args, computation);
+    return run_on_copies(buffers, op, on, args, computation, reason);
+  }
+  const Kernel& kernel = *found;
+  args.context = kernel.context;
+  CallLog::kernel(kernel, args);
+  profile::count_launch();
+  SmallVector<BlockUse, kInlineOperands> uses;
+  // A device with kernels of its own gets their scratch memory from here: those of the CPU take theirs when
+  // they run. Its next owner is ordered after this launch.
+  Tensor scratch;
+  if (kernel.scratch_bytes != nullptr && has_own_kernels(on)) {
+    if (const auto bytes = static_cast<std::int64_t>(kernel.scratch_bytes(args)); bytes > 0) {
+      scratch = make_strided({bytes}, {1}, kU8, device);
+      args.scratch = scratch.raw_data();
+      args.scratch_bytes = static_cast<std::uint64_t>(bytes);
+      uses.push_back({block_of(*scratch.header()->storage), Access::Write});
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const StorageHeader& storage = *buffers.tensors[i]->header()->storage;
+    if ((storage.flags & StorageHeader::kOnDevice) == 0 || storage.context == nullptr) continue;
+    uses.push_back({block_of(storage), i < outputs.size() ? Access::Write : Access::Read});
+  }
+  const DeviceLaunch launch{&kernel, &args, zero_ended_name(op), profile::thread_state.site};
+  on.launch(launch, {uses.data(), uses.size()});
+  if (profile::is_watched()) [[unlikely]]
+    profile::note_handed_over(launch.op_name, kernel, device, args);
+}
 
 [[gnu::always_inline]] inline void launch_in(const CallBuffers& buffers, const Op& op,
                                              ArrayView<TensorRef> outputs, ArrayView<TensorRef> inputs,
@@ -222,13 +344,17 @@ struct CallBuffers {
     const unsigned flags = t.header()->storage->flags;
     const bool is_output = i < outputs.size();
     if (t.device() != device || !op.dtypes().contains(t.dtype()) ||
-        (is_output && (flags & StorageHeader::kReadOnly))) [[unlikely]]
+        (is_output && (flags & StorageHeader::kReadOnly))) [[unlikely]] {
+      if (is_asynchronous(device))
+        return launch_on_device(buffers, op, outputs, inputs, scalars, computation);
       throw_bad_operand(op, t, device, is_output);
+    }
     storage_flags |= flags;
     fill_operand(operands[i], t);
   }
-  // Meta device or symbolic sizes: only the shape rule applies.
-  if (storage_flags & StorageHeader::kNoData) [[unlikely]] {
+  if (storage_flags & (StorageHeader::kNoData | StorageHeader::kOnDevice)) [[unlikely]] {
+    if (is_asynchronous(device)) return launch_on_device(buffers, op, outputs, inputs, scalars, computation);
+    // Meta device or symbolic sizes: only the shape rule applies.
     if (recorded != nullptr) record_launch(op, outputs, inputs, scalars, computation);
     return;
   }
@@ -257,7 +383,7 @@ struct CallBuffers {
                         args);
     return run_kernel(zero_ended_name(op), kernel, stream, args);
   }
-  throw_no_kernel(op, device, args, computation);
+  throw_no_kernel(device, op.kernels(device.type), args, computation);
 }
 
 }  // namespace
@@ -288,7 +414,10 @@ KernelChoice explain_launch(const Op& op, ArrayView<TensorRef> outputs, ArrayVie
   for (std::size_t i = 0; i < scalars.size(); ++i) fill_number(numbers[i], scalars[i]);
   const KernelArgs args =
       make_args(operands.data(), outputs.size(), inputs.size(), numbers.data(), numbers.size());
-  return explain_choice(op, outputs[0].tensor->device(), args, std::nullopt, measure);
+  const Device device = outputs[0].tensor->device();
+  // The host cannot run kernels over memory of an asynchronous device.
+  return explain_choice(op, {kernels_of(device), 0}, args, std::nullopt,
+                        is_asynchronous(device) ? Measure::No : measure);
 }
 
 LaunchRecording::LaunchRecording() : outer_(recorded) { recorded = &launches_; }
@@ -312,6 +441,16 @@ void launch_planned(const char* op_name, const Site& site, const Kernel& kernel,
     return run_kernel(op_name, kernel, stream, args);
   }
   run_kernel(op_name, kernel, stream, args);
+}
+
+void queue_planned(const DeviceLaunch& launch, OrderedDevice& device, KernelArgs& args,
+                   ArrayView<BlockUse> uses) {
+  args.context = launch.kernel->context;
+  CallLog::kernel(*launch.kernel, args);
+  profile::count_launch();
+  device.launch(launch, uses);
+  if (profile::is_watched()) [[unlikely]]
+    profile::note_handed_over(launch.op_name, *launch.kernel, device.device(), args);
 }
 
 namespace {

@@ -8,6 +8,8 @@
 #include "pellucid/explain.h"
 #include "pellucid/extend/op.h"
 
+#include "device/ordered_device.h"
+
 namespace pel {
 
 struct RecordedLaunch {
@@ -45,6 +47,11 @@ KernelChoice explain_launch(const Op& op, ArrayView<TensorRef> outputs, ArrayVie
 // Runs a kernel that was chosen before. It is counted and recorded like any other, for the line `site`.
 void launch_planned(const char* op_name, const Site& site, const Kernel& kernel, Stream& stream,
                     KernelArgs& args);
+
+// The same on an asynchronous device: queues the kernel, which must live until it has ended. `args` are those
+// of the launch.
+void queue_planned(const DeviceLaunch& launch, OrderedDevice& device, KernelArgs& args,
+                   ArrayView<BlockUse> uses);
 
 // While in scope, and if there is a profile, planned kernels are recorded inside one op, pellucid::compiled.
 class PlannedLaunches {

@@ -22,6 +22,7 @@ struct OpRecord {
   std::vector<VjpRule> vjp_rules;
   std::function<SampleCalls(Sampler&)> sample_calls;
   std::shared_ptr<const Composition> composition;  // null: it is not defined as one
+  std::string wait_reason;                         // empty: no call waits for the device
 };
 
 }  // namespace pel

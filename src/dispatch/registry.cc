@@ -62,6 +62,7 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   record->gradient = std::move(def.gradient);
   record->sample_calls = std::move(def.sample_calls);
   record->composition = std::move(def.composition);
+  record->wait_reason = std::move(def.wait_reason);
   if (record->gradient) record->vjp_rules = record->gradient->resolve(record->schema);
   check_types(record->schema, def.arg_types);
   op.name_ = record->schema.op_name.c_str();
@@ -71,6 +72,7 @@ void Registry::fill(Op& op, OpDef def, bool is_builtin) {
   op.repeats_writes_ = def.repeats_writes;
   op.cast_rule_ = def.cast_rule;
   op.is_one_call_ = def.is_one_call;
+  op.communicates_ = def.has_communication;
   for (int device = 0; device < kDeviceTypeCount; ++device) op.kernels_[device] = record->own_kernels[device];
   op.pointwise_ = record->pointwise.get();
   op.rows_ = record->rows.get();

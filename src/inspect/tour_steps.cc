@@ -206,6 +206,75 @@ Finding sizes(Pace pace) {
   return found;
 }
 
+// A call on a device: what it launches, when it returns, and for how long a wait after it takes.
+struct DeviceCall {
+  std::uint64_t launches, waits;
+  double returns_ns, left_ns;
+};
+template <class Call>
+DeviceCall measure_on(Device device, Call call) {
+  constexpr int kRepeats = 7;
+  call();  // builds its kernels
+  std::vector<double> returns, left;
+  DeviceStats stats;
+  for (int i = 0; i < kRepeats; ++i) {
+    synchronize(device);
+    reset_device_stats(device);
+    const auto begin = std::chrono::steady_clock::now();
+    call();
+    const auto end = std::chrono::steady_clock::now();
+    stats = device_stats(device);
+    synchronize(device);
+    const auto idle = std::chrono::steady_clock::now();
+    returns.push_back(std::chrono::duration<double, std::nano>(end - begin).count());
+    left.push_back(std::chrono::duration<double, std::nano>(idle - end).count());
+  }
+  return {stats.launches, stats.waits, median(std::move(returns)), median(std::move(left))};
+}
+
+// On OpenCL where it is installed, else on the CPU as a queue.
+Finding device(Pace pace) {
+  constexpr int kCalls = 20;
+  const std::int64_t side = pace == Pace::Quick ? 512 : 2048;
+  Device on = kQueue;
+  for (const DeviceInfo& info : devices())
+    if (info.device == kOpenCl && info.refusal.empty()) on = kOpenCl;
+  const NoGrad no_grad;
+  const Tensor x = ones({side, side}).to(on);
+  const auto chain = [](const Tensor& a) {
+    Tensor sum = a;
+    for (int i = 0; i < kCalls; ++i) sum = sum + a;
+    return sum;
+  };
+  const auto fast = compile(chain);
+  const DeviceCall eager = measure_on(on, [&] { return chain(x); }),
+                   replayed = measure_on(on, [&] { return fast(x); }), waiting = measure_on(on, [&] {
+                                                                         Tensor sum = x;
+                                                                         for (int i = 0; i < kCalls; ++i) {
+                                                                           sum = sum + x;
+                                                                           synchronize(on);
+                                                                         }
+                                                                         return sum;
+                                                                       });
+  Finding found;
+  found.figures.push_back(
+      fmt::format("{:<22}{:>10}{:>8}{:>15}{:>14}", "", "launches", "waits", "returns after", "then waits"));
+  const auto add_row = [&](std::string_view name, const DeviceCall& call) {
+    found.figures.push_back(fmt::format("{:<22}{:>10}{:>8}{}{}", name, call.launches, call.waits,
+                                        pad_left(readable_ns(call.returns_ns), 15),
+                                        pad_left(readable_ns(call.left_ns), 14)));
+  };
+  add_row("20 adds", eager);
+  add_row("the same, compiled", replayed);
+  add_row("a wait after each", waiting);
+  found.holds = eager.launches == kCalls && eager.waits == 0 && replayed.launches == 1 &&
+                replayed.waits == 0 && waiting.waits == kCalls && eager.returns_ns < waiting.returns_ns;
+  found.verdict =
+      fmt::format("20 calls return after {}, kernels take {} more; with 20 waits: {}",
+                  readable_ns(eager.returns_ns), readable_ns(eager.left_ns), readable_ns(waiting.returns_ns));
+  return found;
+}
+
 }  // namespace
 
 const std::vector<TourStep>& tour_steps() {
@@ -234,7 +303,12 @@ const std::vector<TourStep>& tour_steps() {
       {"sizes", "One compile serves all sizes",
        "A compiled function is not specialized on sizes: another number of rows needs a new plan, but no new "
        "code.",
-       "a compiled nn::GEGLU on six numbers of rows", sizes}};
+       "a compiled nn::GEGLU on six numbers of rows", sizes},
+      {"device", "A launch returns before its kernel ends",
+       "On an asynchronous device a call only queues its kernel, and a wait takes as long as all that is "
+       "queued. A "
+       "compiled function queues fewer kernels and waits for none.",
+       "20 adds on OpenCL, or else the CPU as a queue: eager, compiled, a wait after each", device}};
   return steps;
 }
 

@@ -100,7 +100,7 @@ void save_safetensors(const std::string& path, ArrayView<NamedTensor> tensors,
     file.write(header.data(), header.size());
     for (const NamedTensor& each : order) {
       const Tensor dense = each.tensor.detach().contiguous();
-      file.write(dense.raw_data(), bytes_of(dense));
+      file.write(dense.to(kCpu).raw_data(), bytes_of(dense));
     }
     file.take_its_place();
   });

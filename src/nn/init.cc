@@ -9,14 +9,18 @@
 #include "pellucid/ops/random.h"
 
 #include "base/check.h"
+#include "base/thread_object.h"
 
 namespace pel::nn {
 namespace {
-constinit thread_local bool is_skipped = false;
-}
+struct Skipped {
+  bool is_on = false;
+};
+bool& is_skipped() { return thread_object<Skipped>().is_on; }
+}  // namespace
 
-SkipInit::SkipInit() : saved_(std::exchange(is_skipped, true)) {}
-SkipInit::~SkipInit() { is_skipped = saved_; }
+SkipInit::SkipInit() : saved_(std::exchange(is_skipped(), true)) {}
+SkipInit::~SkipInit() { is_skipped() = saved_; }
 
 Fan fan_of(const Tensor& t, Site site) {
   return as_call("fan_of", site, [&] {
@@ -29,13 +33,13 @@ Fan fan_of(const Tensor& t, Site site) {
 }
 
 void init_uniform_(const Tensor& t, double low, double high, Generator& generator) {
-  if (is_skipped) return;
+  if (is_skipped()) return;
   const NoGrad no_grad;
   uniform_(t, low, high, generator);
 }
 
 void init_normal_(const Tensor& t, double mean, double std, Generator& generator) {
-  if (is_skipped) return;
+  if (is_skipped()) return;
   const NoGrad no_grad;
   normal_(t, mean, std, generator);
 }
@@ -43,7 +47,7 @@ void init_normal_(const Tensor& t, double mean, double std, Generator& generator
 // Samples by the inverse of the distribution function, between its values at the bounds.
 void init_truncated_normal_(const Tensor& t, double mean, double std, double low, double high,
                             Generator& generator) {
-  if (is_skipped) return;
+  if (is_skipped()) return;
   const NoGrad no_grad;
   const auto below = [](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; };
   const double from = below((low - mean) / std), to = below((high - mean) / std);
@@ -55,7 +59,7 @@ void init_truncated_normal_(const Tensor& t, double mean, double std, double low
 }
 
 void init_constant_(const Tensor& t, double value) {
-  if (is_skipped) return;
+  if (is_skipped()) return;
   const NoGrad no_grad;
   fill_(t, value);
 }

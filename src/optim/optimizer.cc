@@ -12,15 +12,22 @@
 namespace pel::optim {
 namespace {
 DType state_type(const Tensor& param) { return param.dtype() == kF64 ? kF64 : kF32; }
+// Kernels read the step and the rate, so they are where the parameters are.
+Device device_of(nn::Module& module) {
+  const std::vector<NamedTensor> params = module.named_parameters();
+  return params.empty() ? kCpu : params[0].tensor.device();
+}
 }  // namespace
 
 Optimizer::Optimizer(nn::Module& module, double lr, double weight_decay, std::vector<Group> groups)
     : module_(module), base_lr_(lr) {
   if (groups.empty() || groups.back().takes) groups.emplace_back();
+  const Device device = device_of(module);
   for (Group& group : groups) {
     const double rate = group.lr >= 0 ? group.lr : lr;
     const double decay = group.weight_decay >= 0 ? group.weight_decay : weight_decay;
-    groups_.push_back({std::move(group), full({}, rate, kF32), zeros({}, kF32), rate, decay});
+    groups_.push_back(
+        {std::move(group), full({}, rate, {kF32, device}), zeros({}, {kF32, device}), rate, decay});
   }
 }
 

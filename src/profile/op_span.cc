@@ -84,6 +84,13 @@ void OpSpan::write(std::uint64_t end) const {
   profile::commit(next);
 }
 
+DeviceCall::DeviceCall(const Site& site) : sets_site_(thread_state.site.line() == 0) {
+  if (sets_site_) thread_state.site = site;
+}
+DeviceCall::~DeviceCall() {
+  if (sets_site_) thread_state.site = Site();
+}
+
 void note_sequence(std::uint64_t sequence) {
   if (thread_state.op_span != nullptr) thread_state.op_span->sequence_ = sequence;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "profile/collective_note.h"
 #include "profile/recorder.h"
 #include "profile/session.h"
 
@@ -45,6 +46,18 @@ class Reader {
       event_.begin_ns = event_.end_ns = since_begin(record.at);
       event_.bytes = record.bytes;
       event_.bytes_in_use = record.bytes_in_use;
+    } else if (event_.kind == ProfileEvent::Kind::Launch || event_.kind == ProfileEvent::Kind::Sync ||
+               event_.kind == ProfileEvent::Kind::Copy) {
+      const auto record = take<profile::DeviceRecord>(from);
+      set_span(record);
+      set_spot(record.spot);
+      event_.id = record.op_id;
+      if (event_.kind == ProfileEvent::Kind::Copy) {
+        event_.bytes = static_cast<std::int64_t>(record.amount);
+      } else {
+        event_.queued = record.amount;
+      }
+      read_refusals(from, header.refusals);
     } else if (event_.kind == ProfileEvent::Kind::Piece) {
       const auto record = take<profile::PieceRecord>(from);
       set_span(record);
@@ -76,6 +89,17 @@ class Reader {
     event_.begin_ns = since_begin(record.begin);
     event_.end_ns = since_begin(record.end);
   }
+  void set_spot(const profile::DeviceSpot& spot) {
+    event_.device = {static_cast<DeviceType>(spot.device_type), spot.device_index};
+    event_.stream = spot.stream;
+    event_.correlation = spot.correlation;
+    event_.caller_thread = spot.thread;
+  }
+  void read_refusals(const std::uint64_t*& from, std::size_t count) {
+    refusals_.clear();
+    for (std::size_t i = 0; i < count; ++i) refusals_.push_back(take<ProfileEvent::Refusal>(from));
+    event_.refusals = refusals_;
+  }
   std::uint64_t since_begin(std::uint64_t ticks) const {
     if (ticks <= session_.began.ticks) return 0;  // cores may differ by a few ticks
     return static_cast<std::uint64_t>(static_cast<double>(ticks - session_.began.ticks) *
@@ -89,9 +113,7 @@ class Reader {
     event_.op = record.op_name;
     event_.is_outermost = false;
     event_.output_count = header.outputs;
-    refusals_.clear();
-    for (int i = 0; i < header.refusals; ++i) refusals_.push_back(take<ProfileEvent::Refusal>(from));
-    event_.refusals = refusals_;
+    read_refusals(from, header.refusals);
     read_shapes(from, header.shapes);
     if (header.flags & profile::kHasBytes) {
       event_.bytes_read = *from++;
@@ -105,6 +127,11 @@ class Reader {
       }
     }
     if (header.flags & profile::kHasFlops) event_.flops = *from++;
+    if (header.flags & profile::kHasSpot) set_spot(take<profile::DeviceSpot>(from));
+    if (header.flags & profile::kHasCollective) {
+      const auto note = take<profile::CollectiveNote>(from);
+      event_.collective = {note.name, note.group, note.number, note.ranks};
+    }
     f(event_);
     if ((header.flags & profile::kWithOp) == 0) return;
     ProfileEvent op;
@@ -186,7 +213,12 @@ void for_records(const ThreadBuffer& buffer, F&& f) {
 Profile::Profile(const ProfileOptions& options) : state_(new State{profile::begin_session(options)}) {}
 Profile::~Profile() { profile::free_session(*state_->session); }
 
-void Profile::stop() { profile::end_session(*state_->session); }
+void Profile::stop() {
+  const bool is_stopped = state_->session->ns_per_tick != 0;
+  if (is_stopped) return;
+  if (const auto drain = profile::drain_devices.load(std::memory_order_acquire)) drain();
+  profile::end_session(*state_->session);
+}
 
 void Profile::each(const std::function<void(const ProfileEvent&)>& f) {
   stop();

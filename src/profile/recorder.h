@@ -28,6 +28,7 @@ extern constinit std::atomic<std::uint32_t> settings_bits;
 inline Settings settings() { return {settings_bits.load(std::memory_order_relaxed)}; }
 
 struct ThreadBuffer;
+struct LaunchOrigin;
 
 }  // namespace pel::profile
 namespace pel::detail {
@@ -55,7 +56,9 @@ struct ThreadState {
   std::uint32_t loop_session = 0;          // of the parallel loop of this thread under way
   std::uint32_t number_plus_one = 0;       // thread_number() + 1, once someone asked for it
   bool has_small_chunks = false;           // a worker of the pool, which only records pieces
+  bool has_collective = false;             // the kernel under way has a CollectiveNote
   pel::detail::OpSpan* op_span = nullptr;  // of the innermost op
+  const LaunchOrigin* launch = nullptr;    // under way on an asynchronous device; see device_span.h
   Site site{};  // of the outermost op, which is the user's call; line 0: no op is open
 };
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));

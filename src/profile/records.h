@@ -8,8 +8,9 @@
 namespace pel::profile {
 
 inline constexpr std::uint32_t kMaxRefusals = 6;
-inline constexpr std::size_t kMaxWords = 512;        // of one record; shapes that do not fit are left out
-inline constexpr std::size_t kMaxTrailingWords = 3;  // after the shapes: bytes read, bytes written, FLOPs
+inline constexpr std::size_t kMaxWords = 512;  // of one record; shapes that do not fit are left out
+// After the shapes: bytes read, bytes written, FLOPs, a DeviceSpot, a CollectiveNote.
+inline constexpr std::size_t kMaxTrailingWords = 9;
 
 struct Header {
   std::uint8_t kind;
@@ -24,7 +25,7 @@ static_assert(sizeof(Header) == 8);
 inline constexpr std::uint8_t kSync = 1, kComposite = 2, kOutermost = 4;
 // A kernel that ends with its op and has the same arguments: one record for both.
 inline constexpr std::uint8_t kWithOp = 8;
-inline constexpr std::uint8_t kHasBytes = 16, kHasFlops = 32;
+inline constexpr std::uint8_t kHasBytes = 16, kHasFlops = 32, kHasSpot = 64, kHasCollective = 128;
 
 struct SpanRecord {
   Header header;
@@ -42,7 +43,27 @@ struct KernelRecord {
   const char *name, *op_name;
   Site site;
   std::uint64_t op_id;
-};  // then refusals, two words each; shapes; and, as flags say, bytes read and written, FLOPs
+};  // then refusals, two words each; shapes; and, as flags say, bytes read and written, FLOPs, a DeviceSpot,
+    // a CollectiveNote
+// Where a command of an asynchronous device ran or was queued to.
+struct DeviceSpot {
+  std::uint64_t correlation;  // of its launch and itself; 0: no launch was recorded
+  std::uint32_t thread;       // that queued it
+  std::uint8_t device_type, device_index;
+  std::int8_t stream;  // -1: several
+  std::uint8_t reserved;
+};
+static_assert(sizeof(DeviceSpot) == 16);
+// A Launch, a Sync or a Copy.
+struct DeviceRecord {
+  Header header;
+  std::uint64_t begin, end;
+  const char* name;
+  Site site;
+  std::uint64_t op_id;
+  DeviceSpot spot;
+  std::uint64_t amount;  // commands that were queued; bytes of a Copy
+};  // then refusals of a Launch
 // Of a parallel loop; written by the thread that ran it.
 struct PieceRecord {
   Header header;

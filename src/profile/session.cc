@@ -13,6 +13,9 @@
 #include "profile/recorder.h"
 
 namespace pel::profile {
+
+constinit std::atomic<void (*)()> drain_devices{nullptr};
+
 namespace {
 
 constexpr std::int64_t kChunkBytes = kHugePageBytes;

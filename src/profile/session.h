@@ -35,6 +35,10 @@ struct Session {
   std::vector<ThreadBuffer*> buffers;
 };
 
+// Waits for the commands that are queued on asynchronous devices; null while there are none. Set by the
+// layer of devices, which stands above this one.
+extern constinit std::atomic<void (*)()> drain_devices;
+
 // Begins to record. Fails if another session records.
 std::unique_ptr<Session> begin_session(const ProfileOptions& options);
 void end_session(Session& session);   // from here on nothing is added

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdio>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include "pellucid/profile.h"
 
 #include "base/check.h"
+#include "profile/rank_identity.h"
 
 namespace pel {
 namespace {
@@ -119,6 +122,32 @@ std::string_view torch_name(DType dtype) {
   }
 }
 
+// As PyTorch names them in the arguments of collectives.
+std::string_view torch_scalar_type(DType dtype) {
+  switch (dtype) {
+    case kF32:
+      return "Float";
+    case kF64:
+      return "Double";
+    case kF16:
+      return "Half";
+    case kBF16:
+      return "BFloat16";
+    case kI8:
+      return "Char";
+    case kI16:
+      return "Short";
+    case kI32:
+      return "Int";
+    case kI64:
+      return "Long";
+    case kU8:
+      return "Byte";
+    default:
+      return "Bool";
+  }
+}
+
 constexpr std::uint64_t kFirstStream = 7;  // PyTorch's own traces have their kernels on stream 7
 
 class TraceWriter {
@@ -129,6 +158,10 @@ class TraceWriter {
     out_.text(
         "{\"schemaVersion\": 1,\n\"deviceProperties\": [],\n\"record_shapes\": 1,\n\"pellucid_dropped\": ");
     out_.number(profile.dropped());
+    if (const profile::RankIdentity known = profile::rank_identity(); known.world != 0)
+      out_.text(fmt::format(
+          ",\n\"distributedInfo\": {{\"backend\": \"pellucid\", \"rank\": {}, \"world_size\": {}}}",
+          known.rank, known.world));
     out_.text(",\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
     out_.number(profile.began_unix_ns());
     out_.text(",\n\"traceEvents\": [\n");
@@ -144,15 +177,28 @@ class TraceWriter {
       if (thread.stream != 0)
         name_row("thread_name", 0, thread.stream, fmt::format("stream {}", thread.stream));
     }
+    for (const DeviceRows& device : devices_) {
+      name_row("process_name", device.process, 0, fmt::format("{} kernels", to_string(device.device)));
+      name_row("process_labels", device.process, 0, to_string(device.device));
+      for (const auto& [stream, row] : device.streams)
+        name_row("thread_name", device.process, row, fmt::format("stream {}", stream));
+    }
     out_.text("\n],\n\"traceName\": \"pellucid\"\n}\n");
   }
 
   void event(const ProfileEvent& e) {
     using Kind = ProfileEvent::Kind;
-    enter_thread(e);
+    const bool is_on_device = is_asynchronous(e.device) && (e.kind == Kind::Kernel || e.kind == Kind::Copy);
+    if (!is_on_device) enter_thread(e);
     switch (e.kind) {
       case Kind::Kernel:
-        return kernel(e);
+        return is_on_device ? queued_kernel(e) : kernel(e);
+      case Kind::Launch:
+        return launch(e);
+      case Kind::Copy:
+        return copy(e);
+      case Kind::Sync:
+        return wait(e);
       case Kind::Memory:
         return memory(e);
       case Kind::Piece:
@@ -231,7 +277,36 @@ class TraceWriter {
     return stream;
   }
   std::uint64_t row_of(std::uint32_t thread) const { return static_cast<std::uint64_t>(process_) + thread; }
-  static std::uint64_t external_id(const ProfileEvent& e) { return std::uint64_t{e.thread} << 40 | e.id; }
+  // Streams of all devices have different rows: HTA tells streams apart by their numbers alone.
+  struct DeviceRows {
+    Device device;
+    int process;
+    std::vector<std::pair<int, std::uint64_t>> streams;  // and their rows
+  };
+  struct Lane {
+    int process;
+    std::uint64_t row;
+  };
+  Lane lane_of(const ProfileEvent& e) {
+    auto at = std::ranges::find(devices_, e.device, &DeviceRows::device);
+    if (at == devices_.end()) {
+      int process = static_cast<int>(devices_.size()) + 1;
+      if (process >= process_) ++process;
+      at = devices_.insert(at, {e.device, process, {}});
+    }
+    const auto known = std::ranges::find(at->streams, e.stream, &std::pair<int, std::uint64_t>::first);
+    if (known != at->streams.end()) return {at->process, known->second};
+    at->streams.emplace_back(e.stream, next_stream_);
+    return {at->process, next_stream_++};
+  }
+  // The numbers of launches on the CPU and on devices do not meet.
+  static std::uint64_t correlation_of(const ProfileEvent& e) { return 2 * e.correlation; }
+  std::uint64_t new_correlation() { return 2 * ++correlation_ + 1; }
+
+  static std::uint64_t external_id(const ProfileEvent& e, std::uint32_t thread) {
+    return std::uint64_t{thread} << 40 | e.id;
+  }
+  static std::uint64_t external_id(const ProfileEvent& e) { return external_id(e, e.thread); }
   // A span that is not an op has no number of its own: it gets one that no op has.
   std::uint64_t span_id(const ProfileEvent& e) {
     return e.id != 0 ? external_id(e) : std::uint64_t{e.thread} << 40 | std::uint64_t{1} << 39 | ++spans_;
@@ -260,8 +335,10 @@ class TraceWriter {
     place(process_, row_of(e.thread), e);
     duration(e);
   }
-  void flow(char phase, std::string_view category, std::uint64_t id, const ProfileEvent& e,
-            bool on_stream = false) {
+  void flow(char phase, std::string_view category, std::uint64_t id, const ProfileEvent& e) {
+    flow(phase, category, id, e, {process_, row_of(e.thread)});
+  }
+  void flow(char phase, std::string_view category, std::uint64_t id, const ProfileEvent& e, Lane lane) {
     separate();
     out_.text("{\"ph\": \"");
     out_.text({&phase, 1});
@@ -271,7 +348,7 @@ class TraceWriter {
     out_.text(category);
     out_.text("\", \"name\": \"");
     out_.text(category);
-    place(on_stream ? 0 : process_, on_stream ? stream() : row_of(e.thread), e);
+    place(lane.process, lane.row, e);
     out_.text(phase == 'f' ? ", \"bp\": \"e\"}" : "}");
   }
   void list(ArrayView<std::int64_t> numbers) {
@@ -327,28 +404,95 @@ class TraceWriter {
   // Written twice: on the thread, which waits for it, and on the stream, joined by a correlation. HTA
   // recognises only launches with the names of CUDA.
   void kernel(const ProfileEvent& e) {
-    const std::uint64_t correlation = ++correlation_;
-    separate();
-    out_.text("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel");
-    place(process_, row_of(e.thread), e);
-    duration(e);
+    const std::uint64_t correlation = new_correlation();
+    call("cudaLaunchKernel", e);
     out_.text("\"External id\": ");
     out_.number(external_id(e));
     out_.text(", \"correlation\": ");
     out_.number(correlation);
     out_.text("}}");
     flow('s', "ac2g", correlation, e);
+    const Lane lane{0, stream()};
+    activity("kernel", e, lane, external_id(e), correlation);
+    about_kernel(e);
+    flow('f', "ac2g", correlation, e, lane);
+  }
+  void queued_kernel(const ProfileEvent& e) {
+    const Lane lane = lane_of(e);
+    activity("kernel", e, lane, external_id(e, e.caller_thread), correlation_or_new(e));
+    about_kernel(e);
+    if (e.correlation != 0) flow('f', "ac2g", correlation_of(e), e, lane);
+  }
+  void copy(const ProfileEvent& e) {
+    const Lane lane = lane_of(e);
+    activity("gpu_memcpy", e, lane, external_id(e, e.caller_thread), correlation_or_new(e));
+    out_.text(", \"bytes\": ");
+    out_.number(e.bytes);
+    out_.text(", \"memory bandwidth (GB/s)\": ");
+    const auto ns = static_cast<double>(std::max<std::uint64_t>(e.end_ns - e.begin_ns, 1));
+    out_.text(fmt::format("{:.3f}", static_cast<double>(e.bytes) / ns));
+    site(e.site);
+    out_.text("}}");
+    if (e.correlation != 0) flow('f', "ac2g", correlation_of(e), e, lane);
+  }
+  // Of what was queued before the profile began, there is no launch.
+  std::uint64_t correlation_or_new(const ProfileEvent& e) {
+    return e.correlation != 0 ? correlation_of(e) : new_correlation();
+  }
+
+  void call(std::string_view name, const ProfileEvent& e) {
     separate();
-    out_.text("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"");
-    out_.escaped(e.name);
-    place(0, stream(), e);
+    out_.text("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"");
+    out_.text(name);
+    place(process_, row_of(e.thread), e);
     duration(e);
+  }
+  void launch(const ProfileEvent& e) {
+    call(std::string_view(e.name).starts_with("copy") ? "cudaMemcpyAsync" : "cudaLaunchKernel", e);
     out_.text("\"External id\": ");
     out_.number(external_id(e));
     out_.text(", \"correlation\": ");
+    out_.number(correlation_of(e));
+    out_.text(", \"Queued\": ");
+    out_.number(e.queued);
+    refusals(e);
+    out_.text("}}");
+    flow('s', "ac2g", correlation_of(e), e);
+  }
+  void wait(const ProfileEvent& e) {
+    call(e.stream < 0 ? "cudaDeviceSynchronize" : "cudaStreamSynchronize", e);
+    if (e.id != 0) {
+      out_.text("\"External id\": ");
+      out_.number(external_id(e));
+      out_.text(", ");
+    }
+    out_.text("\"Reason\": \"");
+    out_.escaped(e.name);
+    out_.text("\", \"Queued\": ");
+    out_.number(e.queued);
+    site(e.site);
+    out_.text("}}");
+  }
+
+  void activity(std::string_view category, const ProfileEvent& e, Lane lane, std::uint64_t external,
+                std::uint64_t correlation) {
+    separate();
+    out_.text("{\"ph\": \"X\", \"cat\": \"");
+    out_.text(category);
+    out_.text("\", \"name\": \"");
+    out_.escaped(e.name);
+    place(lane.process, lane.row, e);
+    duration(e);
+    out_.text("\"External id\": ");
+    out_.number(external);
+    out_.text(", \"correlation\": ");
     out_.number(correlation);
-    out_.text(", \"device\": 0, \"context\": 1, \"stream\": ");
-    out_.number(stream());
+    out_.text(", \"device\": ");
+    out_.number(lane.process);
+    out_.text(", \"context\": 1, \"stream\": ");
+    out_.number(lane.row);
+  }
+  void about_kernel(const ProfileEvent& e) {
     out_.text(", \"bytes read\": ");
     out_.number(e.bytes_read);
     out_.text(", \"bytes written\": ");
@@ -358,20 +502,47 @@ class TraceWriter {
     const std::size_t outputs = std::min<std::size_t>(e.output_count, e.shapes.size());
     shapes("Output", {e.shapes.data(), outputs});
     shapes("Input", {e.shapes.data() + outputs, e.shapes.size() - outputs});
-    if (!e.refusals.empty()) {
-      out_.text(", \"refused\": {");
-      for (std::size_t i = 0; i < e.refusals.size(); ++i) {
-        out_.text(i == 0 ? "\"" : ", \"");
-        out_.escaped(e.refusals[i].kernel);
-        out_.text("\": \"");
-        out_.escaped(e.refusals[i].reason);
-        out_.text("\"");
-      }
-      out_.text("}");
-    }
+    collective(e);
+    refusals(e);
     site(e.site);
     out_.text("}}");
-    flow('f', "ac2g", correlation, e, true);
+  }
+  // As Kineto writes those of NCCL, for tools that compare ranks.
+  void collective(const ProfileEvent& e) {
+    if (*e.collective.name == '\0') return;
+    out_.text(", \"Collective name\": \"");
+    out_.escaped(e.collective.name);
+    out_.text("\", \"Process Group Name\": \"");
+    out_.escaped(e.collective.group);
+    out_.text("\", \"Seq\": ");
+    out_.number(e.collective.number);
+    out_.text(", \"Group size\": ");
+    out_.number(e.collective.ranks);
+    if (e.shapes.size() != 2) return;
+    const auto elements = [](const ProfileEvent::Shape& shape) {
+      std::int64_t count = 1;
+      for (const std::int64_t size : shape.sizes) count *= size;
+      return count;
+    };
+    out_.text(", \"In msg nelems\": ");
+    out_.number(elements(e.shapes[1]));
+    out_.text(", \"Out msg nelems\": ");
+    out_.number(elements(e.shapes[0]));
+    out_.text(", \"dtype\": \"");
+    out_.text(torch_scalar_type(e.shapes[1].dtype));
+    out_.text("\"");
+  }
+  void refusals(const ProfileEvent& e) {
+    if (e.refusals.empty()) return;
+    out_.text(", \"refused\": {");
+    for (std::size_t i = 0; i < e.refusals.size(); ++i) {
+      out_.text(i == 0 ? "\"" : ", \"");
+      out_.escaped(e.refusals[i].kernel);
+      out_.text("\": \"");
+      out_.escaped(e.refusals[i].reason);
+      out_.text("\"");
+    }
+    out_.text("}");
   }
 
   void memory(const ProfileEvent& e) {
@@ -392,6 +563,7 @@ class TraceWriter {
   std::vector<Thread> threads_;  // in the order in which they were met
   std::size_t thread_ = 0;       // the present one, in threads_
   std::uint64_t next_stream_ = kFirstStream;
+  std::vector<DeviceRows> devices_;  // asynchronous ones, in the order in which they were met
 };
 
 }  // namespace

@@ -9,9 +9,10 @@
 namespace pel {
 
 // Allocated memory leaves `context` empty, which says that its address was not given out. In a storage that
-// is external, `context` belongs to `release`.
+// is external or on a device, `context` belongs to `release`.
 inline void note_address_taken(detail::StorageHeader& storage) noexcept {
-  if ((storage.flags & detail::StorageHeader::kExternal) == 0)
+  constexpr unsigned kOwnContext = detail::StorageHeader::kExternal | detail::StorageHeader::kOnDevice;
+  if ((storage.flags & kOwnContext) == 0)
     std::atomic_ref(storage.context).store(storage.block, std::memory_order_relaxed);
 }
 

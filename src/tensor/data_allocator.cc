@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/environment.h"
 #include "base/huge_pages.h"
+#include "device/registry.h"
 #include "profile/recorder.h"
 #include "tensor/block_pool.h"
 
@@ -206,5 +207,21 @@ void reset_peak_memory() { account().reset_peak(); }
 void set_memory_limit(std::int64_t bytes) { account().set_limit(std::max<std::int64_t>(bytes, 0)); }
 void set_cache_limit(std::int64_t bytes) { large_cache().set_limit(std::max<std::int64_t>(bytes, 0)); }
 void empty_cache() { large_cache().trim(0); }
+
+MemoryStats memory_stats(Device device) {
+  return is_asynchronous(device) ? device_of(device).memory() : memory_stats();
+}
+void reset_peak_memory(Device device) {
+  if (is_asynchronous(device)) return device_of(device).reset_peak();
+  reset_peak_memory();
+}
+void set_memory_limit(Device device, std::int64_t bytes) {
+  if (is_asynchronous(device)) return device_of(device).set_limit(bytes);
+  set_memory_limit(bytes);
+}
+void empty_cache(Device device) {
+  if (is_asynchronous(device)) return device_of(device).empty_cache(Site());
+  empty_cache();
+}
 
 }  // namespace pel

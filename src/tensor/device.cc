@@ -3,11 +3,10 @@
 namespace pel {
 
 std::string to_string(Device device) {
-  static constexpr const char* kNames[kDeviceTypeCount] = {"cpu", "meta", "opencl", "cuda"};
+  static constexpr const char* kNames[kDeviceTypeCount] = {"cpu", "meta", "opencl", "cuda", "queue"};
   const std::string text = kNames[static_cast<int>(device.type)];
-  return device.type == DeviceType::Cpu || device.type == DeviceType::Meta
-             ? text
-             : text + ":" + std::to_string(device.index);
+  const bool has_number = device.type == DeviceType::OpenCl || device.type == DeviceType::Cuda;
+  return has_number ? text + ":" + std::to_string(device.index) : text;
 }
 
 }  // namespace pel

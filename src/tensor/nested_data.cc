@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "tensor/element.h"
 #include "tensor/make.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -50,10 +51,11 @@ Tensor tensor(const NestedData& values, TensorOptions options, Site site) {
     if (!dtype) widen(values, dtype);
     const DimVector sizes = sizes_of(values);
     Tensor result = make_dense(sizes, dtype.value_or(kF32), kCpu);
-    PEL_CHECK(options.device.value_or(kCpu) == kCpu, DeviceError,
-              "values can be written out for the CPU only");
+    const Device device = options.device.value_or(kCpu);
+    PEL_CHECK(device == kCpu || is_asynchronous(device), DeviceError,
+              "values written out need a device with data, not {}", to_string(device));
     fill(values, sizes, result.dtype(), static_cast<std::byte*>(result.raw_data()));
-    return result;
+    return device == kCpu ? result : copied_in(result, device);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "tensor/element.h"
 #include "tensor/make.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -154,7 +155,8 @@ class Printer {
 std::string to_string(const Tensor& tensor, const PrintOptions& options) {
   if (!tensor.defined()) return "tensor(undefined)";
   if (!tensor.has_data()) return fmt::format("tensor(no data, {})", describe(tensor));
-  return fmt::format("tensor({}, {})", Printer(tensor, options).text(), describe(tensor));
+  const Tensor on_host = read_back(tensor, "to print a tensor");
+  return fmt::format("tensor({}, {})", Printer(on_host, options).text(), describe(tensor));
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }

@@ -7,6 +7,8 @@
 #include "pellucid/extend/keys.h"
 
 #include "base/check.h"
+#include "device/registry.h"
+#include "device/sync.h"
 #include "tensor/address_taken.h"
 #include "tensor/block_pool.h"
 #include "tensor/data_allocator.h"
@@ -80,16 +82,33 @@ void check_rank(std::size_t rank) {
   PEL_CHECK(rank <= kMaxRank, ShapeError, "a tensor has at most {} axes, not {}", kMaxRank, rank);
 }
 
-void check_device(Device device) {
-  PEL_CHECK(device.type == DeviceType::Cpu || device.type == DeviceType::Meta, DeviceError,
-            "no backend for device {} is built in", to_string(device));
+// The same as new_tensor below for a device other than the CPU.
+[[gnu::noinline]] TensorHeader* new_tensor_elsewhere(std::size_t rank, Dim elements, DType dtype,
+                                                     Device device) {
+  OrderedDevice* const on = is_asynchronous(device) ? &device_of(device) : nullptr;
+  TensorHeader* header = new_header(rank, dtype, device, 0);
+  StorageHeader* storage = new_storage(header, device);
+  header->offset = 0;
+  if (on != nullptr) storage->keys = detail::kOnDevice;
+  if (on == nullptr || elements.is_symbolic() || new_data == NewData::None) {
+    storage->flags = StorageHeader::kNoData;
+    return header;
+  }
+  try {
+    on->allocate(*storage, (elements * size_bytes(dtype)).value());
+  } catch (...) {
+    detail::destroy(header);
+    throw;
+  }
+  return header;
 }
 
 // A header with storage for `elements` elements. The caller fills sizes and strides.
 TensorHeader* new_tensor(std::size_t rank, Dim elements, DType dtype, Device device) {
   check_rank(rank);
-  check_device(device);
-  const bool no_data = elements.is_symbolic() || device.type != DeviceType::Cpu || new_data == NewData::None;
+  if (device.type != DeviceType::Cpu) [[unlikely]]
+    return new_tensor_elsewhere(rank, elements, dtype, device);
+  const bool no_data = elements.is_symbolic() || new_data == NewData::None;
   const std::int64_t bytes = no_data ? 0 : (elements * size_bytes(dtype)).value();
   const bool small = is_small(bytes, rank);
   const int small_class =
@@ -222,6 +241,18 @@ Dim Tensor::stride(std::int64_t axis, Site site) const {
   });
 }
 
+// Waits for the kernels that use the memory; returns the address that the host may use until the next one
+// does.
+static void* host_data(const Tensor& tensor, Access access, const Site& site) {
+  OrderedDevice& device = device_of(tensor.device());
+  void* const address = device.host_address(static_cast<std::byte*>(tensor.raw_data()));
+  PEL_CHECK(address != nullptr, DeviceError, "the host cannot read the memory of {}; copy it with to(kCpu)",
+            describe(tensor));
+  const DeviceBlock& block = *block_of(*tensor.header()->storage);
+  device.wait_for(device.users_of(block, access), {"in data<T>()", site});
+  return address;
+}
+
 bool Tensor::is_row_major() const { return pel::is_row_major(sizes(), strides()); }
 
 void* Tensor::checked_data(DType wanted, bool read_only, const Site& site) const {
@@ -232,6 +263,8 @@ void* Tensor::checked_data(DType wanted, bool read_only, const Site& site) const
     PEL_CHECK(read_only || !is_read_only(), AliasError,
               "the memory is read-only; read it with data<const T>()");
     void* first = raw_data();
+    if ((p_->storage->flags & StorageHeader::kOnDevice) != 0 && first != nullptr)
+      first = host_data(*this, read_only ? Access::Read : Access::Write, waiting_site(site));
     PEL_CHECK(reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(size_bytes(wanted)) == 0,
               AliasError, "the memory at {} is not aligned for {}; clone() makes an aligned copy", first,
               name(wanted));
@@ -258,8 +291,11 @@ Tensor from_external(External memory, Site site) {
       PEL_CHECK(sizes[i] >= 0 && strides[i] >= 0, ValueError, "sizes {} and strides {} must not be negative",
                 to_string(sizes), to_string(strides));
     }
-    PEL_CHECK(memory.device == kCpu, DeviceError, "external memory on {} is not supported",
-              to_string(memory.device));
+    PEL_CHECK(
+        memory.device == kCpu, DeviceError,
+        "expected external memory on the CPU, found it on {}; wrap memory of the CPU, then copy it with "
+        "to(device)",
+        to_string(memory.device));
     check_rank(sizes.size());
     const std::int64_t bytes = (extent(sizes, strides) * size_bytes(memory.dtype)).value();
     PEL_CHECK(memory.data != nullptr || bytes == 0, ValueError, "data is null and sizes are {}",

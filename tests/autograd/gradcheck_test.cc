@@ -8,6 +8,7 @@
 
 #include "pellucid/autograd.h"
 #include "pellucid/extend/op.h"
+#include "pellucid/extend/value.h"
 #include "pellucid/ops.h"
 #include "pellucid/ops/pointwise.h"
 #include "pellucid/ops/reductions.h"
@@ -142,6 +143,53 @@ TEST(Gradient, GradientsOfGradientsAgreeWithFiniteDifferences) {
   }
   fmt::print("{} ops have gradients of gradients; {} do not\n", good.size(), without.size());
   EXPECT_TRUE(!all || good.size() >= 60) << good.size();
+}
+
+// Gradients of an elementwise call in which one operand is a number, or a tensor of its value without axes.
+std::vector<Tensor> gradients_next_to(const Op& op, std::vector<Value> call, std::size_t at, Tensor operand) {
+  call[at] = std::move(operand);
+  std::vector<Tensor> leaves;
+  for_floating(call, [&](Tensor& t, std::size_t arg) {
+    if (arg == at) return;
+    t = clone(t).requires_grad_();
+    leaves.push_back(t);
+  });
+  std::get<Tensor>(call_boxed(op, call)[0]).sum().backward();
+  std::vector<Tensor> gradients;
+  for (const Tensor& leaf : leaves) gradients.push_back(leaf.grad());
+  return gradients;
+}
+
+TEST(Gradient, OfANumberIsAsExactAsOfATensor) {
+  constexpr double kMaxError = 1e-13;  // relative; f32 has 6e-8
+  int cases = 0;
+  for (const Op* op : all_ops()) {
+    if (!has_gradient_to_check(*op) || op->gradient() == nullptr || op->pointwise() == nullptr) continue;
+    const SampleCalls samples = samples_of(*op);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      std::vector<std::size_t> operands;
+      auto call = samples[i];
+      for_floating(call, [&](Tensor&, std::size_t arg) { operands.push_back(arg); });
+      if (operands.size() < 2) continue;
+      for (const std::size_t at : operands) {
+        const std::string name = fmt::format("gradient/{}/{}/number{}", op->name(), i, at);
+        if (!is_chosen(name)) continue;
+        const Tensor value = std::get<Tensor>(samples[i][at]).flatten().select(0, 0).clone();
+        const auto expected = gradients_next_to(*op, samples[i], at, value);
+        const auto actual =
+            gradients_next_to(*op, samples[i], at, make_number(value.item().to_double(), kCpu));
+        for (std::size_t g = 0; g < expected.size(); ++g) {
+          if (!expected[g].defined() && !actual[g].defined()) continue;
+          const Tensor relative = (actual[g] - expected[g]).abs() / (expected[g].abs() + 1e-3);
+          const double error = amax(relative).item().to_double();
+          EXPECT_LE(error, kMaxError) << repro(name) << ": gradient " << g;
+        }
+        ++cases;
+      }
+    }
+  }
+  fmt::print("{} cases\n", cases);
+  EXPECT_TRUE(std::getenv("PELLUCID_CASE") != nullptr || cases >= 40) << cases;
 }
 
 }  // namespace

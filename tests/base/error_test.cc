@@ -33,6 +33,8 @@ constexpr CodeName kCodes[] = {
     {ErrorCode::Capture, 11, "E11 capture"},
     {ErrorCode::File, 12, "E12 file"},
     {ErrorCode::Expectation, 13, "E13 expectation"},
+    {ErrorCode::Sync, 14, "E14 sync"},
+    {ErrorCode::Communication, 15, "E15 communication"},
     {ErrorCode::Internal, 99, "E99 internal"},
 };
 
@@ -49,11 +51,13 @@ TEST(ErrorCodes, AnUnknownOneHasANameToo) {
 }
 
 TEST(ErrorCodes, EachClassCarriesItsOwn) {
-  const ErrorCode codes[] = {ShapeError("").code(),       DTypeError("").code(),    IndexError("").code(),
-                             ValueError("").code(),       DeviceError("").code(),   AliasError("").code(),
-                             VersionError("").code(),     NoKernelError("").code(), MemoryError("").code(),
-                             RegistryError("").code(),    CaptureError("").code(),  FileError("").code(),
-                             ExpectationError("").code(), InternalError("").code()};
+  const ErrorCode codes[] = {
+      ShapeError("").code(),       DTypeError("").code(),    IndexError("").code(),
+      ValueError("").code(),       DeviceError("").code(),   AliasError("").code(),
+      VersionError("").code(),     NoKernelError("").code(), MemoryError("").code(),
+      RegistryError("").code(),    CaptureError("").code(),  FileError("").code(),
+      ExpectationError("").code(), SyncError("").code(),     CommunicationError("").code(),
+      InternalError("").code()};
   static_assert(std::size(codes) == std::size(kCodes));
   for (std::size_t i = 0; i < std::size(codes); ++i) EXPECT_EQ(codes[i], kCodes[i].code);
 }

@@ -344,6 +344,20 @@ Cases creation_and_copies() {
       {"copy_", [](const Source& s) { return Results{s.empty().copy_(s.floats(kBF16))}; }},
       {"clone", [](const Source& s) { return Results{s.floats().clone()}; }},
       {"to_copy", [](const Source& s) { return Results{to_copy(s.floats(), kF16)}; }},
+      {"to_device", [](const Source& s) { return Results{s.floats().to(kQueue)}; }},
+  };
+}
+
+// In a group of one they copy; tests/distributed compares them between processes.
+Cases collectives() {
+  return {
+      {"all_reduce", [](const Source& s) { return Results{all_reduce(s.floats())}; }},
+      {"all_gather", [](const Source& s) { return Results{all_gather(s.floats(kBF16))}; }},
+      {"reduce_scatter", [](const Source& s) { return Results{reduce_scatter(s.floats())}; }},
+      {"broadcast", [](const Source& s) { return Results{broadcast(s.floats())}; }},
+      {"all_to_all", [](const Source& s) { return Results{all_to_all(s.floats(kF64))}; }},
+      {"send", [](const Source& s) { return Results{send(s.floats(), 0)}; }},
+      {"recv", [](const Source& s) { return Results{recv(s.floats(), 0)}; }},
   };
 }
 
@@ -411,7 +425,7 @@ Cases linear_and_losses() {
 Cases all_cases() {
   Cases all;
   for (Cases part : {scans_and_sorting(), gather_and_scatter(), pooling(), random_numbers(),
-                     creation_and_copies(), attention_cases(), linear_and_losses()})
+                     creation_and_copies(), collectives(), attention_cases(), linear_and_losses()})
     all.merge(part);
   return all;
 }

@@ -4,6 +4,7 @@
 #include "pellucid/pellucid.h"
 
 #include "compile/compiled_function.h"
+#include "compile/dependencies.h"
 #include "compile/equal_bits.h"
 #include "compile/passes/fold_constants.h"
 #include "compile/passes/fuse_pointwise.h"
@@ -47,6 +48,58 @@ TEST(RemoveDeadCode, KeepsWritesAndRandomNumbers) {
   const Passed after = run_pass(compiler::remove_dead_code, kText);
   EXPECT_EQ(after.text, kText);
   EXPECT_EQ(after.why, "");
+}
+
+// Every rank must make them, and as often as the others.
+TEST(Collectives, AreNotDroppedNorSharedNorFolded) {
+  constexpr const char* kText = R"(graph(%0: f32[s0]) {
+  %1 = full([4], 1.0, none, none) : f32[4]
+  %2 = all_reduce(%1, 'world') : f32[4]
+  %3 = all_reduce(%0, 'world') : f32[s0]
+  %4 = all_reduce(%0, 'world') : f32[s0]
+  %5 = mul(%3, %4) : f32[s0]
+  return %5
+}
+)";
+  for (const auto pass : {compiler::remove_dead_code, compiler::share_equal_calls}) {
+    const Passed after = run_pass(pass, kText);
+    EXPECT_EQ(after.text, kText);
+    EXPECT_EQ(after.why, "");
+  }
+  EXPECT_NE(run_pass(compiler::fold_constants, kText).text.find("%2 = all_reduce("), std::string::npos);
+}
+
+TEST(Collectives, KeepTheirOrder) {
+  // The second is ready before the first, and its consumer needs little memory.
+  const compiler::Graph graph = test::parse_graph(R"(graph(%0: f32[s0]) {
+  %1 = exp(%0) : f32[s0]
+  %2 = all_reduce(%1, 'world') : f32[s0]
+  %3 = all_gather(%0, 'world') : f32[s0]
+  %4 = send(%0, 0, 'world') : i64[]
+  return %2, %3
+})");
+  const auto before = compiler::dependencies(graph);
+  EXPECT_EQ(before[2], (std::vector<std::size_t>{1}));
+  EXPECT_EQ(before[3], (std::vector<std::size_t>{2}));
+}
+
+// A value that a collective produced is saved, whatever the budget: recomputing it would call it again.
+TEST(Collectives, AreNotRecomputed) {
+  const auto count = [](const std::string& text) {
+    std::size_t calls = 0;
+    for (std::size_t at = text.find("all_reduce("); at != text.npos; at = text.find("all_reduce(", at + 1))
+      ++calls;
+    return calls;
+  };
+  const auto fast = compile(
+      [](const Tensor& x, const Tensor& w) {
+        Tensor y = x;
+        for (int i = 0; i < 4; ++i) y = tanh(all_reduce(matmul(y, w)));
+        return y;
+      },
+      {.memory_budget_bytes = 1});
+  fast(ones({64, 64}), ones({64, 64}));
+  EXPECT_EQ(count(fast.graph()), 4U) << fast.graph();
 }
 
 TEST(ShareEqualCalls, ReadsTheEarlierResult) {

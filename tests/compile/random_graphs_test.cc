@@ -15,7 +15,8 @@ namespace {
 using fuzz::Extents, fuzz::Inputs, fuzz::Program, fuzz::Ref, fuzz::Step;
 
 struct FuzzCounts {
-  std::size_t calls = 0, refused = 0, errors = 0, captures = 0, plans = 0, other_nans = 0, loops = 0;
+  std::size_t calls = 0, refused = 0, errors = 0, captures = 0, plans = 0, other_nans = 0, loops = 0,
+              without_kernel = 0;
 };
 
 // What went wrong, in two words that stay the same while the program is made smaller; and in full.
@@ -80,7 +81,7 @@ std::string difference(const Tensor& wanted, const Tensor& given, bool is_open, 
     if (wanted.numel().value() != 0 && wanted.size(axis) > 1 && wanted.stride(axis) != given.stride(axis))
       return fmt::format("strides {}, wanted {}", to_string(given.strides()), to_string(wanted.strides()));
   }
-  const Tensor a = wanted.clone(Layout::RowMajor), b = given.clone(Layout::RowMajor);
+  const Tensor a = wanted.clone(Layout::RowMajor), b = given.to(kCpu).clone(Layout::RowMajor);
   const auto bytes = static_cast<std::size_t>(a.numel().value() * size_bytes(a.dtype()));
   if (bytes == 0 || std::memcmp(a.raw_data(), b.raw_data(), bytes) == 0) return "";
   for (std::int64_t i = 0; i < a.numel().value(); ++i) {
@@ -141,7 +142,11 @@ bool fits_first(const compiler::CompiledFunction& compiled, std::vector<Tensor> 
 }
 
 std::optional<Failure> check(const Program& program, FuzzCounts& counts) {
-  const compiler::TensorFunction f = [&](ArrayView<Tensor> in) { return fuzz::run(program, in); };
+  const Device device = program.compiled_on;
+  const Program there = fuzz::moved(program, device);
+  const compiler::TensorFunction f = [&](ArrayView<Tensor> in) {
+    return fuzz::run(there, in, nullptr, device);
+  };
   compiler::CompiledFunction compiled(f);
   const std::vector<bool> needed = needed_steps(program);
   const bool writes = std::ranges::any_of(program.steps, [](const Step& step) {
@@ -155,13 +160,25 @@ std::optional<Failure> check(const Program& program, FuzzCounts& counts) {
           fmt::format("at call {}: {}\n{}", turn, text,
                       compiled.captures() == 0 ? std::string() : to_string(compiled.graphs().back()->graph))};
     };
-    const Inputs eager_in = fuzz::make_inputs(program, turn), compiled_in = fuzz::make_inputs(program, turn);
+    const Inputs eager_in = fuzz::make_inputs(program, turn),
+                 compiled_in = fuzz::make_inputs(program, turn, device);
     fuzz::RunFacts facts;
     const Called wanted = call_with_seed([&] { return fuzz::run(program, eager_in.tensors, &facts); }, turn);
     if (turn == 0 && !wanted.error.empty()) return std::nullopt;
     std::string reason;
     const bool fits = turn == 0 || fits_first(compiled, compiled_in.tensors, &reason);
-    const Called given = call_with_seed([&] { return compiled(compiled_in.tensors); }, turn);
+    const Called given = call_with_seed(
+        [&] {
+          std::vector<Tensor> outputs = compiled(compiled_in.tensors);
+          synchronize(device);  // throws what kernels find
+          return outputs;
+        },
+        turn);
+    // A device with kernels of its own has not all.
+    if (device == kOpenCl && given.error.find("no kernel on opencl") != std::string::npos) {
+      ++counts.without_kernel;
+      return std::nullopt;
+    }
     ++counts.calls;
     if (given.is_refused && wanted.error.empty()) {
       ++counts.refused;
@@ -330,10 +347,11 @@ void say_case(int signal) {
   std::raise(signal);
 }
 
-TEST(RandomGraphs, GiveTheBitsOfTheFunctionAtEverySize) {
+void check_programs(int usual, Device device) {
   const NoGrad no_grad;
   const test::Random random;
-  const auto programs = test::Random::share_of(static_cast<int>(test::number_from("PELLUCID_PROGRAMS", 500)));
+  const auto programs =
+      test::Random::share_of(static_cast<int>(test::number_from("PELLUCID_PROGRAMS", usual)));
   const char* only = std::getenv("PELLUCID_CASE");
   const int first = only != nullptr ? std::atoi(only) : 0, last = only != nullptr ? first : programs - 1;
   for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, say_case);
@@ -347,6 +365,7 @@ TEST(RandomGraphs, GiveTheBitsOfTheFunctionAtEverySize) {
     std::optional<Failure> failure;
     try {
       program = fuzz::Drawing(of_case).draw();
+      program.compiled_on = device;
       if (only != nullptr) std::cout << to_string(program) << std::endl;
       for (const Step& step : program.steps) ++drawn[step.op->name()];
       failure = check(program, counts);
@@ -365,12 +384,23 @@ TEST(RandomGraphs, GiveTheBitsOfTheFunctionAtEverySize) {
   const std::vector<const Op*> ops = all_ops();
   std::cout << fmt::format(
       "{} calls, {} captures, {} plans, {} fused loops, {} of {} ops; {} errors alike, {} programs refused, "
-      "{} "
-      "tensors differ in NaNs alone\n",
+      "{} have an op without a kernel, {} tensors differ in NaNs alone\n",
       counts.calls, counts.captures, counts.plans, counts.loops, drawn.size(),
       std::ranges::count_if(ops, [](const Op* op) { return fuzz::can_be_captured(*op); }), counts.errors,
-      counts.refused, counts.other_nans);
+      counts.refused, counts.without_kernel, counts.other_nans);
   EXPECT_LE(counts.refused, 1 + static_cast<std::size_t>(programs) / 50);
+}
+
+TEST(RandomGraphs, GiveTheBitsOfTheFunctionAtEverySize) { check_programs(500, kCpu); }
+
+// The function runs on the CPU without compile, and compiled on an asynchronous device.
+TEST(RandomGraphs, GiveTheBitsOfTheCpuOnAQueue) { check_programs(200, kQueue); }
+
+// Few: each op is built for each dtype and layout, in half a second.
+TEST(RandomGraphs, GiveTheBitsOfTheCpuOnOpenCl) {
+  for (const DeviceInfo& info : devices())
+    if (info.device == kOpenCl && !info.refusal.empty()) GTEST_SKIP() << info.refusal;
+  check_programs(20, kOpenCl);
 }
 
 }  // namespace

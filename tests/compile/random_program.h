@@ -76,6 +76,7 @@ struct Program {
   // Floating inputs require a gradient, of a sum of all outputs; then they move against it. Some have one
   // before.
   bool has_gradients = false, accumulates = false;
+  Device compiled_on = kCpu;  // the device of the compiled calls; those without compile are on the CPU
 };
 
 // Tensors as a caller has them, and the memory that they are views of.
@@ -83,7 +84,7 @@ struct Inputs {
   std::vector<Tensor> tensors, bases;
 };
 
-inline Inputs make_inputs(const Program& program, std::size_t turn) {
+inline Inputs make_inputs(const Program& program, std::size_t turn, Device device = kCpu) {
   Inputs made;
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {
     const Input& input = program.inputs[i];
@@ -101,12 +102,13 @@ inline Inputs make_inputs(const Program& program, std::size_t turn) {
       std::swap(in_memory[rank - 1], in_memory[rank - 2]);
     if (layout == InputLayoutKind::Gaps) in_memory[rank - 1] = 2 * in_memory[rank - 1] + 1;
     if (layout == InputLayoutKind::Expanded) in_memory[0] = 1;
-    const Tensor base = make_dense(in_memory, input.dtype, kCpu);
+    Tensor base = make_dense(in_memory, input.dtype, kCpu);
     conformance::ArgumentSource source(program.data_seed * 1000 + turn * 10 + i);
     Pointwise facts;
     facts.domains = {{input.low, input.high}};
     facts.tries_extremes = input.has_extremes;
     source.fill(facts, 0, input.dtype, base.raw_data(), base.numel().value());
+    base = base.to(device);
     made.bases.push_back(base);
     Tensor t = base;
     if (layout == InputLayoutKind::Transposed && rank > 1) t = base.transpose(-1, -2);
@@ -158,7 +160,9 @@ inline bool is_size(const Arg& arg) {
 
 class Run {
  public:
-  Run(ArrayView<Tensor> inputs) : inputs_(inputs.begin(), inputs.end()) {}
+  // Tensors that steps make or hold are on `device`, and so are the inputs.
+  explicit Run(ArrayView<Tensor> inputs, Device device = kCpu)
+      : inputs_(inputs.begin(), inputs.end()), device_(device) {}
 
   const Tensor& operator[](Ref ref) const {
     if (ref.step < 0) return inputs_.at(static_cast<std::size_t>(~ref.step));
@@ -174,6 +178,11 @@ class Run {
     const auto& schema = step.op->record().schema.args;
     for (std::size_t i = 0; i < step.args.size(); ++i)
       args.push_back(std::visit([&](const auto& arg) { return value(arg, schema[i]); }, step.args[i]));
+    for (std::size_t i = 0; i < schema.size() && device_ != kCpu; ++i) {
+      if (schema[i].type.base != ArgType::Base::Device) continue;
+      while (args.size() <= i) args.push_back(*schema[args.size()].default_value);
+      args[i] = device_;
+    }
     is_open_ = is_open_ || (may_be_view(*step.op) && has_size_one(args));
     std::vector<Tensor> made;
     for (const Value& result : call_boxed(*step.op, std::move(args))) {
@@ -261,7 +270,8 @@ class Run {
   }
   Value value(const NumberOperand& operand, const SchemaArg&) const {
     const Scalar* number = std::get_if<Scalar>(&operand.number);
-    return make_number(number != nullptr ? *number : Scalar(dim(std::get<SizeExpr>(operand.number))), kCpu);
+    return make_number(number != nullptr ? *number : Scalar(dim(std::get<SizeExpr>(operand.number))),
+                       device_);
   }
   Value value(const SizeExpr& size, const SchemaArg& arg) const {
     return arg.type.base == ArgType::Base::Scalar ? Value(Scalar(dim(size))) : Value(dim(size));
@@ -283,6 +293,7 @@ class Run {
   }
 
   std::vector<Tensor> inputs_;
+  Device device_;
   std::vector<std::vector<Tensor>> results_;
   bool is_open_ = false;
 };
@@ -315,10 +326,23 @@ inline void descend(ArrayView<Tensor> inputs, std::vector<Tensor>& outputs) {
   }
 }
 
-inline std::vector<Tensor> run(const Program& program, ArrayView<Tensor> inputs, RunFacts* facts = nullptr) {
+// The same program with the tensors that it holds on another device.
+inline Program moved(Program program, Device device) {
+  for (Step& step : program.steps) {
+    for (Arg& arg : step.args) {
+      if (Held* held = std::get_if<Held>(&arg)) held->tensor = held->tensor.to(device);
+      if (auto* list = std::get_if<std::vector<Held>>(&arg))
+        for (Held& held : *list) held.tensor = held.tensor.to(device);
+    }
+  }
+  return program;
+}
+
+inline std::vector<Tensor> run(const Program& program, ArrayView<Tensor> inputs, RunFacts* facts = nullptr,
+                               Device device = kCpu) {
   std::optional<EnableGrad> records;
   if (program.has_gradients) records.emplace();
-  Run state(inputs);
+  Run state(inputs, device);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     if (facts != nullptr) *facts = {static_cast<int>(s), state.is_open()};
     state.call(program.steps[s]);

@@ -9,6 +9,7 @@
 #include "conformance/accuracy.h"
 #include "dispatch/record.h"
 #include "ops/shared/pointwise.h"
+#include "support/device.h"
 
 namespace pel::conformance {
 
@@ -123,7 +124,7 @@ inline DType other_dtype(const Pointwise& facts, DType compute) {
 inline Tensor filled(ArgumentSource& source, const Pointwise& facts, int argument, DType dtype, Dims sizes) {
   Tensor t = make_dense(sizes, dtype, kCpu);
   source.fill(facts, argument, dtype, t.raw_data(), t.numel().value());
-  return t;
+  return test::on_test_device(t);
 }
 
 inline Call make_call(const Case& c) {
@@ -180,7 +181,7 @@ inline Call make_call(const Case& c) {
   if (c.layout == LayoutKind::InPlace) call.out = call.inputs[facts.takes_condition ? 1 : 0];
   if (c.layout == LayoutKind::Out) {
     const DType dtype = facts.result_dtype(c.compute);
-    call.out = make_dense({columns, 2 * rows}, dtype, kCpu).slice(1, 0, 2 * rows, 2).t();
+    call.out = make_dense({columns, 2 * rows}, dtype, test::test_device()).slice(1, 0, 2 * rows, 2).t();
   }
   for (const double value : test_params(facts)) call.params.emplace_back(value);
   return call;

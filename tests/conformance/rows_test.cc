@@ -118,7 +118,10 @@ std::vector<Tensor> run(const RowCase& c, const std::vector<Tensor>& inputs) {
   const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
   std::vector<Scalar> params;
   for (const double value : c.facts().param_values) params.emplace_back(value);
-  return run_rows(*c.op, refs, {c.compute, c.reduced, KeepDims::Yes, c.program}, params);
+  std::vector<Tensor> results =
+      run_rows(*c.op, refs, {c.compute, c.reduced, KeepDims::Yes, c.program}, params);
+  for (Tensor& result : results) result = test::on_host(result);
+  return results;
 }
 
 // The error that a fold adds to the record's bound: each level is at most 37 operations deep.
@@ -137,7 +140,7 @@ bool is_too_great(long double value, DType dtype) {
 std::string check(const RowCase& c, const std::vector<Tensor>& inputs, const std::vector<Tensor>& results) {
   const RowProgram& facts = c.facts();
   std::vector<Tensor> dense;
-  for (const Tensor& t : inputs) dense.push_back(t.clone(Layout::RowMajor));
+  for (const Tensor& t : inputs) dense.push_back(test::on_host(t.clone(Layout::RowMajor)));
   // Indices of the elements of each row, last axis first.
   std::map<std::array<std::int64_t, 3>, std::vector<std::int64_t>> rows;
   for (std::int64_t i = 0; i < c.sizes[0]; ++i) {

@@ -32,7 +32,8 @@ std::vector<Tensor> dense_inputs(const Case& c, const Call& call, Dims sizes) {
   std::vector<Tensor> dense;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const bool condition = c.op->pointwise()->takes_condition && i == 0;
-    dense.push_back(call.inputs[i].to(condition ? kBool : c.compute).expand(sizes).clone(Layout::RowMajor));
+    const Tensor converted = call.inputs[i].to(condition ? kBool : c.compute);
+    dense.push_back(test::on_host(converted.expand(sizes).clone(Layout::RowMajor)));
   }
   return dense;
 }
@@ -108,7 +109,7 @@ TEST(Conformance, EveryOpKeepsItsBoundOnEveryLayout) {
       }
       // Taken before the call: it may write into an input.
       const std::vector<Tensor> inputs = dense_inputs(c, call, sizes);
-      const Tensor result = run(c, call).clone(Layout::RowMajor);
+      const Tensor result = test::on_host(run(c, call).clone(Layout::RowMajor));
       if (const std::string why = check(c, inputs, result); !why.empty()) outcome.fail(c, why);
     } catch (const std::exception& error) {
       outcome.fail(c, error.what());
@@ -126,7 +127,7 @@ TEST(Conformance, EveryOpKeepsItsBoundOnEveryLayout) {
 
 // A hash of the result, in which all NaNs are one.
 std::uint64_t fingerprint(const Tensor& result) {
-  const Tensor dense = result.clone(Layout::RowMajor);
+  const Tensor dense = test::on_host(result.clone(Layout::RowMajor));
   std::uint64_t hash = 14695981039346656037u;
   const std::int64_t size = size_bytes(dense.dtype());
   for (std::int64_t i = 0; i < dense.numel().value(); ++i) {

@@ -35,7 +35,7 @@ MANUAL = SOURCE / "docs/man/pellucid.1"
 COLUMNS = 100
 WRITES = "PELLUCID_WRITE_DOCS" in os.environ
 # Where a document is not named after its command.
-SCHEMAS = {"name": ["kernel_name"], "explain": ["explain", "compare", "compile"]}
+SCHEMAS = {"name": ["kernel_name"], "fleet": ["fleet", "fleet_report"], "explain": ["explain", "compare", "compile"]}
 UNCOLOURED = {"completion", "man", "--help", "--version"}  # scripts, roff, and what CLI11 prints
 
 CPU = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)[1]

@@ -52,27 +52,35 @@ def compare(trace_path, counts):
     found = Comparison()
     for category in ("cpu_op", "user_annotation", "kernel"):
         found.same(f"events of {category}", int(categories.get(category, 0)), counts[category])
-    found.same("launches", int(categories.get("cuda_runtime", 0)), counts["kernel"])
+    found.same("launches and waits", int(categories.get("cuda_runtime", 0)),
+               counts["kernel"] + counts["copy"] + counts["wait"])
+    found.same("events of gpu_memcpy", int(categories.get("gpu_memcpy", 0)), counts["copy"])
 
     # Times are sums of doubles in microseconds.
     rounding = 0.001 * (1 + counts["kernel"] / 1000)
-    kernels = counts["kernels"]
+    kernels = counts["kernels"]  # and copies, by their names
     _, by_name = analysis.get_gpu_kernel_breakdown(visualize=False, duration_ratio=1.0, num_kernels=len(kernels) + 1)
     sums = dict(zip(by_name["name"], by_name["sum (us)"]))
     found.same("names of kernels", len(sums), len(kernels))
     for name, ours in kernels.items():
         found.same(f"time of {name}", sums.get(name, -1.0), ours["ns"] / 1000, rounding)
 
-    spans = [e for e in events_of(trace_path) if e.get("cat") == "kernel"]
+    events = events_of(trace_path)
+    spans = [e for e in events if e.get("cat") == "kernel"]
+    activities = spans + [e for e in events if e.get("cat") == "gpu_memcpy"]
     busy = analysis.get_temporal_breakdown(visualize=False).iloc[0]
-    reach = max(k["ts"] + k["dur"] for k in spans) - min(k["ts"] for k in spans)
-    found.same("time from the first kernel to the last", busy["kernel_time(us)"], reach, rounding)
+    reach = max(k["ts"] + k["dur"] for k in activities) - min(k["ts"] for k in activities)
+    found.same("time from the first kernel or copy to the last", busy["kernel_time(us)"], reach, rounding)
     found.same("time in kernels", busy["compute_time(us)"], busy_us(spans), rounding)
 
     launches = analysis.get_cuda_kernel_launch_stats(ranks=[0], visualize=False)[0]
-    found.same("launches with their kernels", len(launches), counts["kernel"])
-    found.same("time of launched kernels", launches["gpu_duration"].sum(), sum(k["dur"] for k in spans), rounding)
-    found.same("delay of launches", launches["launch_delay"].abs().max(), 0.0, 0.001)
+    found.same("launches with what they launched", len(launches), len(activities))
+    found.same("time of what was launched", launches["gpu_duration"].sum(), sum(a["dur"] for a in activities), rounding)
+    calls = {e["args"]["correlation"]: e for e in events
+             if e.get("cat") == "cuda_runtime" and "correlation" in e["args"]}
+    delays = [max(0.0, a["ts"] - calls[a["args"]["correlation"]]["ts"] - calls[a["args"]["correlation"]]["dur"])
+              for a in activities]
+    found.same("delay of launches", launches["launch_delay"].sum(), sum(delays), rounding)
     return found, len(frame), seconds
 
 

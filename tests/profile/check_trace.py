@@ -68,6 +68,7 @@ def shapes(what):
     return {f"{what} Dims": sizes, f"{what} Strides": sizes, f"{what} type": is_list_of(is_text)}
 
 
+LAUNCHES, WAITS = ["cudaLaunchKernel", "cudaMemcpyAsync"], ["cudaStreamSynchronize", "cudaDeviceSynchronize"]
 ROW = {"name": is_text, "pid": is_count, "tid": is_count, "ts": is_time}
 SPAN = {**ROW, "dur": is_time}
 FLOW = {**ROW, "id": is_count}
@@ -87,7 +88,16 @@ KINDS = {
     ("X", "piece"): (  # ours: of a parallel loop
         SPAN, {"caller": is_count, "first": is_count, "end": is_count}, {"Call site": is_place}),
     ("X", "cuda_runtime"): (
-        {**SPAN, "name": exactly("cudaLaunchKernel")}, {"External id": is_count, "correlation": is_count}, {}),
+        {**SPAN, "name": lambda value: value in LAUNCHES + WAITS}, {},
+        {"External id": is_count, "correlation": is_count,
+         # ours
+         "Queued": is_count, "Reason": is_text, "Call site": is_place, "refused": is_refusals}),
+    ("X", "gpu_memcpy"): (
+        {**SPAN, "name": is_text},
+        {"External id": is_count, "correlation": is_count, "device": is_count, "context": is_count, "stream": is_count,
+         "bytes": is_count, "memory bandwidth (GB/s)": is_time},
+        {  # ours
+            "Call site": is_place}),
     ("X", "kernel"): (
         SPAN,
         {"External id": is_count, "correlation": is_count, "device": is_count, "context": is_count, "stream": is_count,
@@ -141,6 +151,9 @@ def check_schema(trace, problems):
         check_members(what, event, keys, {}, problems)
         if args is None or not isinstance(event.get("args"), dict):
             continue
+        if category == "cuda_runtime":  # what a call has depends on what it does
+            own = ["External id", "correlation"] if event.get("name") in LAUNCHES else ["Reason", "Queued"]
+            args, more = {key: more[key] for key in own}, {key: rule for key, rule in more.items() if key not in own}
         check_members(f"{what}: args", event["args"], args, more, problems)
         for group in TOGETHER:
             there = [key for key in group if key in event["args"]]
@@ -186,7 +199,7 @@ def nest(spans, problems):
             if stack and span.end > stack[-1].end:
                 problems.append(f"{span} ends after {stack[-1]}, in which it begins")
             span.outer = stack[-1] if stack else None
-            if span.category == "kernel" and span.outer:
+            if span.category in ("kernel", "gpu_memcpy") and span.outer:
                 problems.append(f"{span} runs while {span.outer} does, on one stream")
             stack.append(span)
 
@@ -208,12 +221,15 @@ def check_links(trace, problems):
     for span in spans:
         of[span.category].append(span)
     ops = by_key("External id", of["cpu_op"] + of["user_annotation"], lambda s: s.args["External id"], problems)
-    launches = by_key("launch", of["cuda_runtime"], lambda s: s.args["correlation"], problems)
-    kernels = by_key("kernel", of["kernel"], lambda s: s.args["correlation"], problems)
+    launches = by_key("launch", [s for s in of["cuda_runtime"] if s.name in LAUNCHES], lambda s: s.args["correlation"],
+                      problems)
+    kernels = by_key("kernel", of["kernel"] + of["gpu_memcpy"], lambda s: s.args["correlation"], problems)
     for correlation in launches.keys() ^ kernels.keys():
         problems.append(f"correlation {correlation} has {'no kernel' if correlation in launches else 'no launch'}")
     for correlation in launches.keys() & kernels.keys():
         launch, kernel = launches[correlation], kernels[correlation]
+        if (launch.name == "cudaMemcpyAsync") != (kernel.category == "gpu_memcpy"):
+            problems.append(f"{kernel} was launched by {launch}")
         if launch.args["External id"] != kernel.args["External id"]:
             problems.append(f"{kernel} and its launch have different External ids")
         if kernel.begin < launch.begin:
@@ -280,6 +296,12 @@ def first(trace, phase, category, having=None, place=0):
     return found[place]
 
 
+def rename_launch(trace, activity, name):
+    for event in trace["traceEvents"]:
+        if event.get("cat") == "cuda_runtime" and event["args"].get("correlation") == activity["args"]["correlation"]:
+            event["name"] = name
+
+
 # What is done to a good trace, and a part of what must be said about it.
 def faults():
     def fault(expected, change):
@@ -298,6 +320,7 @@ def faults():
         return lambda event: event["args"].update({name: value})
 
     kernel, launch, op, note = ("X", "kernel"), ("X", "cuda_runtime"), ("X", "cpu_op"), ("X", "user_annotation")
+    copy_ = ("X", "gpu_memcpy")
     return [
         fault("has no traceName", lambda t: t.pop("traceName")),
         fault("schemaVersion", lambda t: t.update(schemaVersion=2)),
@@ -340,6 +363,12 @@ def faults():
         fault("not on the row of its stream", with_event(*kernel, arg("stream", 99))),
         fault("ends after", with_event(*op, lambda e: e.update(dur=Fraction("999999.000")))),
         fault("on one stream", with_event(*kernel, lambda e: e.update(dur=Fraction("999999.000")))),
+        fault("has no Reason", with_event(*launch, lambda e: e["args"].pop("Reason"), "Reason")),
+        fault("has Queued", with_event(*launch, arg("Queued", -1), "Queued")),
+        fault("has name", with_event(*launch, lambda e: e.update(name="cudaWait"), "Reason")),
+        fault("has no bytes", with_event(*copy_, lambda e: e["args"].pop("bytes"))),
+        fault("has no launch", lambda t: first(t, *launch, "Queued")["args"].update(correlation=1 << 60)),
+        fault("was launched by", lambda t: rename_launch(t, first(t, *copy_), "cudaLaunchKernel")),
         fault("begins before its launch", with_event(*kernel, lambda e: e.update(ts=Fraction("0.001")))),
     ]
 

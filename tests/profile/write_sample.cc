@@ -20,14 +20,19 @@ using Kind = ProfileEvent::Kind;
 
 void write_counts(Profile& profile, const std::string& path) {
   std::map<std::string, std::uint64_t> counts = {
-      {"cpu_op", 0}, {"user_annotation", 0}, {"kernel", 0}, {"memory", 0}};
+      {"cpu_op", 0}, {"user_annotation", 0}, {"kernel", 0}, {"memory", 0}, {"copy", 0}, {"wait", 0}};
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kernels;
   profile.each([&](const ProfileEvent& e) {
     const bool is_op = e.kind == Kind::Op || e.kind == Kind::Backward;
-    const bool is_kernel = e.kind == Kind::Kernel, is_memory = e.kind == Kind::Memory;
-    if (e.kind == Kind::Piece) return;
-    ++counts[is_op ? "cpu_op" : is_kernel ? "kernel" : is_memory ? "memory" : "user_annotation"];
-    if (!is_kernel) return;
+    const bool is_kernel = e.kind == Kind::Kernel, is_copy = e.kind == Kind::Copy;
+    if (e.kind == Kind::Piece || e.kind == Kind::Launch) return;
+    ++counts[is_op                    ? "cpu_op"
+             : is_kernel              ? "kernel"
+             : is_copy                ? "copy"
+             : e.kind == Kind::Sync   ? "wait"
+             : e.kind == Kind::Memory ? "memory"
+                                      : "user_annotation"];
+    if (!is_kernel && !is_copy) return;
     auto& [count, ns] = kernels[e.name];
     ++count;
     ns += e.end_ns - e.begin_ns;
@@ -42,6 +47,18 @@ void write_counts(Profile& profile, const std::string& path) {
     separator = ",\n";
   }
   out << "\n}\n}\n";
+}
+
+// Copies in both directions, kernels, and two kinds of waits.
+void on_queue(const Tensor& x) {
+  const Range range("queue");
+  const Tensor there = x.to(kQueue);
+  static_cast<void>(sum(relu(matmul(there, there.t()))).item());
+  {
+    const StreamScope other(Stream(kQueue, 1));
+    there.t().contiguous();
+  }
+  synchronize(kQueue);
 }
 
 int run(const std::string& path, int rounds) {
@@ -62,6 +79,7 @@ int run(const std::string& path, int rounds) {
       x.t().contiguous();  // a kernel that others of its list refuse
     }
     std::thread([&] { relu(x); }).join();
+    on_queue(x);
     if (rounds != 1) continue;
     const Range on_two("two threads");
     set_thread_count(2);

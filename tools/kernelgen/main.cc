@@ -29,12 +29,14 @@
 #include "codegen/llvm/emit_tile.h"
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/target.h"
+#include "device/registry.h"
 #include "dispatch/registry.h"
 
 namespace pel {
 
 // Registers the ops without any backend: this program generates the kernels.
 void register_everything() { Registry::register_builtins(); }
+void register_devices() {}
 
 namespace cpu {
 const PrebuiltCode& prebuilt_code(codegen::Isa) {

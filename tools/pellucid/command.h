@@ -16,6 +16,7 @@ void add_ops(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
 void add_cache(CLI::App& app, Context& context);
 void add_machine(CLI::App& app, Context& context);
+void add_devices(CLI::App& app, Context& context);
 void add_roofline(CLI::App& app, Context& context);
 void add_anatomy(CLI::App& app, Context& context);
 void add_budget(CLI::App& app, Context& context);

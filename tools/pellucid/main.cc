@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   add_ops(app, context);
   add_explain(app, context);
   add_machine(app, context);
+  add_devices(app, context);
   add_cache(app, context);
   add_roofline(app, context);
   add_anatomy(app, context);

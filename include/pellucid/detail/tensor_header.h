@@ -17,6 +17,8 @@ struct StorageHeader {
   static constexpr std::uint8_t kReadOnly = 1;
   static constexpr std::uint8_t kNoData = 2;  // meta device, or sizes are symbolic
   static constexpr std::uint8_t kExternal = 4;
+  // `data` is an address on an asynchronous device, which the host cannot read, and `context` is its block.
+  static constexpr std::uint8_t kOnDevice = 8;
 
   std::atomic<std::uint32_t> refs;     // tensors that use it
   std::atomic<std::uint32_t> version;  // counts in-place writes

@@ -50,6 +50,9 @@ inline constexpr std::uint16_t kNotWired = 1u << 15, kLogged = 1u << 14, kUndefi
 // A profile wants each layer that a call passes.
 inline constexpr std::uint16_t kLayered = 1u << 12;
 inline constexpr std::uint16_t kSlow = kNotWired | kLogged | kUndefined | kLayered;
+// An argument is on an asynchronous device: the line of the call is noted, for waits and late errors. A bit
+// that tensors carry, so that calls on the CPU do not test for it.
+inline constexpr std::uint16_t kOnDevice = 1u << 11;
 
 struct ThreadKeys {
   std::uint16_t included = 0, excluded = 0;
@@ -68,6 +71,23 @@ inline bool keeps_call_stack() {
   constexpr unsigned kKept = KeySet(Key::Capture).bits() | kLogged;
   return (active_keys(0).bits() & kKept) != 0;
 }
+
+}  // namespace detail
+
+namespace detail {
+
+// A call with an argument on an asynchronous device: its line is that of the launches and waits inside,
+// unless there is an outer call. Defined in src/profile/op_span.cc.
+class PEL_API DeviceCall {
+ public:
+  explicit DeviceCall(const Site& site);
+  ~DeviceCall();
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
+
+ private:
+  bool sets_site_;
+};
 
 }  // namespace detail
 

@@ -34,20 +34,20 @@ PEL_API std::string_view name(OpKind kind);
 // What Autocast does with floating arguments: nothing, f32 to the lower dtype, or f16 and bf16 to f32.
 enum class CastRule : std::uint8_t { None, Lower, Wide };
 
-// What defines an op. `ns::name(Tensor self, Dim[] size, *, DType? dtype=None) -> Tensor`, with aliasing
-// marks: Tensor(a) is a view of another argument marked (a), Tensor(a!) is written to. A user's op needs a
-// namespace.
+struct OpRecord;   // schema and facts; src/dispatch/record.h
 struct Pointwise;  // formulas and what they are tested against; src/dispatch/pointwise.h
 struct Rows;       // folds and formulas over rows; src/dispatch/rows.h
 
+// What defines an op. `ns::name(Tensor self, Dim[] size, *, DType? dtype=None) -> Tensor`, with aliasing
+// marks: Tensor(a) is a view of another argument marked (a), Tensor(a!) is written to. A user's op needs a
+// namespace.
 struct OpDef {
   std::string schema;
   OpKind kind = OpKind::Kernel;
   Handler body = nullptr;
   std::vector<ArgType> arg_types;  // of the body's parameters, checked against the schema at registration
   DTypeSet dtype_set = kAllDTypes;
-  bool repeats_writes = false;
-  bool is_one_call = false;
+  bool repeats_writes = false, is_one_call = false, has_communication = false;
   CastRule cast_rule = CastRule::None;
   std::array<std::vector<Kernel>, kDeviceTypeCount> kernel_lists;
   std::shared_ptr<const Pointwise> pointwise;  // null for other ops
@@ -55,6 +55,7 @@ struct OpDef {
   std::shared_ptr<Gradient> gradient;  // null: not known; backward reports it
   std::function<SampleCalls(Sampler&)> sample_calls;
   std::shared_ptr<const Composition> composition;  // null: it is not defined as one
+  std::string wait_reason;                         // empty: no call waits for the device
   std::vector<OpDef> forms;  // NAME_ and NAME.out, which share the op's file and kernels
 
   // Dtypes the tensor arguments may have when a kernel is launched.
@@ -94,8 +95,16 @@ struct OpDef {
     is_one_call = true;
     return std::move(*this);
   }
-  // For tests of gradients.
-  OpDef samples(std::function<SampleCalls(Sampler&)> calls) && {
+  OpDef communicates() && {  // other processes make the call, too; effects of it are in docs/user-ops.md
+    has_communication = true;
+    return std::move(*this);
+  }
+  // A call waits for an asynchronous device, or may: "to read how many elements are true".
+  OpDef waits(std::string reason) && {
+    wait_reason = std::move(reason);
+    return std::move(*this);
+  }
+  OpDef samples(std::function<SampleCalls(Sampler&)> calls) && {  // for tests of gradients
     sample_calls = std::move(calls);
     return std::move(*this);
   }
@@ -126,8 +135,6 @@ struct OpDef {
   }
 };
 
-struct OpRecord;  // schema and facts; src/dispatch/record.h
-
 // The handle of a registered op. It lives as long as the process and never moves.
 class PEL_API Op {
  public:
@@ -145,8 +152,9 @@ class PEL_API Op {
   const Gradient* gradient() const { return gradient_; }  // null if not known, and for composite ops
   const Composition* composition() const;                 // null if it is not defined as one
   CastRule cast_rule() const { return cast_rule_; }
-  bool is_one_call() const { return is_one_call_; }  // in a graph, though it is composite
-  bool is_recorded() const { return is_recorded_; }  // a call whose arguments require a gradient
+  bool is_one_call() const { return is_one_call_; }    // in a graph, though it is composite
+  bool communicates() const { return communicates_; }  // with other processes
+  bool is_recorded() const { return is_recorded_; }    // a call whose arguments require a gradient
   KernelList kernels(DeviceType device) const { return kernels_[static_cast<int>(device)]; }
 
  private:
@@ -160,9 +168,7 @@ class PEL_API Op {
   Handler body_ = nullptr;
   OpKind kind_ = OpKind::Kernel;
   CastRule cast_rule_ = CastRule::None;
-  bool is_recorded_ = false;
-  bool is_one_call_ = false;
-  bool repeats_writes_ = false;
+  bool is_recorded_ = false, is_one_call_ = false, communicates_ = false, repeats_writes_ = false;
   DTypeSet dtypes_{};
   std::array<KernelList, kDeviceTypeCount> kernels_{};
   std::array<std::atomic<Handler>, kKeyCount> handlers_{};
@@ -303,6 +309,12 @@ struct BodyCall {
   [[gnu::noinline]] static R run_keys(const Op& op, const Site& site, KeySet keys, P... args) {
     if (keys == (KeySet(Key::Autograd) | Key::Backend))
       return run_recorded(op, site, static_cast<P>(args)...);
+    if ((keys.bits() & kOnDevice) != 0) {
+      const DeviceCall noted(site);
+      keys = keys.without(KeySet(kOnDevice));
+      if (keys.bits() <= KeySet(Key::Backend).bits()) return invoke_at(op, site, static_cast<P>(args)...);
+      return run_keys(op, site, keys, static_cast<P>(args)...);
+    }
     if (keys.contains(Key::Profile) && (keys.bits() & kSlow) == 0) {
       keys = keys.without(Key::Profile);
       const std::array<ArgRef, sizeof...(P)> refs = {arg_ref<std::decay_t<P>>(args)...};

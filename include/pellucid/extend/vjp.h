@@ -33,11 +33,12 @@ class PEL_API Vjp {
   decltype(auto) get(std::string_view name) const {
     return detail::Boxing<T>::unbox(value(name));
   }
-  // Sizes, strides and dtype of an argument whose gradient is wanted; of a list, those of tensor `at`. Always
-  // saved.
+  // Sizes, strides, dtype and device of an argument whose gradient is wanted; of a list, those of tensor
+  // `at`. Always saved.
   Dims sizes(std::string_view name, std::size_t at = 0) const;
   Dims strides(std::string_view name, std::size_t at = 0) const;
   DType dtype(std::string_view name, std::size_t at = 0) const;
+  Device device(std::string_view name, std::size_t at = 0) const;
   std::size_t count(std::string_view name) const;  // of tensors in a list
   bool wants(std::string_view name, std::size_t at = 0) const;
 

@@ -11,6 +11,8 @@ PEL_API Tensor clone(const Tensor& self, Layout layout = Layout::Keep, Site site
 PEL_API Tensor contiguous(const Tensor& self, Site site = Site::current());
 // Converts to a dtype: returns self if it has that dtype. to_copy always copies.
 PEL_API Tensor to(const Tensor& self, DType dtype, Site site = Site::current());
+// Copies to a device: returns self if it is there already. A copy to the CPU waits for the device.
+PEL_API Tensor to(const Tensor& self, Device device, Site site = Site::current());
 PEL_API Tensor to_copy(const Tensor& self, DType dtype, Site site = Site::current());
 PEL_API const Tensor& copy_(const Tensor& self, const Tensor& src, Site site = Site::current());
 PEL_API const Tensor& fill_(const Tensor& self, const Scalar& value, Site site = Site::current());

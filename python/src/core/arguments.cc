@@ -166,10 +166,11 @@ DType to_dtype(PyObject* object) {
 Device to_device(PyObject* object) {
   if (!PyUnicode_Check(object)) throw_wrong_type(object, "a device, such as \"cpu\"");
   const std::string_view text = text_of(object);
-  for (const Device device : {kCpu, kMeta}) {
+  for (const Device device : {kCpu, kMeta, kQueue}) {
     if (text == to_string(device)) return device;
   }
-  throw ValueError("there is no device \"" + std::string(text) + "\"; there are \"cpu\" and \"meta\"");
+  throw ValueError("there is no device \"" + std::string(text) +
+                   "\"; there are \"cpu\", \"meta\" and \"queue\"");
 }
 
 std::vector<Dim> to_dims(PyObject* object) {

@@ -23,7 +23,7 @@ Scalar to_scalar(PyObject* object);
 Dim to_dim(PyObject* object);
 double to_double(PyObject* object);
 DType to_dtype(PyObject* object);            // a DType or its name
-Device to_device(PyObject* object);          // "cpu", "meta"
+Device to_device(PyObject* object);          // "cpu", "meta", "queue"
 std::vector<Dim> to_dims(PyObject* object);  // a sequence of integers, or one
 std::vector<Tensor> to_tensors(PyObject* object);
 std::optional<Dim> dim_of_object(PyObject* object);  // of a Dim object; none for other objects

@@ -100,14 +100,12 @@ Tensor tensor_from_data(PyObject* data, PyObject* dtype, PyObject* device) {
     }
   }
   if (options.dtype) result = result.to(*options.dtype);
-  if (options.device && *options.device != kCpu) result = empty_like(result, TensorOptions(*options.device));
-  return result;
+  return options.device ? result.to(*options.device) : result;
 }
 
 PyObject* to_list(const Tensor& tensor) {
-  const Tensor wide = tensor.detach().to(is_floating(tensor.dtype()) ? kF64
-                                         : tensor.dtype() == kBool   ? kBool
-                                                                     : kI64);
+  const DType dtype = is_floating(tensor.dtype()) ? kF64 : tensor.dtype() == kBool ? kBool : kI64;
+  const Tensor here = tensor.detach().to(dtype), wide = is_asynchronous(here.device()) ? here.to(kCpu) : here;
   if (!wide.has_data()) throw ValueError("tolist: the tensor has no data");
   return list_of(wide, static_cast<const std::byte*>(wide.raw_data()), 0).release().ptr();
 }

@@ -37,6 +37,10 @@ const char* class_of(ErrorCode code) {
       return "FileError";
     case ErrorCode::Expectation:
       return "ExpectationError";
+    case ErrorCode::Sync:
+      return "SyncError";
+    case ErrorCode::Communication:
+      return "CommunicationError";
     case ErrorCode::Internal:
       return "InternalError";
   }

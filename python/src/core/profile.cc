@@ -16,13 +16,13 @@ namespace {
 
 using namespace nb::literals;
 
-constexpr const char* kBy[] = {"op", "kernel", "line", "module"};
+constexpr const char* kBy[] = {"op", "kernel", "line", "module", "wait"};
 
 ProfileBy by_name(const std::string& name) {
   for (std::size_t i = 0; i < std::size(kBy); ++i) {
     if (name == kBy[i]) return static_cast<ProfileBy>(i);
   }
-  throw ValueError("a profile has tables by op, kernel, line and module, not by '" + name + "'");
+  throw ValueError("a profile has tables by op, kernel, line, module and wait, not by '" + name + "'");
 }
 
 nb::dict dict_of(const ProfileRow& row) {
@@ -39,6 +39,7 @@ nb::dict dict_of(const ProfileRow& row) {
   fields["flops"] = row.flops;
   fields["roof_ns"] = row.roof_ns;
   fields["before_kernel_ns"] = row.before_kernel_ns;
+  fields["queued"] = row.queued;
   return fields;
 }
 

@@ -18,9 +18,10 @@ void add_runtime(nb::module_& m) {
   m.def(
       "set_num_threads", [](int count) { set_thread_count(count, user_site()); }, nb::arg("count"),
       "Sets the number of threads that a kernel may use.");
-  m.def("empty_cache", empty_cache, "Returns free memory to the system.");
-  m.def("set_memory_limit", set_memory_limit, nb::arg("bytes"),
-        "Allocations that would use more than these bytes for data raise MemoryError. 0 removes the limit.");
+  m.def("empty_cache", [] { empty_cache(); }, "Returns free memory to the system.");
+  m.def(
+      "set_memory_limit", [](std::int64_t bytes) { set_memory_limit(bytes); }, nb::arg("bytes"),
+      "Allocations that would use more than these bytes for data raise MemoryError. 0 removes the limit.");
   m.def(
       "memory_stats",
       [] {

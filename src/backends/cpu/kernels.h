@@ -10,6 +10,7 @@ namespace pel::cpu {
 // The first kernel of a list that supports the call wins. The lists are static.
 using KernelLists = ArrayView<BackendKernels>;
 KernelLists attention_kernels();
+KernelLists collective_kernels();
 KernelLists convolution_kernels();
 KernelLists copy_kernels();
 KernelLists fill_kernels();

@@ -20,7 +20,8 @@
 namespace pel::codegen {
 namespace {
 
-constexpr std::string_view kFirstBytes = "PELKERN1";
+constexpr std::string_view kFirstBytes = "PELKERN1", kFirstOfBinaries = "PELBINA1";
+static_assert(kFirstBytes.size() == kFirstOfBinaries.size());
 constexpr std::string_view kEnding = ".kernels";
 constexpr const char* kKeyName = "key";
 constexpr std::size_t kMaxEntryBytes = std::size_t{64} << 20;
@@ -101,14 +102,62 @@ std::optional<Digest> secret(const CacheFolder& folder, bool create, std::string
   return key;
 }
 
-std::string entry_bytes(const Digest& secret, const Digest& key, const CodeImage& image) {
-  std::string bytes = std::string(kFirstBytes).append(view(key)).append(to_bytes(image));
+std::string to_bytes(const CachedBinary& binary) {
+  std::string bytes;
+  const auto add = [&](std::string_view text) {
+    const auto size = static_cast<std::uint64_t>(text.size());
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+  };
+  add(std::to_string(binary.kernels.size()));
+  for (const std::string& kernel : binary.kernels) add(kernel);
+  add(binary.bytes);
+  return bytes;
+}
+std::optional<CachedBinary> binary_from(std::string_view bytes) {
+  const auto next = [&]() -> std::optional<std::string> {
+    std::uint64_t size = 0;
+    if (bytes.size() < sizeof size) return std::nullopt;
+    std::memcpy(&size, bytes.data(), sizeof size);
+    bytes.remove_prefix(sizeof size);
+    if (size > bytes.size()) return std::nullopt;
+    std::string text(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+    return text;
+  };
+  CachedBinary binary;
+  const std::optional<std::string> count = next();
+  for (unsigned long left = count ? std::strtoul(count->c_str(), nullptr, 10) : 0; left > 0; --left) {
+    std::optional<std::string> kernel = next();
+    if (!kernel) return std::nullopt;
+    binary.kernels.push_back(std::move(*kernel));
+  }
+  std::optional<std::string> content = next();
+  if (!count || !content || !bytes.empty()) return std::nullopt;
+  binary.bytes = std::move(*content);
+  return binary;
+}
+
+std::string entry_bytes(const Digest& secret, const Digest& key, std::string_view first,
+                        std::string_view content) {
+  std::string bytes = std::string(first).append(view(key)).append(content);
   return bytes.append(view(keyed_digest(secret, bytes)));
 }
 
+// What is in a file: code of this process, or a binary of a driver.
+struct Entry {
+  std::optional<CodeImage> image;
+  std::optional<CachedBinary> binary;
+  std::vector<std::string> kernels() const {
+    if (binary) return binary->kernels;
+    std::vector<std::string> names;
+    for (const CodeImage::Function& function : image->functions) names.push_back(function.name);
+    return names;
+  }
+};
+
 // Checks the code of the whole file before anything in it is looked at.
-std::optional<CodeImage> image_in(std::string_view bytes, const Digest& secret, const std::string& name,
-                                  std::string& problem) {
+std::optional<Entry> entry_in(std::string_view bytes, const Digest& secret, const std::string& name,
+                              std::string& problem) {
   constexpr std::size_t kDigest = sizeof(Digest);
   if (bytes.size() < kFirstBytes.size() + 2 * kDigest) {
     problem = "it is too short";
@@ -123,22 +172,30 @@ std::optional<CodeImage> image_in(std::string_view bytes, const Digest& secret, 
   }
   Digest key{};
   std::memcpy(key.data(), bytes.data() + kFirstBytes.size(), kDigest);
-  if (!bytes.starts_with(kFirstBytes) || entry_name(key) != name) {
+  const bool is_binary = bytes.starts_with(kFirstOfBinaries);
+  if ((!bytes.starts_with(kFirstBytes) && !is_binary) || entry_name(key) != name) {
     problem = "it is the entry of other kernels";
     return std::nullopt;
   }
-  std::optional<CodeImage> image = image_from(bytes.substr(kFirstBytes.size() + kDigest));
-  if (!image) problem = "it has another format";
-  return image;
+  const std::string_view content = bytes.substr(kFirstBytes.size() + kDigest);
+  Entry entry;
+  if (is_binary) {
+    entry.binary = binary_from(content);
+  } else {
+    entry.image = image_from(content);
+  }
+  if (entry.image || entry.binary) return entry;
+  problem = "it has another format";
+  return std::nullopt;
 }
 
 // Returns nothing without a problem if there is no entry.
-std::optional<CodeImage> read_entry(const CacheFolder& folder, const Digest& secret, const std::string& name,
-                                    std::string& problem) {
+std::optional<Entry> read_entry(const CacheFolder& folder, const Digest& secret, const std::string& name,
+                                std::string& problem) {
   const CacheFile file = folder.read(name, kMaxEntryBytes);
   problem = file.problem;
   if (!file.content) return std::nullopt;
-  return image_in(*file.content, secret, name, problem);
+  return entry_in(*file.content, secret, name, problem);
 }
 
 bool is_entry(const CacheFolder::File& file) { return file.name.ends_with(kEnding); }
@@ -177,27 +234,25 @@ std::optional<OpenCache> open_cache(bool create, std::string& problem) {
   return OpenCache{std::move(*folder), *key};
 }
 
-}  // namespace
-
-std::optional<CodeImage> find_cached(const Digest& key) {
+std::optional<Entry> find_entry(const Digest& key) {
   if (!settings().directory) return std::nullopt;
   const std::string name = entry_name(key);
   std::string problem;
   const std::optional<OpenCache> cache = open_cache(/*create=*/false, problem);
-  std::optional<CodeImage> image;
-  if (cache) image = read_entry(cache->folder, cache->secret, name, problem);
-  if (image) {
+  std::optional<Entry> entry;
+  if (cache) entry = read_entry(cache->folder, cache->secret, name, problem);
+  if (entry) {
     ++loaded;
     cache->folder.touch(name);
-    log(fmt::format("{} is loaded: {} kernels", name, image->functions.size()));
+    log(fmt::format("{} is loaded: {} kernels", name, entry->kernels().size()));
   } else {
     ++compiled;
     log(fmt::format("{} is compiled: {}", name, problem.empty() ? "there is no entry" : problem));
   }
-  return image;
+  return entry;
 }
 
-void store_cached(const Digest& key, const CodeImage& image) {
+void store_entry(const Digest& key, std::string_view first, std::string_view content) {
   if (!settings().directory) return;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -205,7 +260,7 @@ void store_cached(const Digest& key, const CodeImage& image) {
   std::string problem;
   const std::optional<OpenCache> cache = open_cache(/*create=*/true, problem);
   if (cache) {
-    const std::string bytes = entry_bytes(cache->secret, key, image);
+    const std::string bytes = entry_bytes(cache->secret, key, first, content);
     const bool is_too_large =
         bytes.size() > kMaxEntryBytes || static_cast<std::int64_t>(bytes.size()) > settings().limit;
     problem = is_too_large ? "it is too large" : cache->folder.write(name, bytes, /*replace=*/true);
@@ -217,6 +272,24 @@ void store_cached(const Digest& key, const CodeImage& image) {
   // Looking through the folder costs more than a write; so not every write does.
   constexpr std::int64_t kWritesPerLook = 32;
   if (stored++ % kWritesPerLook == 0) remove_least_used(cache->folder);
+}
+
+}  // namespace
+
+std::optional<CodeImage> find_cached(const Digest& key) {
+  std::optional<Entry> entry = find_entry(key);
+  return entry ? std::move(entry->image) : std::nullopt;
+}
+void store_cached(const Digest& key, const CodeImage& image) {
+  store_entry(key, kFirstBytes, to_bytes(image));
+}
+
+std::optional<CachedBinary> find_cached_binary(std::string_view content) {
+  std::optional<Entry> entry = find_entry(digest(content));
+  return entry ? std::move(entry->binary) : std::nullopt;
+}
+void store_cached_binary(std::string_view content, const CachedBinary& binary) {
+  store_entry(digest(content), kFirstOfBinaries, to_bytes(binary));
 }
 
 }  // namespace pel::codegen
@@ -242,8 +315,8 @@ std::vector<CacheEntry> KernelCache::entries() {
       if (problem.empty()) entry.problem = "the folder has no key";
       continue;
     }
-    if (const auto image = read_entry(*folder, *key, file.name, entry.problem))
-      for (const CodeImage::Function& function : image->functions) entry.kernels.push_back(function.name);
+    if (const std::optional<Entry> found = read_entry(*folder, *key, file.name, entry.problem))
+      entry.kernels = found->kernels();
   }
   return entries;
 }

@@ -39,6 +39,7 @@ class TileEmitter {
 
   void emit() {
     b_.SetInsertPoint(block("entry"));
+    if (tile_.panels > 1) b_panel_ = integer(offsetof(PelTileCall, b_panel));
     switch (tile_.order) {
       case TileOrder::Chain:
         return tile_.transposes ? emit_transposing() : emit_chain();
@@ -66,10 +67,16 @@ class TileEmitter {
   }
   Value* constant(std::int64_t value) { return b_.getInt64(static_cast<std::uint64_t>(value)); }
   std::int64_t vector_size() const { return lanes_ * size_bytes(tile_.type); }
+  // In vectors, over all panels.
+  int all_columns() const { return tile_.columns * tile_.panels; }
   std::size_t sums() const {
-    return static_cast<std::size_t>(tile_.rows) * static_cast<std::size_t>(tile_.columns);
+    return static_cast<std::size_t>(tile_.rows) * static_cast<std::size_t>(all_columns());
   }
 
+  // Returns the address in panel `p` that corresponds to `b` in the first one.
+  Value* panel_address(Value* b, int p) {
+    return p == 0 ? b : advanced(b, b_.CreateMul(b_panel_, constant(p)));
+  }
   // Returns the address of vector v of row r of a matrix of sums.
   Value* address(Value* base, Value* row, int r, int v) {
     return advanced(advanced(base, b_.CreateMul(row, constant(r))), v * vector_size());
@@ -77,7 +84,7 @@ class TileEmitter {
   template <class F>
   void each(F&& f) {
     for (int r = 0; r < tile_.rows; ++r) {
-      for (int v = 0; v < tile_.columns; ++v) f(r, v, static_cast<std::size_t>(r * tile_.columns + v));
+      for (int v = 0; v < all_columns(); ++v) f(r, v, static_cast<std::size_t>(r * all_columns() + v));
     }
   }
   Value* load(Value* address) { return b_.CreateAlignedLoad(vector_, address, llvm::Align(1)); }
@@ -159,20 +166,25 @@ class TileEmitter {
   void multiply_add(const std::vector<Value*>& rows, Value* at, std::int64_t ahead, Value* b, Vectors& sums,
                     std::size_t first = 0) {
     Vectors columns;
-    for (int v = 0; v < tile_.columns; ++v) columns.push_back(load(advanced(b, v * vector_size())));
+    for (int p = 0; p < tile_.panels; ++p) {
+      Value* panel = panel_address(b, p);
+      for (int v = 0; v < tile_.columns; ++v) columns.push_back(load(advanced(panel, v * vector_size())));
+    }
     for (int r = 0; r < tile_.rows; ++r) {
       Value* x = element(rows[static_cast<std::size_t>(r)], at, ahead);
-      for (int v = 0; v < tile_.columns; ++v) {
-        Value*& sum = sums[first + static_cast<std::size_t>(r * tile_.columns + v)];
+      for (int v = 0; v < all_columns(); ++v) {
+        Value*& sum = sums[first + static_cast<std::size_t>(r * all_columns() + v)];
         sum = multiplied(x, columns[static_cast<std::size_t>(v)], sum);
       }
     }
   }
   void prefetch_ahead(Value* b, Value* distance) {
-    Value* ahead = advanced(b, distance);
     constexpr std::int64_t kLine = 64;
-    for (std::int64_t line = 0; line < tile_.columns * vector_size(); line += kLine)
-      prefetch(advanced(ahead, line));
+    for (int p = 0; p < tile_.panels; ++p) {
+      Value* ahead = advanced(panel_address(b, p), distance);
+      for (std::int64_t line = 0; line < tile_.columns * vector_size(); line += kLine)
+        prefetch(advanced(ahead, line));
+    }
   }
 
   std::vector<Value*> row_pointers() {
@@ -183,7 +195,8 @@ class TileEmitter {
   }
 
   void emit_chain() {
-    constexpr std::int64_t kUnroll = 4, kAhead = 20;  // in elements of k
+    constexpr std::int64_t kUnroll = 4;  // in elements of k, as the next
+    const std::int64_t kAhead = tile_.panels > 1 ? 4 : 20;
     const std::vector<Value*> rows = row_pointers();
     Value *b = pointer(offsetof(PelTileCall, b)), *b_step = integer(offsetof(PelTileCall, b_step)),
           *depth = integer(offsetof(PelTileCall, depth)), *row = integer(offsetof(PelTileCall, row));
@@ -404,7 +417,8 @@ class TileEmitter {
     b_.CreateRetVoid();
   }
 
-  // Registers 0 to 3 hold the sums, 4 and 5 rows, 6 and 7 columns.
+  // Registers 0 to 3 hold the sums, 4 and 5 rows, 6 and 7 columns. Over 3 panels of one row, 0 to 5 hold the
+  // sums, 6 the row, and 7 columns, one after the other.
   void emit_amx() {
     constexpr std::int64_t kSumRow = kAmxSide * 4;
     Value *a_row = integer(offsetof(PelTileCall, a_row)), *a_step = integer(offsetof(PelTileCall, a_step)),
@@ -412,7 +426,8 @@ class TileEmitter {
           *b_tile = integer(offsetof(PelTileCall, b_tile)), *depth = integer(offsetof(PelTileCall, depth)),
           *row = integer(offsetof(PelTileCall, row)), *out = pointer(offsetof(PelTileCall, out));
     const auto reg = [&](int index) { return b_.getInt8(static_cast<std::uint8_t>(index)); };
-    const auto sum = [&](int r, int c) { return reg(2 * r + c); };
+    const bool is_wide = tile_.panels > 1;
+    const auto sum = [&](int r, int c) { return reg(is_wide ? c : 2 * r + c); };
     const auto sum_address = [&](Value* base, int r, int c) {
       return advanced(advanced(base, b_.CreateMul(row, constant(r * kAmxSide))), c * kSumRow);
     };
@@ -421,7 +436,7 @@ class TileEmitter {
     };
     const auto each_sum = [&](auto&& f) {
       for (int r = 0; r < tile_.rows; ++r) {
-        for (int c = 0; c < tile_.columns; ++c) f(r, c);
+        for (int c = 0; c < all_columns(); ++c) f(r, c);
       }
     };
     Value* chain = pointer(offsetof(PelTileCall, chain));
@@ -436,6 +451,16 @@ class TileEmitter {
     loop({constant(0), pointer(offsetof(PelTileCall, b)), {}}, depth, kPairDepth, b_step,
          [&](Value* at, Value* b, const Vectors&) {
            Value* here = advanced(a, b_.CreateMul(b_.CreateLShr(at, constant(5)), a_step));
+           if (is_wide) {
+             amx(llvm::Intrinsic::x86_tileloadd64, {reg(6), here, a_row});
+             for (int c = 0; c < all_columns(); ++c) {
+               Value* panel = panel_address(b, c / tile_.columns);
+               amx(llvm::Intrinsic::x86_tileloadd64,
+                   {reg(7), c % tile_.columns == 0 ? panel : advanced(panel, b_tile), constant(kSumRow)});
+               amx(llvm::Intrinsic::x86_tdpbf16ps, {sum(0, c), reg(6), reg(7)});
+             }
+             return Vectors{};
+           }
            for (int c = 0; c < tile_.columns; ++c)
              amx(llvm::Intrinsic::x86_tileloadd64,
                  {reg(6 + c), c == 0 ? b : advanced(b, b_tile), constant(kSumRow)});
@@ -459,6 +484,7 @@ class TileEmitter {
   llvm::Function* function_ = nullptr;
   llvm::Type* element_ = nullptr;
   llvm::Type* vector_ = nullptr;
+  Value* b_panel_ = nullptr;
 };
 
 }  // namespace

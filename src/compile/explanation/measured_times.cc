@@ -21,17 +21,20 @@ struct Launch {
 };
 using Launches = std::vector<Launch>;  // of one call, in their order
 
-// Kernels of a plan are inside one op, which ends after them (PlannedLaunches).
+// Kernels of a plan are inside one op (PlannedLaunches). Those of an asynchronous device ran elsewhere and
+// refer to the thread that queued them.
 std::vector<Launches> calls_in(Profile& profile) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, Launches> by_op;
-  std::vector<Launches> calls;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> ops;
   profile.each([&](const ProfileEvent& event) {
     if (event.kind == ProfileEvent::Kind::Kernel)
-      by_op[{event.thread, event.id}].push_back(
+      by_op[{is_asynchronous(event.device) ? event.caller_thread : event.thread, event.id}].push_back(
           {event.name, event.bytes_read, event.bytes_written, event.end_ns - event.begin_ns});
     if (event.kind == ProfileEvent::Kind::Op && event.name == std::string_view("pellucid::compiled"))
-      calls.push_back(std::move(by_op[{event.thread, event.id}]));
+      ops.emplace_back(event.thread, event.id);
   });
+  std::vector<Launches> calls;
+  for (const auto& op : ops) calls.push_back(std::move(by_op[op]));
   return calls;
 }
 

@@ -30,8 +30,8 @@ Graph fold_constants(Graph graph, PassContext& context) {
   GraphRun run(graph, no_symbols);
   std::vector<GraphNode> kept;
   for (GraphNode& node : graph.nodes) {
-    bool is_constant = !writes(node) && !draws_random(node) && node.results.size() == 1 &&
-                       std::holds_alternative<ValueId>(node.results[0]);
+    bool is_constant = !writes(node) && !draws_random(node) && !communicates(node) &&
+                       node.results.size() == 1 && std::holds_alternative<ValueId>(node.results[0]);
     bool reads_folded = false;
     for (const GraphArg& arg : node.args) {
       is_constant = is_constant && is_fixed(arg);

@@ -129,7 +129,7 @@ class Recompute {
     for (const GraphNode& node : graph_.nodes) {
       Node& found = nodes_.emplace_back();
       const CallFacts& facts = context_.facts.of(graph_, node);
-      bool is_touched = writes(node) || draws_random(node);
+      bool is_touched = writes(node) || draws_random(node) || communicates(node);
       const auto touch = [&](ValueId id) {
         is_touched = is_touched || uses.storages[graph_[id].storage].is_written;
       };

@@ -23,7 +23,7 @@ Graph remove_dead_code(Graph graph, PassContext& context) {
   };
   std::vector<GraphNode> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    bool is_needed = is_seen_write(*node) || draws_random(*node);
+    bool is_needed = is_seen_write(*node) || draws_random(*node) || communicates(*node);
     std::uint32_t first = 0;
     for (const GraphArg& result : node->results) {
       for_values(result, [&](ValueId id) {

@@ -32,8 +32,8 @@ Graph share_equal_calls(Graph graph, PassContext& context) {
       if (auto* ids = std::get_if<std::vector<ValueId>>(&arg))
         for (ValueId& id : *ids) read(id);
     }
-    bool may_share = !writes(node) && !draws_random(node) && node.results.size() == 1 &&
-                     std::holds_alternative<ValueId>(node.results[0]);
+    bool may_share = !writes(node) && !draws_random(node) && !communicates(node) &&
+                     node.results.size() == 1 && std::holds_alternative<ValueId>(node.results[0]);
     const auto look = [&](ValueId id) {
       may_share = may_share && !uses.storages[graph[id].storage].is_written;
     };

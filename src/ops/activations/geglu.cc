@@ -1,6 +1,7 @@
 // gelu(gate) * up. What gelu stores is rounded here, too: the bits are those of the two ops.
 #include "pellucid/ops/internal.h"
 
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -52,7 +53,7 @@ OpDef define_geglu() {
            [](const Vjp& v) {
              const auto approximate = v.get<GeluApproximate>("approximate");
              return std::vector<Tensor>{internal::gelu_backward(v.grad() * v["up"], v["gate"], approximate),
-                                        v.grad() * gelu(v["gate"], approximate)};
+                                        v.grad() * gelu(as_tensor_for(v.grad(), v["gate"]), approximate)};
            })
       .composition(geglu_composition,
                    [](Sampler& s, Dims sizes) { return std::vector<Value>{s(sizes), s(sizes)}; })

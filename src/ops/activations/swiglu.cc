@@ -1,6 +1,7 @@
 // silu(gate) * up. What silu stores is rounded here, too: the bits are those of the two ops.
 #include "pellucid/ops/internal.h"
 
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -21,7 +22,7 @@ OpDef define_swiglu() {
       .vjp("gate up", "gate up",
            [](const Vjp& v) {
              return std::vector<Tensor>{internal::silu_backward(v.grad() * v["up"], v["gate"]),
-                                        v.grad() * silu(v["gate"])};
+                                        v.grad() * silu(as_tensor_for(v.grad(), v["gate"]))};
            })
       .composition(
           [](const std::vector<Value>& args) {

@@ -1,10 +1,13 @@
 // The larger one; NaN only if both are.
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 
 namespace pel {
 namespace {
 
-Tensor fmax_takes_self(const Vjp& v) { return logical_or(ge(v["self"], v["other"]), isnan(v["other"])); }
+Tensor fmax_takes_self(const Vjp& v) {
+  return logical_or(ge(v["self"], v["other"]), isnan(as_tensor_for(v.grad(), v["other"])));
+}
 
 }  // namespace
 

@@ -1,10 +1,13 @@
 // The smaller one; NaN only if both are.
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 
 namespace pel {
 namespace {
 
-Tensor fmin_takes_self(const Vjp& v) { return logical_or(le(v["self"], v["other"]), isnan(v["other"])); }
+Tensor fmin_takes_self(const Vjp& v) {
+  return logical_or(le(v["self"], v["other"]), isnan(as_tensor_for(v.grad(), v["other"])));
+}
 
 }  // namespace
 

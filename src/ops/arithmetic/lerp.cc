@@ -1,4 +1,5 @@
 // self + weight * (end - self), counted from the nearer end, so that both ends are exact.
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -31,7 +32,8 @@ OpDef define_lerp() {
       .domain(-10, 10)
       .domain(-10, 10)
       .domain(-1, 2)
-      .vjp("self", "weight", [](const Vjp& v) { return v.grad() * (1 - v["weight"]); })
+      .vjp("self", "weight",
+           [](const Vjp& v) { return v.grad() * (1 - as_tensor_for(v.grad(), v["weight"])); })
       .vjp("end", "weight", [](const Vjp& v) { return v.grad() * v["weight"]; })
       .vjp("weight", "self end", [](const Vjp& v) { return v.grad() * (v["end"] - v["self"]); })
       .samples([](Sampler& s) { return SampleCalls{{s({3, 4}), s({4}), s({3, 1}, 0.1, 0.9)}}; });

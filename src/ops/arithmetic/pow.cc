@@ -1,5 +1,6 @@
 // self ^ exponent. Of integers modulo 2^width; to a negative exponent 0, but for 1 and -1.
 #include "base/check.h"
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 #include "tensor/element.h"
 
@@ -72,7 +73,8 @@ Tensor base_gradient(const Vjp& v) {
     const Scalar less = number.is_float() ? Scalar(number.to_double() - 1) : Scalar(number.to_int() - 1);
     return v.grad() * (number * (number.to_double() == 2 ? base : pow(base, less)));
   }
-  return v.grad() * masked_fill(exponent * pow(base, exponent - 1), eq(exponent, 0), 0);
+  const Tensor other = as_tensor_for(v.grad(), exponent);
+  return v.grad() * masked_fill(other * pow(base, other - 1), eq(other, 0), 0);
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ OpDef define_pow() {
       .vjp("self", "self exponent", base_gradient)
       .vjp("exponent", "self exponent result",
            [](const Vjp& v) {
-             const Tensor& base = v["self"];
+             const Tensor base = as_tensor_for(v.grad(), v["self"], v["result"].dtype());
              const Tensor is_flat = logical_and(eq(base, 0), ge(v["exponent"], 0));
              // In the dtype of the result: of an integer base, log would compute in f32.
              return v.grad() * masked_fill(v["result"] * log(base.to(v["result"].dtype())), is_flat, 0);

@@ -25,6 +25,7 @@ Tensor index_body(const Op& op, const Tensor& self, ArrayView<Tensor> indices, A
 namespace ops {
 OpDef define_index() {
   return define_op<index_body>(OpKind::Kernel, "index(Tensor self, Tensor[] indices, int[] dim=[]) -> Tensor")
+      .waits("to read how many elements are true, if an index is bool")
       .vjp("self", "indices dim",
            [](const Vjp& v) {
              return index_put(new_zeros(v.grad(), v.sizes("self")), v.get<ArrayView<Tensor>>("indices"),

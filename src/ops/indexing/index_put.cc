@@ -39,6 +39,7 @@ OpDef define_index_put() {
   OpDef def = define_op<index_put_body>(OpKind::Composite,
                                         "index_put(Tensor self, Tensor[] indices, Tensor values, "
                                         "bool accumulate=False, int[] dim=[]) -> Tensor")
+                  .waits("to read how many elements are true, if an index is bool")
                   .samples([](Sampler& s) {
                     using List = std::vector<Tensor>;
                     return SampleCalls{{s({4, 3}), List{s.permuted(4)}, s({3})},
@@ -51,6 +52,7 @@ OpDef define_index_put() {
       define_op<index_put_in_place>(OpKind::Kernel,
                                     "index_put_(Tensor(a!) self, Tensor[] indices, Tensor values, "
                                     "bool accumulate=False, int[] dim=[]) -> Tensor(a!)")
+          .waits("to read how many elements are true, if an index is bool")
           .vjp("self", "indices accumulate dim",
                [](const Vjp& v) {
                  if (v.get<bool>("accumulate")) return v.grad();

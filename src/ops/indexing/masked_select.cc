@@ -28,6 +28,7 @@ Tensor masked_select_body(const Op& op, const Tensor& self, const Tensor& mask) 
 namespace ops {
 OpDef define_masked_select() {
   return define_op<masked_select_body>(OpKind::Sync, "masked_select(Tensor self, Tensor mask) -> Tensor")
+      .waits("to read how many elements are true")
       .vjp("self", "mask",
            [](const Vjp& v) {
              return masked_scatter(new_zeros(v.grad(), v.sizes("self")), v["mask"], v.grad());

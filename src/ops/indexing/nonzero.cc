@@ -13,7 +13,9 @@ Tensor nonzero_body(const Tensor& self) { return nonzero_rows(self); }
 
 namespace ops {
 OpDef define_nonzero() {
-  return define_op<nonzero_body>(OpKind::Sync, "nonzero(Tensor self) -> Tensor").not_differentiable();
+  return define_op<nonzero_body>(OpKind::Sync, "nonzero(Tensor self) -> Tensor")
+      .waits("to read how many elements are true")
+      .not_differentiable();
 }
 }  // namespace ops
 

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "dispatch/op_table.h"
 #include "ops/shared/index.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -14,7 +15,8 @@ std::int64_t classes_in(const Op& op, const Tensor& self) {
             "the number of classes of a tensor without elements is unknown; pass num_classes");
   const Tensor bounds = make_dense({2}, kI64, self.device());
   launch(op, {bounds}, {self}, {Scalar(0)});
-  const auto* values = static_cast<const std::int64_t*>(bounds.raw_data());
+  const Tensor on_host = read_back(bounds, "to read the largest class");
+  const auto* values = static_cast<const std::int64_t*>(on_host.raw_data());
   PEL_CHECK(values[0] >= 0, ValueError, "class {} is negative", values[0]);
   return values[1] + 1;
 }
@@ -37,6 +39,7 @@ Tensor one_hot_body(const Op& op, const Tensor& self, std::int64_t classes) {
 namespace ops {
 OpDef define_one_hot() {
   return define_op<one_hot_body>(OpKind::Kernel, "one_hot(Tensor self, int num_classes=-1) -> Tensor")
+      .waits("to read the largest class, without num_classes")
       .not_differentiable();
 }
 }  // namespace ops

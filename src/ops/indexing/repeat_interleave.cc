@@ -7,6 +7,7 @@
 #include "ops/shared/index.h"
 #include "ops/shared/vjp.h"
 #include "tensor/convert.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -17,7 +18,7 @@ void check_repeat(std::int64_t repeat) {
 
 // The index of the source slice of each slice of the result.
 Tensor places_of(const Tensor& repeats, std::int64_t slices) {
-  const Tensor dense = row_major(with_axes(repeats));
+  const Tensor dense = read_back(row_major(with_axes(repeats)), "to read the numbers of repeats");
   const bool one_for_all = dense.sizes()[0] == 1;
   return with_type(dense.dtype(), [&]<class T>(std::type_identity<T>) {
     const auto* counts = static_cast<const char*>(dense.raw_data());
@@ -29,10 +30,10 @@ Tensor places_of(const Tensor& repeats, std::int64_t slices) {
       check_repeat(count_of(i));
       total += count_of(i);
     }
-    Tensor places = make_dense({total}, kI64, repeats.device());
+    const Tensor places = make_dense({total}, kI64, dense.device());
     auto* to = static_cast<std::int64_t*>(places.raw_data());
     for (std::int64_t i = 0; i < slices; ++i) to = std::fill_n(to, count_of(i), i);
-    return places;
+    return places.device() == repeats.device() ? places : copied_in(places, repeats.device());
   });
 }
 
@@ -79,6 +80,7 @@ OpDef define_repeat_interleave() {
   return define_op<repeat_interleave_body>(OpKind::Sync,
                                            "repeat_interleave(Tensor self, Tensor repeats, int? dim=None, *, "
                                            "Dim? output_size=None) -> Tensor")
+      .waits("to read the numbers of repeats")
       .vjp("self", "repeats dim", interleaved_back)
       .samples([](Sampler& s) {
         return SampleCalls{{s({2, 3}), s.indices(3, {3}), Dim(-1)},

@@ -1,4 +1,5 @@
 // The angle of the point (other, self), from -pi to pi.
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -11,7 +12,7 @@ OpDef define_atan2() {
       .reference([](auto y, auto x) { return std::atan2(y, x); })
       .max_ulp(1.5)
       .vjp("self other", "self other", [](const Vjp& v) {
-        const Tensor &y = v["self"], &x = v["other"];
+        const Tensor y = as_tensor_for(v.grad(), v["self"]), x = as_tensor_for(v.grad(), v["other"]);
         const Tensor share = v.grad() / (x * x + y * y);
         return std::vector<Tensor>{v.wants("self") ? share * x : Tensor(),
                                    v.wants("other") ? -(share * y) : Tensor()};

@@ -1,4 +1,5 @@
 // self * log(1 + other), where 0 times anything but NaN is 0.
+#include "ops/shared/numbers.h"
 #include "ops/shared/pointwise.h"
 
 namespace pel {
@@ -15,7 +16,7 @@ OpDef define_xlog1py() {
       .domain(-1, 100)
       .vjp("self", "self other",
            [](const Vjp& v) {
-             const Tensor at_0 = logical_and(eq(v["self"], 0), le(v["other"], -1));
+             const Tensor at_0 = logical_and(eq(v["self"], 0), le(as_tensor_for(v.grad(), v["other"]), -1));
              return masked_fill(xlog1py(v.grad(), v["other"]), at_0, 0);
            })
       .vjp("other", "self other", [](const Vjp& v) { return v.grad() * v["self"] / (v["other"] + 1); });

@@ -151,7 +151,7 @@ void run_formula_op(const Op& op, BoxedCall& call) {
       params.push_back(detail::Boxing<Scalar>::unbox(arg));
     }
   }
-  call.results.push_back(run_pointwise(op, inputs, params));
+  call.results.emplace_back(run_pointwise(op, inputs, params));
 }
 
 }  // namespace

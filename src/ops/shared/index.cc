@@ -8,6 +8,7 @@
 #include "dispatch/op_table.h"
 #include "tensor/dim_context.h"
 #include "tensor/element.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -88,7 +89,8 @@ Tensor count_nonzero_blocks(const Tensor& self) {
 }
 
 std::int64_t total_of(const Tensor& counts) {
-  return static_cast<const std::int64_t*>(counts.raw_data())[counts.numel().value() - 1];
+  const Tensor on_host = read_back(counts, "to read how many elements are true");
+  return static_cast<const std::int64_t*>(on_host.raw_data())[counts.numel().value() - 1];
 }
 
 Tensor nonzero_rows(const Tensor& self) {
@@ -161,11 +163,12 @@ namespace {
 Tensor number_as_source(const Tensor& self, const Tensor& number, Dims sizes) {
   // Its value is known while nothing else has data yet, and a plan keeps it.
   const NewDataScope scope(number.has_data() ? NewData::Real : NewData::None);
-  const Tensor value = make_dense({}, self.dtype(), self.device());
+  Tensor value = make_dense({}, self.dtype(), number.has_data() ? number.device() : self.device());
   if (number.has_data() && value.has_data()) {
     const Scalar scalar = load_element(number.dtype(), number.raw_data());
     check_fits(self.dtype(), scalar);
     store_element(self.dtype(), value.raw_data(), scalar);
+    if (value.device() != self.device()) value = copied_in(value, self.device());
   }
   return broadcast_view(value, sizes);
 }

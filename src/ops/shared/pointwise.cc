@@ -75,8 +75,16 @@ DimVector result_strides(Dims sizes, ArrayView<TensorRef> inputs) {
   return dense_strides_of(sizes, strides);
 }
 
-[[gnu::noinline]] Tensor make_result_of_unlike(ArrayView<TensorRef> inputs, DType dtype, Device device) {
+// The device of a call, whose numbers may be on the CPU.
+Device device_of_call(ArrayView<TensorRef> inputs) {
+  for (const TensorRef& input : inputs)
+    if (!input.tensor->header()->is_number) return input.tensor->device();
+  return inputs[0].tensor->device();
+}
+
+[[gnu::noinline]] Tensor make_result_of_unlike(ArrayView<TensorRef> inputs, DType dtype) {
   const Tensor& first = *inputs[0].tensor;
+  const Device device = device_of_call(inputs);
   const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
     return identical(input.tensor->sizes(), first.sizes()) &&
            identical(input.tensor->strides(), first.strides());
@@ -91,7 +99,7 @@ Tensor make_result(ArrayView<TensorRef> inputs, DType dtype) {
   for (const TensorRef& input : inputs) {
     const Tensor& t = *input.tensor;
     if (!t.header()->is_row_major || !identical(t.sizes(), first.sizes())) [[unlikely]]
-      return make_result_of_unlike(inputs, dtype, first.device());
+      return make_result_of_unlike(inputs, dtype);
   }
   return make_dense(first.sizes(), dtype, first.device());
 }
@@ -133,8 +141,12 @@ Tensor make_number(const Scalar& value, Device device) {
   const DType dtype = value.is_float() ? kF64 : value.default_dtype();
   // Bodies ask for a number's value while they are captured; to store a symbolic one would fix the size.
   const NewDataScope scope(value.is_symbolic() ? NewData::None : NewData::Real);
-  Tensor number = make_dense({}, dtype, device);
+  // The value goes into the launch: on an asynchronous device it needs no memory.
+  const bool stays_on_host = is_asynchronous(device);
+  Tensor number = make_dense({}, dtype, stays_on_host ? kCpu : device);
   number.header()->is_number = true;
+  // So that ops look at all operands to find the device of their result.
+  if (stays_on_host) number.header()->is_row_major = false;
   if (value.is_symbolic()) {
     dim_context().keep_number(number, value.dim());
   } else if (number.has_data()) {

@@ -26,7 +26,9 @@ bool shows_twice(const Window& window) {
 }
 
 // The offset in memory of each element.
-Tensor places(const Window& window) { return window.of(arange(window.memory_size())).reshape({-1}); }
+Tensor places(const Window& window, Device device) {
+  return window.of(arange(Scalar(window.memory_size()), {kI64, device})).reshape({-1});
+}
 
 }  // namespace
 
@@ -47,13 +49,13 @@ Tensor window_gradient(const Tensor& grad, const Window& base, const Window& vie
   const Dim size = std::max(base.memory_size(), view.memory_size());
   Tensor memory = zeros({size}, {grad.dtype(), grad.device()});
   if (shows_twice(view)) {
-    memory = scatter_add(memory, 0, places(view), grad.reshape({-1}));
+    memory = scatter_add(memory, 0, places(view, grad.device()), grad.reshape({-1}));
   } else {
     copy_(view.of(memory), grad);
   }
   if (!shows_twice(base)) return base.of(memory);
   // Each element of the base stands for a share of the memory that it shows.
-  const Tensor at = places(base);
+  const Tensor at = places(base, grad.device());
   const Tensor count = scatter_add(zeros({size}, {grad.dtype(), grad.device()}), 0, at,
                                    ones({at.numel()}, {grad.dtype(), grad.device()}));
   return base.of(div(memory, clamp_min(count, 1)));

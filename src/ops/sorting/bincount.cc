@@ -2,6 +2,7 @@
 // host.
 #include "ops/shared/axis.h"
 #include "ops/shared/fill.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -22,7 +23,8 @@ Tensor bincount_body(const Op& op, const Tensor& self, const std::optional<Tenso
             describe(*weights));
   const Tensor values = row_major(self), range = make_dense({2}, kI64, self.device());
   launch(op, {range}, {values});
-  const auto* ends = range.data<const std::int64_t>();
+  const Tensor on_host = read_back(range, "to read the largest integer");
+  const auto* ends = on_host.data<const std::int64_t>();
   PEL_CHECK(ends[0] >= 0, ValueError, "an element is {}; only integers from 0 on are counted", ends[0]);
   const DType dtype = !weights ? kI64 : weights->dtype() == kF32 ? kF32 : kF64;
   Tensor result = make_dense({std::max(minlength, ends[1] + 1)}, dtype, self.device());
@@ -41,6 +43,7 @@ namespace ops {
 OpDef define_bincount() {
   return define_op<bincount_body>(OpKind::Sync,
                                   "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor")
+      .waits("to read the largest integer")
       .not_differentiable();
 }
 }  // namespace ops

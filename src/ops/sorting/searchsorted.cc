@@ -1,6 +1,7 @@
 // Where values belong among sorted boundaries.
 #include "ops/shared/axis.h"
 #include "ops/shared/pointwise.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -18,11 +19,13 @@ void check_sizes(const Tensor& boundaries, const Tensor& values) {
             describe(boundaries), describe(values));
 }
 
-Tensor searchsorted_body(const Op& op, const Tensor& boundaries, const Tensor& values, OutInt32 out,
-                         Side side, const std::optional<Tensor>& sorter) {
+Tensor searchsorted_body(const Op& op, const Tensor& boundaries, const Tensor& given, OutInt32 out, Side side,
+                         const std::optional<Tensor>& sorter) {
+  const bool is_host_number = given.header()->is_number && is_asynchronous(boundaries.device());
+  const Tensor values = is_host_number ? copied_in(given, boundaries.device()) : given;
   check_sizes(boundaries, values);
   Tensor result = make_dense(values.sizes(), out == OutInt32::Yes ? kI32 : kI64, values.device());
-  const DType common = result_type({boundaries, values});
+  const DType common = result_type({boundaries, given});
   const Tensor sorted = row_major(converted(boundaries, common)),
                wanted = row_major(converted(values, common));
   const Scalar right = side == Side::Right;

@@ -1,5 +1,6 @@
 // The different values of a tensor, sorted. How many there are is read back to the host.
 #include "ops/shared/axis.h"
+#include "tensor/read_back.h"
 
 namespace pel {
 namespace {
@@ -23,7 +24,7 @@ std::tuple<Tensor, Tensor, Tensor> unique_body(const Op& unique_op, const Tensor
     launch(op<"sort">(), {sorted, places}, {make_view(row_major(self), {count}, {1})}, {0, false});
     launch(unique_op, {values, make_view(inverse_result, {count}, {1}), repetitions, number_of_values},
            {sorted, places});
-    found = *number_of_values.data<const std::int64_t>();
+    found = *read_back(number_of_values, "to read how many values there are").data<const std::int64_t>();
   }
   const Tensor none = make({0}, kI64);
   return {first_elements(values, found), inverse == ReturnInverse::Yes ? inverse_result : none,
@@ -37,6 +38,7 @@ OpDef define_unique() {
   return define_op<unique_body>(OpKind::Sync,
                                 "unique(Tensor self, bool sorted=True, bool return_inverse=False, "
                                 "bool return_counts=False) -> (Tensor, Tensor, Tensor)")
+      .waits("to read how many values there are")
       .not_differentiable();
 }
 }  // namespace ops

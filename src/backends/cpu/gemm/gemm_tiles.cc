@@ -115,8 +115,8 @@ class SingleGemm {
     rows = std::min(rows, ceil_div(p_.m, threads));
     rows = round_up(std::max<std::int64_t>(rows, std::min<std::int64_t>(p_.m, 64)), f_.rows);
     const std::int64_t all_panels = ceil_div(p_.n, f_.columns);
-    const std::int64_t group =
-        std::min(max_group(), std::max<std::int64_t>(1, ceil_div(all_panels, threads)));
+    std::int64_t group = std::min(max_group(), std::max<std::int64_t>(1, ceil_div(all_panels, threads)));
+    if (const int wide = f_.wide_tile(p_.m).panels; group > wide) group = group / wide * wide;
     const std::int64_t groups = ceil_div(all_panels, group), blocks = ceil_div(p_.m, rows);
     parallel_for(blocks * groups, grain(rows * group * f_.columns * p_.sums),
                  [&](std::int64_t begin, std::int64_t end) {
@@ -141,6 +141,8 @@ class SingleGemm {
   // Panels that stay in L2 together, up to the depth of a block.
   std::int64_t max_group() const {
     constexpr std::int64_t kMaxPanels = 16;
+    // Panels that are packed already are read once; others are copied, and must stay in L2.
+    if (p_.packed.data != nullptr && f_.wide_tile(p_.m).tile != nullptr) return kMaxPanels / p_.sums;
     const std::int64_t bytes = f_.is_amx() ? 196'608 : 786'432,
                        depth = std::clamp(depth_, std::int64_t{1}, depth_block());
     return std::clamp(bytes / (depth * f_.columns * f_.element_size * p_.sums), std::int64_t{1},
@@ -209,12 +211,18 @@ class SingleGemm {
         PelTileCall call{};
         point_at_rows(call, packed, first_row, row + r, height, k);
         call.depth = depth;
+        const TileFamily::Wide wide = f_.wide_tile(height);
+        call.b_panel = panels == nullptr ? 0 : panel_at(panels, 1, 0) - panel_at(panels, 0, 0);
         char* const here = sums + (once ? 0 : r) * sums_row;
         if (p_.continues && k == 0) load_sums(row + r, height, column, columns, direct, here, sums_row);
         mode.multiply([&] {
-          for (std::int64_t panel = 0; panel < panel_count; ++panel) {
+          for (std::int64_t panel = 0, count = 1; panel < panel_count; panel += count) {
             const int panel_columns = f_.width_at((first_panel + panel) * f_.columns, p_.n);
-            codegen::PelTileFn* const tile = f_.tile(height, panel_columns);
+            const std::int64_t end =
+                std::min(panel < direct ? direct : panel_count, columns / f_.columns);  // narrow ones apart
+            const bool is_wide = panels != nullptr && wide.tile != nullptr && panel + wide.panels <= end;
+            codegen::PelTileFn* const tile = is_wide ? wide.tile : f_.tile(height, panel_columns);
+            count = is_wide ? wide.panels : 1;
             call.b_step = f_.panel_step(panel_columns);
             for (int i = 0; i < p_.sums; ++i) {
               call.b = panels == nullptr

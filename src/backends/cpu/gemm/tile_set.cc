@@ -52,6 +52,17 @@ std::string transposing_tile_name(TileOrder order, DType type, int rows, Isa isa
   return fmt::format("pel_tile_transposing_{}_{}_{}_{}", order == TileOrder::Pairs ? "pairs" : "chain",
                      name(type), rows, codegen::name(isa));
 }
+// Panels that a tile of so many rows, in units, reads side by side. Chains fill the registers of their
+// largest tile with sums; AMX has registers for six sums, a row and a column.
+int panels_of(TileOrder order, DType type, int rows, Isa isa) {
+  if (type != kF32 || order == TileOrder::Pairs) return 1;
+  if (order == TileOrder::Amx) return rows == 1 ? 3 : 1;
+  return shape_of(order, isa).rows / rows;
+}
+std::string wide_tile_name(TileOrder order, int rows, Isa isa) {
+  return fmt::format("pel_tile_wide_{}_{}_{}", order == TileOrder::Amx ? "amx" : "chain", rows,
+                     codegen::name(isa));
+}
 void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
   const Shape max = shape_of(order, isa);
   const auto [side, lanes] = units_of(order, type, isa);
@@ -60,6 +71,8 @@ void add(std::vector<TileKernel>& set, TileOrder order, DType type, Isa isa) {
       set.push_back({tile_name(order, type, side * rows, lanes * vectors, isa), order, type, rows, vectors});
     if (has_transposing_tiles(order, type))
       set.push_back({transposing_tile_name(order, type, rows, isa), order, type, rows, 1, true});
+    if (const int panels = panels_of(order, type, rows, isa); panels > 1)
+      set.push_back({wide_tile_name(order, rows, isa), order, type, rows, max.vectors, false, panels});
   }
 }
 
@@ -87,6 +100,10 @@ TileFamily make_family(DType dtype, Isa isa, bool with_amx) {
   }
   for (int rows = 1; has_transposing_tiles(family.order, family.type) && rows <= family.rows; ++rows)
     family.transposing[rows] = find_tile(transposing_tile_name(family.order, family.type, rows, isa), isa);
+  for (int rows = 1; rows < static_cast<int>(std::size(family.wide)) && rows <= family.rows; ++rows) {
+    const int units = (rows + side - 1) / side, panels = panels_of(family.order, family.type, units, isa);
+    if (panels > 1) family.wide[rows] = {find_tile(wide_tile_name(family.order, units, isa), isa), panels};
+  }
   return family;
 }
 

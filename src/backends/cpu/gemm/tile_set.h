@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct TileFamily {
   codegen::PelTileFn* tiles[3][33];
   codegen::PelTileFn*
       transposing[9];  // `unit` columns that are dense along k, by rows; null if there are none
+  // Tiles of few rows over several panels, by rows.
+  struct Wide {
+    codegen::PelTileFn* tile = nullptr;  // null: there is none
+    int panels = 1;
+  };
+  Wide wide[17];
 
   // The dtype that transposing tiles read, and the multiple of k that they need.
   DType transposing_type() const { return order == codegen::TileOrder::Pairs ? kBF16 : type; }
@@ -44,6 +51,9 @@ struct TileFamily {
     return static_cast<int>(std::min<std::int64_t>(columns, (n - column + unit - 1) / unit * unit));
   }
   codegen::PelTileFn* tile(std::int64_t height, int width) const { return tiles[width / unit - 1][height]; }
+  Wide wide_tile(std::int64_t height) const {
+    return height < static_cast<std::int64_t>(std::size(wide)) ? wide[height] : Wide();
+  }
 };
 
 // Returns the tiles for this dtype on the active ISA. All orders of bf16 produce the same bits.

@@ -1,0 +1,4 @@
+// The same calls on the CPU.
+#include "cases.h"
+
+int main(int argc, char** argv) { return bench::serve(argc, argv, bench::device_cases(pel::kCpu)); }

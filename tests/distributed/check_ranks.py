@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""Collectives between real processes: check_ranks.py PROGRAM [--doctor PELLUCID_DOCTOR] [TEST...].
+
+PROGRAM is built from ranks.cc. A failure prints the command that repeats it.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from run_ranks import Ranks
+
+PROGRAM = DOCTOR = None
+HERE = pathlib.Path(__file__).resolve()
+# The acceptance figures, in seconds. Other programs run on the machine of the tests, so a stricter time is measured by the
+# benchmark and not here.
+MISMATCH, DEATH, LATE = 0.1, 0.05, 0.2
+PATIENCE = 10.0  # factor for a machine under load
+
+
+def repro(count, arguments):
+    return f"python3 {HERE.with_name('run_ranks.py')} {count} {PROGRAM} {' '.join(map(str, arguments))}"
+
+
+class RanksTest(unittest.TestCase):
+    def run_all(self, count, *arguments, environment=None, limit=120):
+        """The output of each rank; all of them must end without an error."""
+        with Ranks(count, [PROGRAM, *arguments], environment) as ranks:
+            codes = ranks.wait(limit=limit)
+            outputs = [ranks.out(rank) for rank in range(count)]
+            said = "".join(f"rank {rank}: {ranks.out(rank)}{ranks.err(rank)}\n" for rank in range(count))
+            self.assertEqual(codes, [0] * count, f"{said}\nrepro: {repro(count, arguments)}")
+        return outputs
+
+
+class Values(RanksTest):
+    def test_sums_and_moves_are_those_of_the_reference(self):
+        seed = int(os.environ.get("PELLUCID_SEED", random.randrange(1_000_000)))
+        for count, cases in ((1, 10), (2, 30), (3, 30), (4, 20), (6, 10)):
+            print(f"repro: {repro(count, ['values', seed, cases])}")
+            self.run_all(count, "values", seed, cases)
+
+    def test_gradients_are_those_of_the_whole(self):
+        for count in (1, 2, 3):
+            self.run_all(count, "gradients")
+
+    def test_compiled_functions_have_the_bits_and_the_calls(self):
+        for count in (1, 2, 3):
+            self.run_all(count, "compiled")
+
+    def test_groups_of_some_ranks(self):
+        for count in (2, 5):
+            self.run_all(count, "groups")
+
+
+class Training(RanksTest):
+    def hash_of(self, count, how, microbatches):
+        outputs = self.run_all(count, "train", how, microbatches)
+        self.assertEqual(len(set(outputs)), 1, f"ranks differ: {outputs}\nrepro: {repro(count, ['train', how, microbatches])}")
+        return outputs[0]
+
+    def test_one_hash_for_any_number_of_ranks(self):
+        runs = {8: (("eager", (2, 3, 4)), ("compiled", (1, 2, 3, 4))), 12: (("eager", (2, 4, 6)), ("compiled", (6,)))}
+        for microbatches, ways in runs.items():
+            expected = self.hash_of(1, "eager", microbatches)
+            print(f"{microbatches} microbatches: {expected.split()}")
+            for how, counts in ways:
+                for count in counts:
+                    self.assertEqual(self.hash_of(count, how, microbatches), expected,
+                                     repro(count, ["train", how, microbatches]))
+
+
+class Failures(RanksTest):
+    def mismatch(self, kind, count=3):
+        """The error of each rank, without its time."""
+        errors = []
+        for rank, output in enumerate(self.run_all(count, "mismatch", kind)):
+            lines = output.splitlines()
+            self.assertEqual(len(lines), 2, f"rank {rank}: {output}")
+            found = re.match(r"([\d.]+) ms: E15 communication: (.*)", lines[0])
+            self.assertTrue(found, output)
+            self.assertLess(float(found[1]) / 1000, MISMATCH * PATIENCE, output)
+            self.assertIn("has failed before", lines[1])
+            errors.append(found[2])
+        return errors
+
+    def expect_mismatch(self, kind, pattern, count=3):
+        errors = self.mismatch(kind, count)
+        for error in errors:
+            self.assertRegex(error, pattern, f"repro: {repro(count, ['mismatch', kind])}")
+        # After the path of the call, which is another op on each side.
+        rules = {re.sub(r"^[\w >]*: | \[called at .*\]$", "", error) for error in errors}
+        self.assertEqual(len(rules), 1, rules)
+
+    def test_another_call_on_one_rank_is_one_error_that_names_both_lines(self):
+        line = r"ranks\.cc:\d+"
+        last, first = f"called at {line} on rank 2", f"at {line}"
+        self.expect_mismatch("op", fr"all_gather f32\[1000\], 4th of group world, {last}; rank 0 calls all_reduce f32\[1000\] {first}")
+        self.expect_mismatch("dtype", fr"all_reduce f64\[1000\], 4th of group world, {last}; rank 0 calls all_reduce f32\[1000\] {first}")
+        self.expect_mismatch("size", fr"all_reduce f32\[2000\], 4th of group world, {last}; rank 0 calls all_reduce f32\[1000\] {first}")
+        self.expect_mismatch("large", fr"all_reduce f32\[3000000\], 4th of group world, {last}; rank 0 calls all_reduce f32\[2000000\]")
+        self.expect_mismatch("shape", fr"all_reduce f32\[10, 100\], 4th of group world, {last}; rank 0 calls all_reduce f32\[1000\] {first}")
+        self.expect_mismatch("source", fr"broadcast f32\[1000\] from 0, 4th of group world, {last}; rank 0 calls broadcast f32\[1000\] from 1")
+        self.expect_mismatch("order", fr"all_reduce f32\[5\], 4th of group world, {last}; rank 0 calls all_reduce f32\[1000\] {first}")
+
+    def test_compiled_functions_and_gradients_name_the_lines_of_the_program(self):
+        line = r"ranks\.cc:\d+"
+        self.expect_mismatch("compiled", fr"all_reduce f32\[2000\], 4th .*called at {line} on rank 2; rank 0 calls all_reduce f32\[1000\] at {line}")
+        self.expect_mismatch("backward", fr"all_gather f32\[1000\], 5th .*called at {line} on rank 2; rank 0 calls all_reduce f32\[1000\] at {line}")
+
+    def test_a_message_of_another_size_is_an_error_on_both_sides(self):
+        for error in self.mismatch("message", count=2):
+            self.assertRegex(error, r"recv f32\[8\] from 0, 1st between the two in group world, called at ranks\.cc:\d+ on rank 1: "
+                                    r"rank 0 has sent 7 elements of f32")
+
+    def test_a_message_against_a_collective_ends_at_the_timeout(self):
+        for output in self.run_all(3, "mismatch", "deadlock", environment={"PELLUCID_COMM_TIMEOUT": "0.5"}):
+            self.assertRegex(output, r"rank [01] did not come within 0\.5 s \(PELLUCID_COMM_TIMEOUT\) to "
+                                     r"(recv f32\[8\] from 1, 1st between the two in|all_reduce f32\[1000\], 4th of) group world")
+
+    def interrupted(self, number, elements, timeout, count=3):
+        """Signals one rank in the midst of its collectives; the seconds until each other rank ended, and what it said."""
+        with Ranks(count, [PROGRAM, "endless", elements], {"PELLUCID_COMM_TIMEOUT": str(timeout)}) as ranks:
+            for rank in range(count):
+                ranks.wait_for("started", rank)
+            time.sleep(random.uniform(0, 0.02))
+            victim = random.randrange(count)
+            began = time.monotonic()
+            ranks.signal(victim, number)
+            others = [rank for rank in range(count) if rank != victim]
+            ranks.wait(others, limit=30)
+            for rank in others:
+                said = ranks.out(rank)
+                self.assertEqual(ranks.processes[rank].returncode, 3, said + ranks.err(rank))
+                yield victim, ranks.ended[rank] - began, said, ranks.err(rank)
+            if number == signal.SIGSTOP:  # it goes on, and learns that the others have given up
+                ranks.signal(victim, signal.SIGCONT)
+                ranks.wait([victim], limit=30)
+                self.assertIn("did not come", ranks.out(victim))
+
+    def test_a_killed_rank_is_named_at_once(self):
+        slowest = 0
+        for elements in (10, 1000, 1_000_000):
+            for _ in range(2):
+                for victim, seconds, said, log in self.interrupted(signal.SIGKILL, elements, 60):
+                    self.assertRegex(said, fr"E15 communication: all_reduce: rank {victim} has died and did not come to "
+                                           fr"all_reduce f32\[{elements}\], \d+(st|nd|rd|th) of group world, called at ranks\.cc:\d+ on rank \d")
+                    self.assertRegex(log, r"its last \d+ calls, oldest first:\n(.*\n)*.*all_reduce f32.* did not end")
+                    self.assertLess(seconds, DEATH * PATIENCE)
+                    slowest = max(slowest, seconds)
+        print(f"slowest: {1000 * slowest:.0f} ms from kill -9 to the end of the other ranks")
+
+    def test_a_stopped_rank_is_named_after_the_timeout(self):
+        for victim, seconds, said, _ in self.interrupted(signal.SIGSTOP, 1000, 1):
+            self.assertRegex(said, fr"rank {victim} did not come within 1 s \(PELLUCID_COMM_TIMEOUT\) to all_reduce")
+            self.assertGreater(seconds, 0.9)
+            self.assertLess(seconds, 1 + LATE * PATIENCE)
+            print(f"{1000 * seconds:.0f} ms from SIGSTOP to the end, with a timeout of 1 s")
+
+    def test_a_rank_that_ends_early_is_named(self):
+        with Ranks(2, [PROGRAM, "leaves"]) as ranks:
+            self.assertEqual(ranks.wait(limit=30), [3, 0])
+            self.assertIn("rank 1 ended without coming to all_reduce f32[10], 2nd of group world", ranks.out(0))
+
+
+class Start(RanksTest):
+    def started(self, count, per_rank, environment=None):
+        """Codes and outputs of ranks whose environment has none of torchrun's names, but these."""
+        def clean(rank):
+            return per_rank(rank)
+        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+        with Ranks(count, ["env", *(part for name in names if not (environment or {}).get(name) for part in ("-u", name)),
+                           PROGRAM, "start"], environment, clean) as ranks:
+            return ranks.wait(limit=60), [ranks.out(rank) for rank in range(count)]
+
+    def test_the_names_of_each_launcher(self):
+        job = f"test{os.getpid()}"
+        launchers = {
+            "Open MPI": lambda rank: {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2",
+                                      "OMPI_COMM_WORLD_LOCAL_RANK": str(rank), "PMIX_NAMESPACE": job},
+            "PMI": lambda rank: {"PMI_RANK": str(rank), "PMI_SIZE": "2", "MPI_LOCALRANKID": str(rank)},
+            "Slurm": lambda rank: {"SLURM_PROCID": str(rank), "SLURM_STEP_NUM_TASKS": "2", "SLURM_LOCALID": str(rank),
+                                   "SLURM_JOB_ID": job, "SLURM_STEP_ID": "0"},
+        }
+        for name, per_rank in launchers.items():
+            codes, outputs = self.started(2, per_rank)
+            self.assertEqual(codes, [0, 0], f"{name}: {outputs}")
+            for rank in range(2):
+                self.assertEqual(outputs[rank], f"rank {rank} of 2, local rank {rank}, engine shm\n", name)
+
+    def test_without_a_launcher_a_process_is_alone(self):
+        codes, outputs = self.started(1, lambda rank: {})
+        self.assertEqual((codes, outputs), ([0], ["rank 0 of 1, local rank 0, engine none\n"]))
+
+    def test_a_batch_script_of_slurm_is_one_process(self):
+        codes, outputs = self.started(1, lambda rank: {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"})
+        self.assertEqual((codes, outputs), ([0], ["rank 0 of 1, local rank 0, engine none\n"]))
+
+    def test_a_rank_that_was_not_started_is_named(self):
+        with Ranks(1, [PROGRAM, "start"], {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "PELLUCID_COMM_TIMEOUT": "0.3"}) as ranks:
+            self.assertEqual(ranks.wait(limit=30), [4])
+            self.assertIn("E15 communication: dist::init: rank 1 of group world did not come within 0.3 s", ranks.out(0))
+
+    def test_two_processes_of_one_rank(self):
+        with Ranks(3, [PROGRAM, "start"], {"WORLD_SIZE": "3", "PELLUCID_COMM_TIMEOUT": "2"},
+                   lambda rank: {"RANK": str(min(rank, 1))}) as ranks:
+            self.assertEqual(ranks.wait(limit=30), [4, 4, 4])
+            self.assertIn("another process is rank 1 of this job", ranks.out(1) + ranks.out(2))
+
+    def test_ranks_of_several_machines_are_refused(self):
+        with Ranks(1, [PROGRAM, "start"], {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}) as ranks:
+            self.assertEqual(ranks.wait(limit=30), [4])
+            self.assertIn("torchrun has started the 4 ranks of this job on several machines", ranks.out(0))
+
+    def test_wrong_variables_are_named(self):
+        for environment, text in (({"RANK": "2", "WORLD_SIZE": "2"}, 'RANK is "2"; expected a number from 0 to 1'),
+                                  ({"RANK": "", "WORLD_SIZE": "2"}, "WORLD_SIZE is set, and RANK is not"),
+                                  ({"PELLUCID_COMM_TIMEOUT": "soon"}, 'PELLUCID_COMM_TIMEOUT is "soon"')):
+            with Ranks(1, [PROGRAM, "start"], per_rank=lambda rank, own=environment: own) as ranks:
+                self.assertEqual(ranks.wait(limit=30), [4])
+                self.assertIn(text, ranks.out(0))
+
+    def test_nothing_is_left_in_shared_memory(self):
+        def left():
+            return {path.name for path in pathlib.Path("/dev/shm").glob("pellucid_*")}
+        before = left()
+        self.run_all(3, "groups")
+        with Ranks(2, [PROGRAM, "endless", 10]) as ranks:
+            ranks.wait_for("started", 0)
+            ranks.kill()
+        self.assertEqual(left() - before, set())
+
+
+class Traces(RanksTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="pellucid_ranks_")
+        cls.files = [pathlib.Path(cls.temporary.name) / f"rank{rank}.json" for rank in range(3)]
+        cls("run_all").run_all(3, "trace", cls.temporary.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_collectives_have_the_arguments_of_nccls(self):
+        numbers = []
+        for rank, path in enumerate(self.files):
+            trace = json.loads(path.read_text())
+            self.assertEqual(trace["distributedInfo"], {"backend": "pellucid", "rank": rank, "world_size": 3})
+            calls = [event["args"] for event in trace["traceEvents"] if "Collective name" in event.get("args", {})]
+            self.assertEqual([call["Collective name"] for call in calls], ["all_reduce", "all_gather"] * 12)
+            self.assertEqual({(call["Process Group Name"], call["Group size"]) for call in calls}, {("world", 3)})
+            self.assertEqual((calls[0]["dtype"], calls[0]["In msg nelems"], calls[1]["Out msg nelems"]), ("Float", 50_000, 3 * 64 * 64))
+            self.assertIn("ranks.cc:", calls[0]["Call site"])
+            numbers.append([call["Seq"] for call in calls])
+        self.assertEqual(numbers, [list(range(2, 26))] * 3)
+
+    def test_the_doctor_names_the_late_rank(self):
+        if not DOCTOR:
+            self.skipTest("the doctor is not built here")
+        done = subprocess.run([DOCTOR, "--ranks", *self.files], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        print(done.stdout)
+        self.assertIn("Rank 2 is late", done.stdout)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--doctor")
+    options, rest = parser.parse_known_args()
+    PROGRAM = options.program
+    DOCTOR = options.doctor if options.doctor and shutil.which(options.doctor) else None
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)

@@ -1,0 +1,391 @@
+// One rank of the tests in check_ranks.py: ranks SCENARIO [ARGUMENTS].
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+#include <pellucid/pellucid.h>
+
+using namespace pel;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+void say(const std::string& line) { std::cout << line << std::endl; }
+
+std::uint64_t hash_of(ArrayView<Tensor> tensors) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const Tensor& t : tensors) {
+    const Tensor dense = t.contiguous();
+    const auto* bytes = static_cast<const unsigned char*>(dense.raw_data());
+    const std::int64_t count = dense.numel().value() * size_bytes(dense.dtype());
+    for (std::int64_t i = 0; i < count; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && to_string(a.sizes()) == to_string(b.sizes()) &&
+         hash_of({a}) == hash_of({b});
+}
+
+// What the documentation promises, written another way: the left half of the tree is the largest power of two
+// below the number of addends.
+Tensor tree(ArrayView<Tensor> addends) {
+  if (addends.size() == 1) return addends[0];
+  std::size_t half = 1;
+  while (2 * half < addends.size()) half *= 2;
+  return tree({addends.data(), half}) + tree({addends.data() + half, addends.size() - half});
+}
+Tensor expected_sum(const std::vector<Tensor>& addends) {
+  const DType dtype = addends[0].dtype();
+  if (dtype != kF16 && dtype != kBF16) return tree(addends);
+  std::vector<Tensor> wide;
+  for (const Tensor& t : addends) wide.push_back(t.to(kF32));
+  return tree(wide).to(dtype);
+}
+
+// The tensor of a rank: the same numbers wherever they are drawn.
+Tensor drawn(std::uint64_t seed, int rank, Dims sizes, DType dtype) {
+  Generator generator(seed * 1000 + static_cast<std::uint64_t>(rank));
+  if (is_floating(dtype)) return (randn(sizes, kF32, generator) * 100).to(dtype);
+  return randint(-100, 100, sizes, kI32, generator).to(dtype);
+}
+
+class Differences {
+ public:
+  void expect(bool holds, const std::string& what) {
+    ++checks_;
+    if (!holds) say("DIFFERS " + what), ++found_;
+  }
+  int end() const {
+    say(fmt::format("{} comparisons, {} differ", checks_, found_));
+    return found_ == 0 ? 0 : 1;
+  }
+
+ private:
+  int checks_ = 0, found_ = 0;
+};
+
+// Random sizes, dtypes and layouts against references; each case by its number.
+int values(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const auto seed = std::stoull(arguments.at(0));
+  const int cases = std::stoi(arguments.at(1)), ranks = world.size(), own = world.rank();
+  constexpr DType kSummed[] = {kF32, kF64, kF16, kBF16, kI8, kI16, kI32, kI64, kU8};
+  Differences differences;
+  for (int number = 0; number < cases; ++number) {
+    Generator choices(seed + static_cast<std::uint64_t>(number));
+    const auto choose = [&](std::int64_t below) {
+      return static_cast<std::int64_t>(randint(0, below, {1}, {}, choices).item().to_double());
+    };
+    const DType dtype = kSummed[choose(std::size(kSummed))];
+    const std::int64_t rows = ranks * (1 + choose(5));
+    const std::int64_t columns = choose(4) == 0 ? 1 + choose(70'000) : 1 + choose(50);
+    const bool is_transposed = choose(3) == 0;
+    const std::uint64_t case_seed = seed * 7919 + static_cast<std::uint64_t>(number);
+    std::vector<Tensor> all;
+    for (int r = 0; r < ranks; ++r)
+      all.push_back(is_transposed ? drawn(case_seed, r, {columns, rows}, dtype).t()
+                                  : drawn(case_seed, r, {rows, columns}, dtype));
+    const Tensor& mine = all[static_cast<std::size_t>(own)];
+    const std::string what = fmt::format("case {}: {} [{}, {}]{}", number, name(dtype), rows, columns,
+                                         is_transposed ? " transposed" : "");
+    const Tensor sum = expected_sum(all);
+    const std::int64_t part = rows / ranks;
+    differences.expect(same_bits(all_reduce(mine, world), sum), "all_reduce, " + what);
+    differences.expect(same_bits(reduce_scatter(mine, world), sum.narrow(0, own * part, part)),
+                       "reduce_scatter, " + what);
+    differences.expect(same_bits(all_gather(mine, world), cat(all)), "all_gather, " + what);
+    const std::int64_t source = choose(ranks);
+    differences.expect(same_bits(broadcast(mine, source, world), all[static_cast<std::size_t>(source)]),
+                       "broadcast, " + what);
+    std::vector<Tensor> parts;
+    for (const Tensor& t : all) parts.push_back(t.narrow(0, own * part, part));
+    differences.expect(same_bits(all_to_all(mine, world), cat(parts)), "all_to_all, " + what);
+    // Around the ring; one rank receives first, so that large messages are taken.
+    if (ranks > 1) {
+      const int next = (own + 1) % ranks, before = (own + ranks - 1) % ranks;
+      Tensor got;
+      if (own != 0) got = recv(mine, before, world);
+      send(mine, next, world);
+      if (own == 0) got = recv(mine, before, world);
+      differences.expect(same_bits(got, all[static_cast<std::size_t>(before)]), "send and recv, " + what);
+    }
+  }
+  return differences.end();
+}
+
+// Gradients through each collective, against those of the whole computed in this process.
+int gradients(const Arguments&) {
+  const dist::Group world = dist::init();
+  const int ranks = world.size(), own = world.rank();
+  const std::int64_t rows = 2 * ranks;
+  Differences differences;
+  std::vector<Tensor> xs, weights;
+  for (int r = 0; r < ranks; ++r) {
+    xs.push_back(drawn(1, r, {rows, 3}, kF64).requires_grad_());
+    weights.push_back(drawn(2, r, {rows, 3}, kF64));
+  }
+  const auto mine = static_cast<std::size_t>(own);
+  const auto compare = [&](const std::string& what, const Tensor& y, const Tensor& weight,
+                           const std::vector<Tensor>& whole, const std::vector<Tensor>& whole_weights) {
+    const Tensor given = grad({(y * weight).sum()}, {xs[mine]})[0];
+    Tensor loss = (whole[0] * whole_weights[0]).sum();
+    for (std::size_t r = 1; r < whole.size(); ++r) loss = loss + (whole[r] * whole_weights[r]).sum();
+    const Tensor wanted = grad({loss}, {xs[mine]}, {.retain_graph = true, .allow_unused = true})[0];
+    const Tensor distance = (given - (wanted.defined() ? wanted : zeros_like(given))).abs().amax();
+    differences.expect(distance.item().to_double() < 1e-9, what);
+  };
+  const auto each = [&](const std::function<Tensor(int)>& f) {
+    std::vector<Tensor> list;
+    for (int r = 0; r < ranks; ++r) list.push_back(f(r));
+    return list;
+  };
+  const std::int64_t part = rows / ranks;
+  const Tensor sum = tree(xs);
+  compare("all_reduce", all_reduce(xs[mine], world), weights[mine], each([&](int) { return sum; }), weights);
+  const auto part_of = [&](const Tensor& t, int r) { return t.narrow(0, r * part, part); };
+  const auto part_weights = each([&](int r) { return part_of(weights[static_cast<std::size_t>(r)], 0); });
+  compare("reduce_scatter", reduce_scatter(xs[mine], world), part_weights[mine],
+          each([&](int r) { return part_of(sum, r); }), part_weights);
+  const auto tall = each([&](int r) { return drawn(3, r, {rows * ranks, 3}, kF64); });
+  const Tensor gathered = cat(xs);
+  compare("all_gather", all_gather(xs[mine], world), tall[mine], each([&](int) { return gathered; }), tall);
+  const int source = ranks - 1;
+  compare("broadcast", broadcast(xs[mine], source, world), weights[mine],
+          each([&](int) { return xs[static_cast<std::size_t>(source)]; }), weights);
+  compare("all_to_all", all_to_all(xs[mine], world), weights[mine], each([&](int r) {
+            std::vector<Tensor> parts;
+            for (const Tensor& x : xs) parts.push_back(part_of(x, r));
+            return cat(parts);
+          }),
+          weights);
+  return differences.end();
+}
+
+// A function with collectives has the bits of eager calls when it is compiled, at several sizes, and all
+// ranks make the same calls, also those whose results nobody reads.
+int compiled(const Arguments&) {
+  const dist::Group world = dist::init();
+  Differences differences;
+  const Tensor weight = drawn(5, world.rank(), {16, 16}, kF32);
+  const auto f = [&](const Tensor& x) {
+    all_reduce(x * 3, world);  // its result is not used
+    const Tensor constant = all_reduce(ones({4}), world);
+    const Tensor first = all_reduce(gelu(linear(x, weight)), world), again = all_reduce(x, world);
+    const Tensor same = all_reduce(x, world);
+    return all_gather(first + again * same + constant.sum(), world).sum(0);
+  };
+  const auto fast = compile(f);
+  for (const int rows : {3, 8, 40}) {
+    const Tensor x = drawn(6, world.rank(), {rows, 16}, kF32);
+    const NoGrad no_grad;
+    differences.expect(same_bits(fast(x), f(x)), fmt::format("{} rows", rows));
+  }
+  const std::vector<std::string> recent = world.recent();
+  differences.expect(recent.size() == 36, fmt::format("{} calls, not 36", recent.size()));
+  for (std::size_t i = 0; i < recent.size(); ++i) {  // compiled and eager calls, from the same lines
+    const auto without_number = [](const std::string& line) {
+      const std::size_t begin = line.find(' ');
+      return line.substr(begin, line.rfind(',') - begin);
+    };
+    const std::size_t other = i % 12 < 6 ? i + 6 : i - 6;
+    differences.expect(without_number(recent[i]) == without_number(recent[other]),
+                       recent[i] + " against " + recent[other]);
+  }
+  return differences.end();
+}
+
+// Groups of some of the ranks.
+int groups(const Arguments&) {
+  const dist::Group world = dist::init();
+  Differences differences;
+  std::vector<int> even, odd;
+  for (int r = 0; r < world.size(); ++r) (r % 2 == 0 ? even : odd).push_back(r);
+  const dist::Group evens = dist::new_group("even", even), odds = dist::new_group("odd", odd);
+  const dist::Group mine = world.rank() % 2 == 0 ? evens : odds, other = world.rank() % 2 == 0 ? odds : evens;
+  differences.expect(!other.is_member() && mine.rank() == world.rank() / 2, "ranks of groups");
+  std::vector<Tensor> all;
+  for (const int r : world.rank() % 2 == 0 ? even : odd) all.push_back(drawn(1, r, {1000}, kF32));
+  const Tensor own = drawn(1, world.rank(), {1000}, kF32);
+  for (int i = 0; i < 5; ++i)
+    differences.expect(same_bits(all_reduce(own, mine), expected_sum(all)), "a sum");
+  try {
+    all_reduce(own, other);
+    differences.expect(false, "a group that this rank is not in");
+  } catch (const ValueError&) {
+  }
+  all_reduce(own, world);
+  return differences.end();
+}
+
+// One rank makes another call than the others. The lines of its calls are what the test looks for.
+int mismatch(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const std::string& kind = arguments.at(0);
+  const bool is_odd_one = world.rank() == world.size() - 1;
+  for (int i = 0; i < 3; ++i) all_reduce(ones({10}), world);
+  const auto began = std::chrono::steady_clock::now();
+  const auto after = [&] {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  };
+  const auto run = [&](const std::function<void()>& f) {
+    try {
+      f();
+      say("no error");
+    } catch (const CommunicationError& error) {
+      say(fmt::format("{:.1f} ms: {}", after(), error.what()));
+    }
+  };
+  const Tensor x = ones({1000});
+  if (kind == "op") {
+    run([&] { is_odd_one ? all_gather(x, world) : all_reduce(x, world); });
+  } else if (kind == "dtype") {
+    run([&] { all_reduce(is_odd_one ? x.to(kF64) : x, world); });
+  } else if (kind == "size") {
+    run([&] { all_reduce(is_odd_one ? ones({2000}) : x, world); });
+  } else if (kind == "large") {
+    run([&] { all_reduce(is_odd_one ? ones({3'000'000}) : ones({2'000'000}), world); });
+  } else if (kind == "shape") {
+    run([&] { all_reduce(is_odd_one ? x.view({10, 100}) : x, world); });
+  } else if (kind == "source") {
+    run([&] { broadcast(x, is_odd_one ? 0 : 1, world); });
+  } else if (kind == "order") {
+    run([&] {
+      if (is_odd_one) all_reduce(ones({5}), world);
+      all_reduce(x, world);
+      if (!is_odd_one) all_reduce(ones({5}), world);
+    });
+  } else if (kind == "message") {
+    run([&] {
+      if (world.rank() == 0) send(ones({7}), 1, world);
+      if (world.rank() == 1) recv(ones({8}), 0, world);
+      all_reduce(x, world);
+    });
+  } else if (kind == "deadlock") {
+    run([&] { world.rank() == 0 ? recv(ones({8}), 1, world) : all_reduce(x, world); });
+  } else if (kind == "compiled") {
+    const auto fast = compile([&](const Tensor& t) { return all_reduce(t, world) * 2; });
+    run([&] { fast(is_odd_one ? ones({2000}) : x); });
+  } else if (kind == "backward") {
+    const Tensor leaf = ones({1000}).requires_grad_();
+    const Tensor y = is_odd_one ? leaf * 2 : all_reduce(leaf, world);
+    if (is_odd_one) all_reduce(x, world);
+    run([&] { (is_odd_one ? all_gather(leaf, world) : y).sum().backward(); });
+  } else {
+    return 2;
+  }
+  run([&] { all_reduce(x, world); });  // the group has failed for good
+  return 0;
+}
+
+// Collectives until something happens: for ranks that are killed or stopped.
+int endless(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const std::int64_t elements = std::stoll(arguments.at(0));
+  const Tensor x = ones({elements});
+  try {
+    for (int i = 0;; ++i) {
+      all_reduce(x, world);
+      if (i == 20) say(fmt::format("started {}", getpid()));
+    }
+  } catch (const CommunicationError& error) {
+    say(error.what());
+    return 3;
+  }
+}
+
+// One rank ends before the others.
+int leaves(const Arguments&) {
+  const dist::Group world = dist::init();
+  all_reduce(ones({10}), world);
+  if (world.rank() == 1) return 0;
+  try {
+    all_reduce(ones({10}), world);
+  } catch (const CommunicationError& error) {
+    say(error.what());
+    return 3;
+  }
+  return 1;
+}
+
+// Trains a small GPT with dropout, and prints a hash of its parameters: train eager|compiled MICROBATCHES.
+int train(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const bool is_compiled = arguments.at(0) == "compiled";
+  const std::int64_t microbatches = std::stoll(arguments.at(1)), tokens = 16, rows = 2;
+  manual_seed(1);
+  nn::GPT model({.vocabulary = 64, .context = 32, .layers = 2, .heads = 2, .width = 32, .dropout = 0.1});
+  optim::AdamW optimizer(model, {.lr = 1e-3});
+  const std::vector<Tensor> parameters = model.parameters();
+  const auto gradient = [&](const Tensor& x, const Tensor& y) {
+    const Tensor loss = cross_entropy(model(x).flatten(0, 1), y.reshape({-1}));
+    loss.backward();
+    return loss.detach();
+  };
+  const auto fast = compile(gradient);
+  for (int step = 0; step < 4; ++step) {
+    const Tensor batch = randint(0, 64, {microbatches * rows, tokens + 1});
+    const Tensor losses =
+        dist::accumulate(parameters, world, {.microbatches = microbatches}, [&](std::int64_t m) {
+          const Tensor part = batch.narrow(0, m * rows, rows);
+          const Tensor x = part.narrow(1, 0, tokens).contiguous(), y = part.narrow(1, 1, tokens).contiguous();
+          return is_compiled ? fast(x, y) : gradient(x, y);
+        });
+    optim::clip_grad_norm_(model, 1.0);
+    optimizer.step();
+    if (step == 3) say(fmt::format("losses {:016x}", hash_of({losses})));
+  }
+  say(fmt::format("parameters {:016x}", hash_of(parameters)));
+  return 0;
+}
+
+// A trace of steps in which the last rank is late: trace FOLDER.
+int trace(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const Tensor x = ones({64, 64}), y = ones({50'000});
+  all_reduce(y, world);
+  Profile profile;
+  for (int step = 0; step < 12; ++step) {
+    const Range range("ProfilerStep");
+    Tensor z = matmul(x, x);
+    if (world.rank() == world.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    all_reduce(y, world);
+    all_gather(z, world);
+  }
+  profile.stop();
+  profile.write_trace(fmt::format("{}/rank{}.json", arguments.at(0), world.rank()));
+  return 0;
+}
+
+// What the launcher's variables mean: start.
+int start(const Arguments&) {
+  const dist::Group world = dist::init();
+  say(fmt::format("rank {} of {}, local rank {}, engine {}", world.rank(), world.size(), dist::local_rank(),
+                  world.engine()));
+  return all_reduce(ones({}), world).item().to_double() == world.size() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, std::function<int(const Arguments&)>> scenarios = {
+      {"values", values},     {"gradients", gradients}, {"compiled", compiled}, {"groups", groups},
+      {"mismatch", mismatch}, {"endless", endless},     {"leaves", leaves},     {"train", train},
+      {"trace", trace},       {"start", start}};
+  const auto scenario = scenarios.find(argc < 2 ? "" : argv[1]);
+  if (scenario == scenarios.end()) return 2;
+  try {
+    return scenario->second(Arguments(argv + 2, argv + argc));
+  } catch (const Error& error) {
+    std::cout << error.what() << std::endl;
+    return 4;
+  }
+}

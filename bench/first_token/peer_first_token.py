@@ -6,6 +6,7 @@ A first process, which is not timed, fills the cache.
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "llm"))
@@ -38,12 +39,13 @@ def write_first_token():
 
 def nanoseconds_to_output():
     start = time.perf_counter_ns()
-    with subprocess.Popen([sys.executable, __file__, "--token"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL) as child:
-        first = child.stdout.read(1)
-        took = time.perf_counter_ns() - start
-    if child.returncode != 0 or not first:
-        raise RuntimeError("the process wrote no token")
+    with tempfile.TemporaryFile() as said:
+        with subprocess.Popen([sys.executable, __file__, "--token"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said) as child:
+            first = child.stdout.read(1)
+            took = time.perf_counter_ns() - start
+        if child.returncode != 0 or not first:
+            said.seek(0)
+            raise RuntimeError(f"the process wrote no token, code {child.returncode}: {said.read().decode(errors='replace')[-2000:]}")
     return took
 
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_writer.h"
 #include "base/readable.h"
 #include "choice/choice.h"
 #include "choice/fastest_run.h"
@@ -95,17 +96,22 @@ std::string KernelChoice::text() const {
 }
 
 std::string KernelChoice::json() const {
-  std::string text = fmt::format("{{\"call\": \"{}\", \"candidates\": [", call);
+  const auto quoted = [](std::string_view plain) {
+    std::string text;
+    detail::append_quoted(text, plain);
+    return text;
+  };
+  std::string text = fmt::format("{{\"call\": {}, \"candidates\": [", quoted(call));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const KernelCandidate& c = candidates[i];
-    text += fmt::format("{}{{\"name\": \"{}\"", i == 0 ? "" : ", ", c.name);
+    text += fmt::format("{}{{\"name\": {}", i == 0 ? "" : ", ", quoted(c.name));
     if (c.predicted_ns > 0) text += fmt::format(", \"predicted_ns\": {:.0f}", c.predicted_ns);
-    if (!c.refusal.empty()) text += fmt::format(", \"refusal\": \"{}\"", c.refusal);
+    if (!c.refusal.empty()) text += fmt::format(", \"refusal\": {}", quoted(c.refusal));
     if (c.measured_ns) text += fmt::format(", \"measured_ns\": {:.0f}", *c.measured_ns);
     text += "}";
   }
-  return text + fmt::format("], \"winner\": {}, \"reason\": \"{}\"}}",
-                            winner ? std::to_string(*winner) : std::string("null"), reason);
+  return text + fmt::format("], \"winner\": {}, \"reason\": {}}}",
+                            winner ? std::to_string(*winner) : std::string("null"), quoted(reason));
 }
 
 }  // namespace pel

@@ -65,6 +65,7 @@ class SharedMemory final : public Engine {
   std::byte* outgoing_to(int rank) override {
     Mailbox& box = segment_.mailbox(rank_, rank);
     const std::uint32_t number = box.posted.value.load(std::memory_order_relaxed);
+    if (number == 0) segment_.reserve_pieces(rank_, rank);
     wait_for(box.taken, number - 1, rank);  // the piece before the last one
     return segment_.piece(rank_, rank, static_cast<int>(number & 1));
   }

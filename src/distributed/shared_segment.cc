@@ -128,7 +128,7 @@ void SharedSegment::map() {
   const std::size_t slots = mailboxes + whole_pages(ranks * ranks * sizeof(Mailbox));
   const std::size_t pieces = slots + 2 * ranks * kSlotBytes;
   bytes_ = pieces + 2 * ranks * ranks * kPieceBytes;
-  // Pages are taken when they are first touched; new ones are zero, as counters begin.
+  // New pages are zero, as counters begin.
   PEL_CHECK(ftruncate(file_, static_cast<off_t>(bytes_)) == 0, CommunicationError,
             "shared memory of {} bytes could not be made: {}", bytes_, std::strerror(errno));
   void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
@@ -140,6 +140,26 @@ void SharedSegment::map() {
   mailboxes_ = reinterpret_cast<Mailbox*>(base_ + mailboxes);
   slots_ = base_ + slots;
   pieces_ = base_ + pieces;
+  if (rank_ == 0) reserve(0, pieces);
+}
+
+void SharedSegment::reserve_pieces(int from, int to) {
+  reserve(static_cast<std::size_t>(piece(from, to, 0) - base_), 2 * kPieceBytes);
+}
+
+// A page that is first touched when the file system is full ends the process by SIGBUS; this returns an
+// error.
+void SharedSegment::reserve(std::size_t offset, std::size_t bytes) {
+  int error = EINTR;
+  while (error == EINTR)
+    error = posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  PEL_CHECK(
+      error != ENOSPC, CommunicationError,
+      "{} bytes of memory for rank {} do not fit into /dev/shm; make it larger (containers: --shm-size), or "
+      "remove files from it",
+      bytes, rank_);
+  PEL_CHECK(error == 0, CommunicationError, "{} bytes of shared memory could not be reserved: {}", bytes,
+            std::strerror(error));
 }
 
 namespace {

@@ -55,12 +55,15 @@ class SharedSegment {
   std::byte* piece(int from, int to, int slot) {
     return pieces_ + static_cast<std::size_t>(2 * (from * size_ + to) + slot) * kPieceBytes;
   }
+  // Takes the memory of the pieces from one rank to another, before the first of them is written.
+  void reserve_pieces(int from, int to);
   bool is_alive(int rank) const;  // of another rank
 
  private:
   bool create();
   bool open();
   void map();
+  void reserve(std::size_t offset, std::size_t bytes);
   bool holds(int byte) const;  // some other process holds the lock
   bool lock_own(int byte);
   std::vector<int> missing();

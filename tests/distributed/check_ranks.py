@@ -229,6 +229,19 @@ class Start(RanksTest):
                 self.assertEqual(ranks.wait(limit=30), [4])
                 self.assertIn(text, ranks.out(0))
 
+    def test_full_shared_memory_is_an_error(self):
+        """In a mount namespace with a small /dev/shm: touching a page that does not fit would end a rank by SIGBUS."""
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            self.skipTest("mounting a small /dev/shm needs the right to unshare")
+        ranks = f"for RANK in 0 1; do export RANK; LOCAL_RANK=$RANK {PROGRAM} $0 $1 > $2.$RANK & done; wait; cat $2.0 $2.1"
+        for kibibytes, mode in (((256, ("start", "")), (2176, ("mismatch", "message")))):  # for nothing; for all but messages
+            with tempfile.TemporaryDirectory() as folder:
+                script = f"mount -t tmpfs -o size={kibibytes}k tmpfs /dev/shm && exec sh -c '{ranks}' {mode[0]} '{mode[1]}' {folder}/out"
+                environment = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "PELLUCID_COMM_TIMEOUT": "2"}
+                with Ranks(1, ["unshare", "-m", "sh", "-c", script], environment) as shell:
+                    self.assertEqual(shell.wait(limit=30), [0], shell.err(0))
+                    self.assertIn("do not fit into /dev/shm; make it larger", shell.out(0), mode)
+
     def test_nothing_is_left_in_shared_memory(self):
         def left():
             return {path.name for path in pathlib.Path("/dev/shm").glob("pellucid_*")}

@@ -41,6 +41,18 @@ TEST(Explain, ListsEveryCandidateWithItsRefusalOrPrediction) {
   EXPECT_NE(choice.json().find("\"winner\": "), std::string::npos);
 }
 
+TEST(Explain, JsonQuotesWhatRefusalsQuote) {
+  KernelChoice choice;
+  choice.call = "mm";
+  choice.candidates.emplace_back();
+  choice.candidates[0].name = "a";
+  choice.candidates[0].refusal = "refused by \"file\\n\"";
+  choice.reason = "\"only\" one";
+  EXPECT_EQ(
+      choice.json(),
+      R"({"call": "mm", "candidates": [{"name": "a", "refusal": "refused by \"file\\n\""}], "winner": null, "reason": "\"only\" one"})");
+}
+
 TEST(Explain, SmallAndUnusualCallsUseOwnKernels) {
   const KernelChoice small = explain_matmul(ones({4, 4}), ones({4, 4}));
   EXPECT_EQ(small.candidates[*small.winner].name.find("onednn"), std::string::npos) << small.text();

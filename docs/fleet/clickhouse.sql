@@ -1,6 +1,7 @@
 -- Packed jobs in ClickHouse 25 or later: tables with explicit types, loaded from the files that `pellucid fleet pack` wrote, and questions.
 -- `fleet` is that folder; on a server it is below user_files, or a URL for s3() in place of file(). docs/fleet.md describes the columns.
--- file() makes columns `date` and `job` of the folders, and leaves %20 in the names of jobs as it is.
+-- file() makes columns `date` and `job` of the folders. It reads a job whose name is a number as one, and leaves %20 as it is, so that names
+-- of jobs are taken from the path.
 
 -- tables
 SET use_hive_partitioning = 1;
@@ -22,13 +23,13 @@ CREATE TABLE names (name_id Int64, name String, family LowCardinality(Nullable(S
 ENGINE = ReplacingMergeTree ORDER BY name_id;
 
 -- load
-INSERT INTO meta SELECT date, decodeURLComponent(job) AS job, rank, world, host, commit, device, base_ns, events, device_ns, busy_ns, exposed_ns,
+INSERT INTO meta SELECT date, decodeURLComponent(extract(_path, '/job=([^/]*)/')) AS job, rank, world, host, commit, device, base_ns, events, device_ns, busy_ns, exposed_ns,
   idle_dispatch_ns, idle_sync_ns, idle_input_ns
 FROM file('fleet/*/*/meta.parquet', Parquet);
-INSERT INTO meetings SELECT date, decodeURLComponent(job) AS job, meeting, process_group, collective, coalesce(step, ''), ranks, late, late_host, arrived_ns,
+INSERT INTO meetings SELECT date, decodeURLComponent(extract(_path, '/job=([^/]*)/')) AS job, meeting, process_group, collective, coalesce(step, ''), ranks, late, late_host, arrived_ns,
   typical_ns, alone_ns, all_ns, cause, is_first
 FROM file('fleet/*/*/meetings.parquet', Parquet);
-INSERT INTO facts SELECT date, decodeURLComponent(job) AS job, rank, coalesce(step, ''), op_id, name_id, category, activities, device_ns, longest_ns, exposed_ns,
+INSERT INTO facts SELECT date, decodeURLComponent(extract(_path, '/job=([^/]*)/')) AS job, rank, coalesce(step, ''), op_id, name_id, category, activities, device_ns, longest_ns, exposed_ns,
   launch_ns
 FROM file('fleet/*/*/facts.parquet', Parquet);
 INSERT INTO names SELECT name_id, name, family, title FROM file('fleet/*/*/names.parquet', Parquet);

@@ -1,12 +1,13 @@
 -- Questions about packed jobs, for DuckDB 1.5 or later. `fleet` is the folder that `pellucid fleet pack` wrote to; a name that ends in
 -- a day or job, such as 'fleet/date=2026-11-17/job=llama', asks about that one only. docs/fleet.md describes the columns.
+-- Without hive_types a job whose name is a number, as those of Slurm, would be read as one.
 
 -- views
-CREATE VIEW meta AS FROM read_parquet('fleet/*/*/meta.parquet', hive_partitioning = true);
-CREATE VIEW facts AS FROM read_parquet('fleet/*/*/facts.parquet', hive_partitioning = true);
-CREATE VIEW collectives AS FROM read_parquet('fleet/*/*/collectives.parquet', hive_partitioning = true);
-CREATE VIEW meetings AS FROM read_parquet('fleet/*/*/meetings.parquet', hive_partitioning = true);
-CREATE VIEW syncs AS FROM read_parquet('fleet/*/*/syncs.parquet', hive_partitioning = true);
+CREATE VIEW meta AS FROM read_parquet('fleet/*/*/meta.parquet', hive_types = {'date': DATE, 'job': VARCHAR});
+CREATE VIEW facts AS FROM read_parquet('fleet/*/*/facts.parquet', hive_types = {'date': DATE, 'job': VARCHAR});
+CREATE VIEW collectives AS FROM read_parquet('fleet/*/*/collectives.parquet', hive_types = {'date': DATE, 'job': VARCHAR});
+CREATE VIEW meetings AS FROM read_parquet('fleet/*/*/meetings.parquet', hive_types = {'date': DATE, 'job': VARCHAR});
+CREATE VIEW syncs AS FROM read_parquet('fleet/*/*/syncs.parquet', hive_types = {'date': DATE, 'job': VARCHAR});
 CREATE VIEW names AS
 SELECT name_id, any_value(name) AS name, any_value(family) AS family, any_value(title) AS title
 FROM read_parquet('fleet/*/*/names.parquet') GROUP BY name_id;

@@ -1,7 +1,9 @@
 -- Questions about packed jobs, for Spark SQL 3.5 or later. `fleet` is the folder that `pellucid fleet pack` wrote, on whatever Spark reads.
 -- docs/fleet.md describes the columns. Medians are percentile_disc, cast back to whole numbers.
+-- With type inference a job whose name is a number would be read as one.
 
 -- views
+SET spark.sql.sources.partitionColumnTypeInference.enabled = false;
 CREATE TEMPORARY VIEW meta USING parquet OPTIONS (path 'fleet/*/*/meta.parquet', basePath 'fleet/');
 CREATE TEMPORARY VIEW facts USING parquet OPTIONS (path 'fleet/*/*/facts.parquet', basePath 'fleet/');
 CREATE TEMPORARY VIEW collectives USING parquet OPTIONS (path 'fleet/*/*/collectives.parquet', basePath 'fleet/');

@@ -137,7 +137,7 @@ def check_ranking(destination, together, what):
 def polars_rankings(destination):
     """Stragglers from `meetings` and from arrivals, by Polars."""
     def scan(table):
-        return polars.scan_parquet(f"{destination}/*/*/{table}.parquet", hive_partitioning=True)
+        return polars.scan_parquet(f"{destination}/*/*/{table}.parquet", hive_schema={"date": polars.Date, "job": polars.String})
 
     def ranked(rows, *sums):
         told = rows.group_by("date", "job", "late").agg(*(polars.sum(column) for column in sums), polars.len().alias("collectives"))
@@ -160,8 +160,8 @@ def check_polars(destination, wanted):
         expect_equal(seen, [tuple(row[column] for column in some) for row in wanted[:20]], f"Polars, {len(some)} columns")
 
 
-def check_clickhouse(folder, wanted):
-    """Every block for ClickHouse, in FOLDER/fleet; questions have the rows of DuckDB's."""
+def check_clickhouse(folder, wanted, name="fleet"):
+    """Every block for ClickHouse, in FOLDER/NAME; questions have the rows of DuckDB's."""
     try:
         from chdb import session
     except ImportError:
@@ -172,7 +172,7 @@ def check_clickhouse(folder, wanted):
     database.query("CREATE DATABASE page")
     database.query("USE page")
     for title, sql in blocks("clickhouse").items():
-        said = [str(database.query(one, "JSONCompact")) for one in sql.split(";\n") if one.strip()]
+        said = [str(database.query(one.replace("'fleet/", f"'{name}/"), "JSONCompact")) for one in sql.split(";\n") if one.strip()]
         if not said[-1]:
             continue
         rows = [[None if value is None else str(value) for value in row] for row in json.loads(said[-1])["data"]]
@@ -205,6 +205,11 @@ def check_made(pellucid, make, folder):
     found = check_ranking(folder / "fleet", together, "pack")
     check_polars(folder / "fleet", [row for row in next(f for f in together.values() if "stragglers" in f["tables"])["tables"]["stragglers"] if row["collectives"]])
     check_clickhouse(folder, found)
+    code, _, err = run(pellucid, "fleet", "pack", folder / "ranks", folder / "numbered", "--date", DATE, "--job", "0042")
+    expect_equal((code, err), (0, ""), "pack as a job of Slurm")
+    numbered = check_ranking(folder / "numbered", together, "a job whose name is a number")
+    check_clickhouse(folder, numbered, "numbered")
+    expect_equal({row["job"] for row in numbered["exposed communication"]}, {"0042"}, "the job whose name is a number")
     expect_equal({row["commit"] for row in found["kernels and syncs of a step, by commit"]}, {"4f2a91"}, "commits")
     expect_equal({row["job"] for row in found["exposed communication"]}, {JOB}, "the job that DuckDB reads")
     expect_equal({row["host"] for row in found["slow hosts"]}, {"node0", "node1", "node2"}, "hosts")
@@ -338,7 +343,7 @@ def child_of_duckdb(destination, title):
 
 
 def check_many(pellucid, make, folder, ranks):
-    """So many ranks: time and memory of packing and of questions, and the ranking of --ranks."""
+    """So many ranks: time and memory of packing and of questions, and the ranking of --ranks by each engine."""
     told = folder / "told.json"
     if not told.exists():
         code, out, err = run(make, "parquet", folder / "ranks", ranks, 3_000, 8)
@@ -360,6 +365,8 @@ def check_many(pellucid, make, folder, ranks):
         seen = [[row[2], *row[4:]] if len(some) == 5 else row[2:] for row in rows]
         expect_equal(seen, [[row[column] for column in some] for row in wanted[:20]], title)
         expect(min(seconds, cpu) <= MAX_QUERY_SECONDS and peak <= MAX_QUERY_BYTES, title, seconds, "s,", peak, "bytes")
+    check_polars(folder / "fleet", wanted)
+    check_clickhouse(folder, answers(folder / "fleet"))
     first = packed_folder(folder / "fleet", job="00")
     for job in range(1, 20):
         shutil.copytree(first, packed_folder(folder / "fleet", job=f"{job:02}"), copy_function=os.link)

@@ -71,7 +71,10 @@ def test_an_unknown_device_is_refused():
 
 def test_an_error_of_a_kernel_is_raised_by_the_wait():
     rows = pel.index_select(pel.ones(3, 2, device="queue"), 0, pel.tensor([0, 7], device="queue"))
-    with pytest.raises(IndexError, match="index 7 is out of range"):
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(IndexError, match="index 7 is out of range") as raised:
         pel.synchronize("queue")
     assert rows.shape == (2, 2)
+    assert raised.value.op == "index_select" and raised.value.line == f"{__file__}:{line}"
+    assert f"noticed at test_device.py:{line + 3}]" in str(raised.value)
     pel.synchronize("queue")  # said once

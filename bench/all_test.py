@@ -19,6 +19,7 @@ PROGRAMS = {
     "good": f"print('a table'); print({json.dumps(FIGURES)!r})",
     "missing": "import sys; print('bench: no executable bench_missing under build', file=sys.stderr); sys.exit(2)",
     "half": f"import sys; print({json.dumps({**FIGURES, 'bench': 'half'})!r}); print('ValueError: out of luck'); sys.exit(1)",
+    "missed": f"import sys; print({json.dumps({**FIGURES, 'bench': 'missed', 'ok': False})!r}); sys.exit(1)",
     "slow": "import time; time.sleep(60)",
     "silent": "pass",
 }
@@ -44,6 +45,10 @@ class Running(unittest.TestCase):
             "silent": (["silent"], "it printed no figures")})
         self.assertEqual([len(each["results"]) for each in written], [0, 1, 1, 2])  # written after each
         self.assertIn("a table", self.output.getvalue())
+
+    def test_a_missed_goal_is_not_a_failure(self):
+        record, _ = self.run_all({"missed": ["missed"]})
+        self.assertEqual((len(record["results"]), record["failures"]), (1, []))
 
     def test_one_that_takes_too_long_is_stopped(self):
         record, _ = self.run_all({"slow": ["slow"], "good": ["good"]}, minutes=1 / 60)

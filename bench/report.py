@@ -85,9 +85,14 @@ def is_of_ours(table):
     return not table.get("ours", "").startswith("peer_")
 
 
-def slower(record):
-    """Returns (table, case) where the whole interval is above 1, the slowest first."""
-    found = [(table, case) for table in record["results"] if is_of_ours(table) for case in cases_of(table) if case[2] > 1]
+def is_slower(case):
+    return case[2] > 1  # the whole interval
+
+
+def lost(record):
+    """Returns (table, case) of those that are slower than the peer or miss their goal, the slowest first."""
+    found = [(table, case) for table in record["results"] if is_of_ours(table) for case in cases_of(table)
+             if is_slower(case) or case[5] == "missed"]
     return sorted(found, key=lambda each: -each[1][1])
 
 
@@ -137,16 +142,18 @@ def overview(record):
 
 
 def losses(record):
-    found = slower(record)
+    found = lost(record)
     if not found:
-        return "In no case is the whole interval above 1."
+        return "In no case is the whole interval above 1, and no goal is missed."
     shown = found[:MAX_ROWS]
     text = rows_of(["case", "table", "ratio", "95 % interval", "goal"],
                    [(case[0], f"[{table['bench']}](#{anchor(table['bench'])})", number(case[1]), f"{number(case[2])} – {number(case[3])}",
                      "" if case[4] is None else f"{number(case[4])}, {case[5]}") for table, case in shown])
-    rest = f"\n\nAnd {len(found) - len(shown)} cases that are closer to 1." if len(found) > len(shown) else ""
+    rest = f"\n\nAnd {len(found) - len(shown)} cases with smaller ratios." if len(found) > len(shown) else ""
     total = sum(len(cases_of(table)) for table in record["results"] if is_of_ours(table))
-    return f"In {len(found)} of {total} cases the whole interval is above 1: there we are slower than the peer.\n\n{text}{rest}"
+    missed = sum(case[5] == "missed" for _, case in found)
+    return (f"In {sum(is_slower(case) for _, case in found)} of {total} cases the whole interval is above 1: there we are slower than the peer. "
+            f"{missed} cases miss their goal, which may be below 1.\n\n{text}{rest}")
 
 
 def section(table):
@@ -238,7 +245,7 @@ def picture(title, width, height, lines):
 
 
 def colour(case):
-    return MISSED if case[5] == "missed" else LOST if case[2] > 1 else OURS
+    return MISSED if case[5] == "missed" else LOST if is_slower(case) else OURS
 
 
 def label(text, y, left):

@@ -56,13 +56,18 @@ class Page(unittest.TestCase):
         self.assertIn("| [dispatch](#dispatch) | libtorch | 2 | 0.18 | 0.12 – 0.25 | 1 met |", text)
         self.assertIn("libtorch \\| oneDNN", text)
 
-    def test_losses_are_cases_whose_whole_interval_is_above_1(self):
+    def test_losses_are_cases_whose_whole_interval_is_above_1_or_that_miss_their_goal(self):
         text = self.written()
         lost = text[text.index("## Where we lose"):text.index("## Without figures")]
         self.assertIn("In 1 of 6 cases", lost)
+        self.assertIn("1 cases miss their goal", lost)
         self.assertIn("| f32 64 | [gemm_torch](#gemm_torch) | 2.00 |", lost)
         self.assertNotIn("f32 128", lost)  # its interval contains 1
         self.assertNotIn("threads_torch_own", lost)  # the peer against itself
+        missed = {**FAST, "verdicts": {**FAST["verdicts"], "add": "missed"}}
+        text = self.written({**RECORD, "results": [missed]})
+        self.assertIn("In 0 of 2 cases", text)
+        self.assertIn("| add | [dispatch](#dispatch) | 0.12 | 0.12 – 0.13 | 0.15, missed |", text)
         without = {**RECORD, "results": [FAST]}
         self.assertIn("In no case", self.written(without))
 

@@ -362,10 +362,12 @@ def rounded(ratio):
     return round(ratio, 4 if ratio >= 0.1 else 6)
 
 
-def summary(name, cases, mean=None):
+def summary(name, cases, mean=None, description=None):
     cases = [*cases, mean] if mean else cases
+    described = {key: description[key] for key in ("peer", "ours", "unit") if key in description} if description else {}
     return {
         "bench": name,
+        **described,
         "ratios": {case.name: rounded(case.ratio()) for case in cases},
         "intervals": {case.name: [rounded(end) for end in case.interval()] for case in cases},
         "goals": {case.name: case.goal for case in cases if case.goal is not None},
@@ -442,7 +444,7 @@ def run(options):
         mean = GeometricMean(cases, description["mean"]) if "mean" in description and not options.case else None
         progress = Progress(sys.stderr)
         measure(cases, side(ours), side(peer), pairs, limit, random.Random(options.seed), progress)
-    result = summary(options.name, cases, mean)
+    result = summary(options.name, cases, mean, description)
     if not options.json:
         print(table(options.name, description["peer"], cases, mean, description.get("unit", "ns")), end="\n\n")
         if hints := advice(options.name, cases):

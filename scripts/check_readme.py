@@ -2,6 +2,7 @@
 """Checks that every C++ block in README.md, docs/ and doctor/ is an example that the tests run.
 
 The line above a block names its file, <!-- examples/NAME.cc -->, and the block is that file, character by character.
+A block that quotes a source file is marked <!-- excerpt: PATH -->, and is text of that file, in whole lines.
 A block that is not a whole program is marked <!-- fragment -->; one that tests/newcomer writes into the project is marked
 <!-- newcomer: … -->. The README's number of ops is that of docs/ops.md. With --self-test it first proves that it can fail.
 """
@@ -11,7 +12,15 @@ import sys
 from project_files import ROOT, self_test_tree
 
 BLOCK = re.compile(r"^```(?:cpp|c\+\+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
-MARKER = re.compile(r"<!-- (fragment|newcomer: [^\n]*|examples/\w+\.cc) -->\s*\Z")
+MARKER = re.compile(r"<!-- (fragment|newcomer: [^\n]*|excerpt: [\w./-]+|examples/\w+\.cc) -->\s*\Z")
+
+
+def check_excerpt(root, source, text):
+    if not (root / source).is_file():
+        return f"{source} does not exist: correct the path of the excerpt"
+    if not text.strip() or "\n" + text not in "\n" + (root / source).read_text(encoding="utf-8"):
+        return f"{source} has no such lines: copy the excerpt from it again"
+    return None
 
 
 def check_block(root, text, block):
@@ -19,6 +28,8 @@ def check_block(root, text, block):
     if not marker:
         return "put <!-- examples/NAME.cc --> above this block, or <!-- fragment --> if it is not a whole program"
     source = marker.group(1)
+    if source.startswith("excerpt: "):
+        return check_excerpt(root, source.removeprefix("excerpt: "), block.group(1))
     if not source.startswith("examples/"):
         return None
     if not (root / source).is_file():
@@ -55,6 +66,10 @@ def self_test():
         (f"<!-- examples/one.cc -->\n\n{block}", None),
         (f"<!-- fragment -->\n{block}", None),
         (f"<!-- newcomer: src/ops/x.cc -->\n{block}", None),
+        (f"<!-- excerpt: examples/one.cc -->\n{block}", None),
+        ("<!-- excerpt: examples/one.cc -->\n```cpp\nmain() {}\n```\n", "no such lines"),
+        ("<!-- excerpt: examples/one.cc -->\n```cpp\n```\n", "no such lines"),
+        (f"<!-- excerpt: examples/two.cc -->\n{block}", "two.cc does not exist"),
         ("```sh\nls\n```\n", None),
         (f"Text.\n{block}", "page.md:2: put <!-- examples/NAME.cc -->"),
         (f"<!-- fragment -->\n{block}\nText.\n{block}", "page.md:7: put"),

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE.parent), str(ROOT / "tests/distributed")]
 
-from run import EXIT_MISSED, judge, median_interval  # noqa: E402
+from run import EXIT_MISSED, judge, median_interval, rounded  # noqa: E402
 from run_ranks import unused_port  # noqa: E402
 
 import statistics  # noqa: E402
@@ -55,20 +55,25 @@ def main():
     ours = Side([str(ROOT / "build/release/bin/bench_all_reduce")])
     peer = Side([sys.executable, str(HERE / "peer_all_reduce.py")])
     print(f"{'all_reduce, 2 ranks':20} {'us ours':>10} {'us gloo':>10} {'fastest':>10} {'fastest':>10} {'ratio':>7}  95 % interval  goal")
-    missed = False
+    rows = {}
     for name, (size, repeats) in CASES.items():
         pairs = [(ours.run(size, repeats), peer.run(size, repeats)) for _ in range(options.pairs)]
         ratios = [a[1] / b[1] for a, b in pairs]
         low, high = median_interval(ratios)
         verdict = judge(low, high, goals[name])
-        missed = missed or verdict == "missed"
+        rows[name] = (statistics.median(ratios), [low, high], verdict)
         median = [statistics.median(pair[side][1] for pair in pairs) / 1000 for side in (0, 1)]
         fastest = [min(pair[side][0] for pair in pairs) / 1000 for side in (0, 1)]
         print(f"{name:20} {median[0]:10.1f} {median[1]:10.1f} {fastest[0]:10.1f} {fastest[1]:10.1f} {statistics.median(ratios):7.3f}"
               f"  [{low:.3f}, {high:.3f}]  {goals[name]} {verdict}")
     ours.close()
     peer.close()
-    return EXIT_MISSED if options.check and missed else 0
+    is_ok = all(verdict != "missed" for _, _, verdict in rows.values())
+    print(json.dumps({"bench": "distributed", "peer": "gloo of torch.distributed, 2 ranks of this machine",
+                      "ratios": {name: rounded(row[0]) for name, row in rows.items()},
+                      "intervals": {name: [rounded(end) for end in row[1]] for name, row in rows.items()},
+                      "goals": goals, "verdicts": {name: row[2] for name, row in rows.items()}, "ok": is_ok}), flush=True)
+    return EXIT_MISSED if options.check and not is_ok else 0
 
 
 if __name__ == "__main__":

@@ -243,7 +243,10 @@ def main():
         print(f"problem: {problem}")
     if missed:
         print(f"missed: {'; '.join(missed)}")
-    print(json.dumps({"bench": "torch_backend", "ratios": {row.name: round(row.value, 4) for row in bench.rows},
+    print(json.dumps({"bench": "torch_backend", "peer": "torch.compile with Inductor, from Python",
+                      "ratios": {row.name: round(row.value, 4) for row in bench.rows},
+                      "intervals": {row.name: [round(end, 4) for end in row.interval()] for row in bench.rows},
+                      "units": {row.name: row.unit for row in bench.rows},
                       "goals": {row.name: row.goal for row in bench.rows if row.goal is not None},
                       "verdicts": {row.name: row.verdict() for row in bench.rows if row.goal is not None},
                       "ok": not missed and not bench.problems}), flush=True)

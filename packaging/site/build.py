@@ -42,6 +42,15 @@ def names_in(nav):
     return [page for part in (nav.values() if isinstance(nav, dict) else nav) for page in names_in(part)]
 
 
+def without_missing(nav, pages):
+    """Returns the nav without those of its pages "NAME.md?" that do not exist yet: a command writes them."""
+    if isinstance(nav, dict):
+        return {title: without_missing(part, pages) for title, part in nav.items()}
+    if isinstance(nav, list):
+        return [without_missing(part, pages) for part in nav if not (isinstance(part, str) and part.endswith("?") and part[:-1] not in pages)]
+    return nav.removesuffix("?")
+
+
 def fill(nav, generated):
     """Returns the nav with the generated parts in place of their names."""
     if isinstance(nav, str):
@@ -52,6 +61,7 @@ def fill(nav, generated):
 
 
 def complete_nav(nav, root, pages):
+    nav = without_missing(nav, pages)
     named = names_in(nav)
     listed = decisions(pages)
     for page in pages:

@@ -3,12 +3,12 @@
 Ops have the names, arguments and semantics of PyTorch. help(pellucid.softmax) shows what one does.
 """
 from pellucid import _core, errors
-from pellucid._autograd import autocast, backward, enable_grad, grad, inference_mode, no_grad
+from pellucid._autograd import autocast, backward, enable_grad, forbid_sync, grad, inference_mode, no_grad
 from pellucid._compile import compile
 from pellucid._core import (
-    CompiledFunction, CompileExplanation, Dim, DType, Op, Tensor, bfloat16, empty_cache, find_op, float16, float32, float64,
+    CompiledFunction, CompileExplanation, Dim, DType, Op, Tensor, bfloat16, device_stats, empty_cache, find_op, float16, float32, float64,
     from_dlpack, from_numpy, get_num_threads, int8, int16, int32, int64, is_grad_enabled, is_inference_mode_enabled,
-    manual_seed, memory_stats, result_type, set_memory_limit, set_num_threads, uint8)
+    manual_seed, memory_stats, result_type, set_memory_limit, set_num_threads, synchronize, uint8)
 from pellucid._methods import METHODS as _METHODS
 from pellucid._tensor import add_methods as _add_methods
 from pellucid._tensor import tensor

@@ -1,4 +1,4 @@
-"""Gradients of functions, and scopes in which calls are recorded or not. A scope is a context manager or a decorator."""
+"""Gradients of functions, and scopes in which calls are recorded or not, or may not wait. A scope is a context manager or a decorator."""
 from contextlib import ContextDecorator
 
 from pellucid import _core
@@ -31,6 +31,11 @@ class enable_grad(_Scope):
 class inference_mode(_Scope):
     """no_grad that enable_grad cannot undo."""
     _kind = "inference_mode"
+
+
+class forbid_sync(_Scope):
+    """In scope, calls that would wait for a device raise a SyncError instead."""
+    _kind = "forbid_sync"
 
 
 class autocast(_Scope):

@@ -40,3 +40,34 @@ def write_large_trace(path, megabytes):
             file.write((", " if i else "") + block.replace('"ts": 31', f'"ts": {100 + i}'))
         file.write("]}")
     return path
+
+
+def rank_document(rank, ranks=4, steps=6, late_rank=2, late_us=400.0):
+    """The trace of one rank: each step loads data, runs ten kernels and ends with an all-reduce. One rank loads late in each step."""
+    made, number, busy_us, transfer_us = [], 0, 200.0, 50.0
+    step_us = 20.0 + late_us + busy_us + transfer_us + 20.0
+
+    def span(category, name, pid, tid, begin, dur, **args):
+        made.append({"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": begin, "dur": dur, "args": args})
+
+    for step in range(steps):
+        begin = 1e6 + step * step_us
+        loaded = begin + 20.0 + (late_us if rank == late_rank else 0.0)
+        end = begin + step_us - 20.0  # of the collective, on all ranks
+        span("user_annotation", f"ProfilerStep#{step}", 100, 1, begin, step_us)
+        span("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 1, begin, loaded - begin)
+        for kernel in range(10):
+            number += 1
+            at = loaded + 3.0 + 4.0 * kernel
+            span("cpu_op", "aten::relu", 100, 1, at - 1.0, 3.5)
+            span("cuda_runtime", "cudaLaunchKernel", 100, 1, at, 2.0, correlation=number)
+            span("kernel", KERNEL, 0, 7, loaded + 10.0 + 19.0 * kernel, 18.0, correlation=number, device=0, stream=7)
+        number += 1
+        span("cpu_op", "nccl:all_reduce", 100, 1, loaded + 50.0, 4.0)
+        span("cuda_runtime", "cudaLaunchKernel", 100, 1, loaded + 51.0, 2.0, correlation=number)
+        arrives = loaded + busy_us
+        span("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 0, 20, arrives, end - arrives,
+             **{"correlation": number, "device": 0, "stream": 20, "Collective name": "allreduce", "In msg nelems": 1 << 20,
+                "Out msg nelems": 1 << 20, "Group size": ranks, "dtype": "Float", "Process Group Name": "0"})
+        span("cuda_runtime", "cudaStreamSynchronize", 100, 1, loaded + 60.0, end + 2.0 - loaded - 60.0, correlation=number)
+    return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks}, "traceEvents": made})

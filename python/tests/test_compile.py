@@ -109,3 +109,16 @@ def test_a_training_step_is_compiled():
     y = x @ pel.tensor([[1.0], [2.0], [3.0]])
     losses = [step(x, y).item() for _ in range(30)]
     assert losses[-1] < 0.1 * losses[0]
+
+
+@pytest.mark.parametrize("compare", [
+    lambda n: n == 3, lambda n: n != 3, lambda n: n < 3, lambda n: n <= 3, lambda n: n > 3, lambda n: n >= 3, lambda n: 3 < n])
+def test_a_guard_names_the_line_of_python_that_compared(compare):
+    def branch(x):
+        return x * 2 if compare(x.shape[0]) else x
+
+    compiled = pel.compile(branch)
+    compiled(pel.ones(3))
+    guards = json.loads(compiled.explain().json())["graphs"][0]["guards"]
+    line = compare.__code__.co_firstlineno
+    assert [guard["source"] for guard in guards] == [f"test_compile.py:{line}"]

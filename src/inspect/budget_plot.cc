@@ -97,7 +97,7 @@ tspan { fill: currentColor } polyline { fill: none; stroke: currentColor; stroke
 .now { color: #6cb0ff } .replayed { color: #5fd39b } .fused { color: #f0a35e } }
 </style>
 )";
-  out += fmt::format("<text x=\"20\" y=\"30\" font-size=\"15\" font-weight=\"600\">{}</text>\n", verdict());
+  out += fmt::format("<text x=\"20\" y=\"30\" font-size=\"13\" font-weight=\"600\">{}</text>\n", verdict());
   for (const Size& size : sizes) {
     if (size.kernel_ns == options.kernel_ns && size.kernel_ns != knee_ns)
       continue;  // the circle is drawn there

@@ -17,6 +17,7 @@ from pellucid._core import Op as Op
 from pellucid._core import Tensor as Tensor
 from pellucid._core import bfloat16 as bfloat16
 from pellucid._core import bool as bool
+from pellucid._core import device_stats as device_stats
 from pellucid._core import empty_cache as empty_cache
 from pellucid._core import find_op as find_op
 from pellucid._core import float16 as float16
@@ -36,6 +37,7 @@ from pellucid._core import memory_stats as memory_stats
 from pellucid._core import result_type as result_type
 from pellucid._core import set_memory_limit as set_memory_limit
 from pellucid._core import set_num_threads as set_num_threads
+from pellucid._core import synchronize as synchronize
 from pellucid._core import uint8 as uint8
 from pellucid._doctor import Diagnosis as Diagnosis
 from pellucid._doctor import doctor as doctor
@@ -59,6 +61,10 @@ class enable_grad(ContextDecorator):
 
 class inference_mode(ContextDecorator):
     def __enter__(self) -> inference_mode: ...
+    def __exit__(self, *error: object) -> None: ...
+
+class forbid_sync(ContextDecorator):
+    def __enter__(self) -> forbid_sync: ...
     def __exit__(self, *error: object) -> None: ...
 
 class autocast(ContextDecorator):

@@ -1,10 +1,11 @@
-// Gradients, and the scopes in which calls are recorded or not.
+// Gradients, and the scopes in which calls are recorded or not, or may not wait for a device.
 #include <functional>
 #include <memory>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <pellucid/autograd.h>
+#include <pellucid/device.h>
 
 #include "core/arguments.h"
 #include "core/call_scope.h"
@@ -15,7 +16,8 @@
 namespace pel::python {
 namespace {
 
-// A scope of the library that Python enters and leaves: no_grad, enable_grad, inference_mode, autocast.
+// A scope of the library that Python enters and leaves: no_grad, enable_grad, inference_mode, autocast,
+// forbid_sync.
 class Scope {
  public:
   Scope(std::string kind, nb::handle dtype) : kind_(std::move(kind)) {
@@ -29,6 +31,8 @@ class Scope {
       hold<EnableGrad>();
     } else if (kind_ == "inference_mode") {
       hold<InferenceMode>();
+    } else if (kind_ == "forbid_sync") {
+      hold<ForbidSync>(user_site());
     } else {
       hold<Autocast>(dtype_, user_site());
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <nanobind/nanobind.h>
+#include <pellucid/device.h>
 #include <pellucid/extend/keys.h>
 #include <pellucid/extend/op.h>
 
@@ -20,16 +21,20 @@ inline constexpr std::int64_t kMinBytesToUnlock = 1 << 16;
 // Of the memory that the tensor is a view of: one load, where the number of elements is a loop over the axes.
 inline std::int64_t storage_bytes(const Tensor& t) { return t.header()->storage->size_bytes; }
 
-// Whether no profile, capture, cast or gradient sees a call on this tensor, and it is too small to unlock.
+// Whether no profile, capture, cast or gradient sees a call on this tensor, no device defers it, and it is
+// too small to unlock.
 inline bool is_plain_call(const Tensor& t) {
   return detail::active_keys(detail::keys_of(t)).bits() <= KeySet(Key::Backend).bits() &&
-         storage_bytes(t) < kMinBytesToUnlock;
+         !is_asynchronous(t.device()) && storage_bytes(t) < kMinBytesToUnlock;
 }
 
-// The user's line if keys of the tensor or the thread record calls; otherwise nobody reads it, because errors
-// look for the line themselves.
+// The user's line if keys of the tensor or the thread record calls, or if a device runs them later, when an
+// error or a wait needs the line; otherwise nobody reads it, because errors look for the line themselves.
+inline Site user_site_if_recorded(KeySet active, Device device) {
+  return active.bits() <= KeySet(Key::Backend).bits() && !is_asynchronous(device) ? Site{} : user_site();
+}
 inline Site user_site_if_recorded(const Tensor& t) {
-  return detail::active_keys(detail::keys_of(t)).bits() <= KeySet(Key::Backend).bits() ? Site{} : user_site();
+  return user_site_if_recorded(detail::active_keys(detail::keys_of(t)), t.device());
 }
 
 // Releases the interpreter's lock in its scope, if asked to.

@@ -1,4 +1,6 @@
 // Dim: the size of an axis while a function is captured. Outside of that sizes are plain integers.
+#include <functional>
+
 #include <nanobind/operators.h>
 
 #include "core/arguments.h"
@@ -17,7 +19,12 @@ template <class F>
 nb::object combined(const SymbolicDim& a, nb::handle b, F&& f) {
   return dim_or_int(f(a.value, to_dim(b.ptr())));
 }
-DimArg at_user_line(Dim dim) { return {dim, user_site()}; }
+// Both sides have the user's line: a > b is b < a, and a guard has the line of the left one.
+template <class Relation>
+bool compared(const SymbolicDim& a, nb::handle b) {
+  const Site site = user_site();
+  return Relation()(DimArg(a.value, site), DimArg(to_dim(b.ptr()), site));
+}
 
 }  // namespace
 
@@ -59,12 +66,12 @@ void add_dim_type(nb::module_& m) {
       .def("__rmod__",
            [](const D& a, nb::handle b) { return combined(a, b, [](Dim x, Dim y) { return y % x; }); })
       .def("__neg__", [](const D& a) { return dim_or_int(-a.value); })
-      .def("__eq__", [](const D& a, nb::handle b) { return at_user_line(a.value) == to_dim(b.ptr()); })
-      .def("__ne__", [](const D& a, nb::handle b) { return !(at_user_line(a.value) == to_dim(b.ptr())); })
-      .def("__lt__", [](const D& a, nb::handle b) { return at_user_line(a.value) < to_dim(b.ptr()); })
-      .def("__le__", [](const D& a, nb::handle b) { return at_user_line(a.value) <= to_dim(b.ptr()); })
-      .def("__gt__", [](const D& a, nb::handle b) { return at_user_line(a.value) > to_dim(b.ptr()); })
-      .def("__ge__", [](const D& a, nb::handle b) { return at_user_line(a.value) >= to_dim(b.ptr()); })
+      .def("__eq__", compared<std::equal_to<>>)
+      .def("__ne__", compared<std::not_equal_to<>>)
+      .def("__lt__", compared<std::less<>>)
+      .def("__le__", compared<std::less_equal<>>)
+      .def("__gt__", compared<std::greater<>>)
+      .def("__ge__", compared<std::greater_equal<>>)
       .def("__index__", [](const D& a) { return a.value.value(user_site()); })
       .def("__int__", [](const D& a) { return a.value.value(user_site()); })
       .def("__float__", [](const D& a) { return static_cast<double>(a.value.value(user_site())); })

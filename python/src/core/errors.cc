@@ -47,19 +47,29 @@ const char* class_of(ErrorCode code) {
   return "Error";
 }
 
+std::string short_text(const UserLine& at) {
+  const std::size_t slash = at.file.rfind('/');
+  return at.file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" + std::to_string(at.line);
+}
+
 // Sets an exception of pellucid.errors with its attributes; "E01 shape: view: RULE [called at model.py:12]".
+// A late error has the line of the call that launched the kernel, and says which line noticed it.
 void set_error(const char* class_name, std::string_view code_name, const std::string& op,
-               const std::string& rule) {
-  const UserLine at = user_line();
+               const std::string& rule, const Error* late = nullptr) {
+  const UserLine here = user_line();
+  UserLine at = here;
+  if (late != nullptr)
+    at = late->site().line() == 0 ? UserLine{} : UserLine{late->site().file_name(), late->site().line()};
   const std::string line = at.file.empty() ? "" : at.file + ":" + std::to_string(at.line);
   std::string text(code_name);
   text += ": ";
   if (!op.empty()) text += op + ": ";
   text += rule;
-  if (!line.empty()) {
-    const std::size_t slash = at.file.rfind('/');
-    text += " [called at " + at.file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" +
-            std::to_string(at.line) + "]";
+  if (!line.empty()) text += " [called at " + short_text(at) + "]";
+  if (late != nullptr) {
+    text += " [the kernel ran after its call had returned";
+    if (!here.file.empty()) text += "; noticed at " + short_text(here);
+    text += "]";
   }
   const std::string code(code_name.substr(0, code_name.find(' ')));
   const nb::object error_type = error_class(class_name);
@@ -76,7 +86,8 @@ void set_current_error() {
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const Error& error) {
-    set_error(class_of(error.code()), error_code_name(error.code()), error.op(), error.message());
+    set_error(class_of(error.code()), error_code_name(error.code()), error.op(), error.message(),
+              error.is_late() ? &error : nullptr);
   } catch (const ArgumentError& error) {
     set_error("ArgumentError", error_code_name(ErrorCode::Value), error.op(), error.what());
   } catch (const std::bad_alloc&) {

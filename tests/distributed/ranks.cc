@@ -610,8 +610,8 @@ int share(const Arguments&) {
   return 0;
 }
 
-// Models that are divided among the ranks, against the whole ones: shard.
-int shard(const Arguments&) {
+// Models that are divided among the ranks, against the whole ones: shard FOLDER.
+int shard(const Arguments& arguments) {
   const dist::Group world = dist::init();
   Differences differences;
   const NoGrad no_grad;
@@ -653,6 +653,13 @@ int shard(const Arguments&) {
           divided.layers[0].attention.kv_heads() == 3 * (world.rank() + 1) / ranks - 3 * world.rank() / ranks,
           what + ": heads");
       differences.expect(same_bits(whole(tokens), divided(tokens)), what + ": logits");
+      const std::string file = fmt::format("{}/rank{}.safetensors", arguments.at(0), world.rank());
+      io::save_safetensors(file, whole.named_parameters());
+      nn::Llama mapped(config);
+      mapped.adopt(io::SafetensorsFile(file).all());
+      mapped.shard(world);
+      differences.expect(mapped.layers[0].mlp.down.weight.is_read_only(), what + ": rows of the mapped file");
+      differences.expect(same_bits(whole(tokens), mapped(tokens)), what + ": logits from a file");
       const std::string texts = texts_of(whole);
       differences.expect(texts == texts_of(divided), what + ": texts");
       differences.expect(texts == texts_of(nn::CompiledLlama(divided)), what + ": compiled");

@@ -8,7 +8,7 @@
 # compressed (backends/cpu/generated/packed_code.h).
 
 set(runtime_folders ${pellucid_folders})
-list(REMOVE_ITEM runtime_folders nn optim)
+list(REMOVE_ITEM runtime_folders nn optim sharded)
 
 add_library(pellucid_runtime_library SHARED)
 foreach(folder IN LISTS runtime_folders)

@@ -143,7 +143,7 @@ endif()
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/distributed" AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_executable(distributed_ranks "${PROJECT_SOURCE_DIR}/tests/distributed/ranks.cc")
   target_link_libraries(distributed_ranks PRIVATE pellucid_flags Pellucid::pellucid fmt::fmt)
-  foreach(part Values Training Failures Start Traces)
+  foreach(part Values Training Checkpoints Sharded Failures Start Traces)
     string(TOLOWER "${part}" name)
     add_test(NAME distributed/ranks_${name}
       COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/distributed/check_ranks.py" $<TARGET_FILE:distributed_ranks>

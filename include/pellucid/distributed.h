@@ -11,6 +11,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,13 @@
 #include "pellucid/api.h"
 #include "pellucid/array_view.h"
 #include "pellucid/tensor.h"
+
+namespace pel::nn {
+class Module;
+}
+namespace pel::optim {
+class Optimizer;
+}
 
 namespace pel::dist {
 
@@ -76,5 +85,70 @@ struct AccumulateOptions {
 PEL_API Tensor accumulate(ArrayView<Tensor> parameters, const Group& group, const AccumulateOptions& options,
                           const std::function<Tensor(std::int64_t microbatch)>& loss_of,
                           Site site = Site::current());
+
+// An optimizer whose state is divided among the ranks of a group (ZeRO, stage 1): each rank steps its own
+// elements of the parameters, then all gather them. The bits are those of the optimizer alone.
+//
+//   dist::ZeroRedundancyOptimizer optimizer(model, world, [](nn::Module& own) {
+//     return std::make_unique<optim::AdamW>(own, optim::AdamOptions{.lr = 1e-3});
+//   });
+//   const Tensor losses = dist::accumulate(optimizer, {.microbatches = 8}, loss_of);
+//   optimizer.clip_grad_norm_(1.0);
+//   optimizer.step();
+class PEL_API ZeroRedundancyOptimizer {
+ public:
+  // Returns the optimizer of this rank's elements. The parameters of `own` are views of those of the module:
+  // they have the same paths and one axis, and may be empty.
+  using Make = std::function<std::unique_ptr<optim::Optimizer>(nn::Module& own)>;
+  // Takes the parameters that require a gradient, which have row-major memory.
+  ZeroRedundancyOptimizer(nn::Module& module, const Group& group, const Make& make,
+                          Site site = Site::current());
+  ~ZeroRedundancyOptimizer();
+  ZeroRedundancyOptimizer(const ZeroRedundancyOptimizer&) = delete;
+  ZeroRedundancyOptimizer& operator=(const ZeroRedundancyOptimizer&) = delete;
+
+  optim::Optimizer& local() const;  // of this rank's elements: its learning rate, steps and state
+  // As optim::clip_grad_norm_, over the gradients of all ranks.
+  Tensor clip_grad_norm_(double max_norm, Site site = Site::current());
+  void step(Site site = Site::current());
+
+  struct State;
+  State& state() const { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// As above, for all parameters of the optimizer. Each rank gets the gradients of its own elements alone, in
+// the parameters of `own`; those of the module are undefined.
+PEL_API Tensor accumulate(ZeroRedundancyOptimizer& optimizer, const AccumulateOptions& options,
+                          const std::function<Tensor(std::int64_t microbatch)>& loss_of,
+                          Site site = Site::current());
+
+// Where a run is, for its checkpoint. All ranks say the same.
+struct Progress {
+  std::int64_t step = 0;          // that is next
+  std::int64_t microbatches = 8;  // of the whole batch
+};
+
+// Saves parameters, buffers, the optimizer's state, the progress and the state of the default generator. All
+// ranks call it. Each writes a part, PATH-SAVE-0000k-of-0000n.safetensors; then rank 0 writes the index,
+// PATH.safetensors.index.json, by renaming it. A checkpoint is what the index names: without one there is
+// none, and until the new one is there, the old one is whole. Its parts are removed afterwards.
+//
+// An error on one rank is an error on all of them.
+PEL_API void save_checkpoint(const std::string& path, const Progress& progress, const nn::Module& module,
+                             const optim::Optimizer& optimizer, const Group& group,
+                             Site site = Site::current());
+PEL_API void save_checkpoint(const std::string& path, const Progress& progress,
+                             const ZeroRedundancyOptimizer& optimizer, Site site = Site::current());
+
+// Loads the checkpoint `path` on all ranks, and returns its progress, or nothing if there is no index. Parts
+// hold ranges of elements, so any number of ranks can load, with either kind of optimizer.
+PEL_API std::optional<Progress> load_checkpoint(const std::string& path, nn::Module& module,
+                                                optim::Optimizer& optimizer, const Group& group,
+                                                Site site = Site::current());
+PEL_API std::optional<Progress> load_checkpoint(const std::string& path, ZeroRedundancyOptimizer& optimizer,
+                                                Site site = Site::current());
 
 }  // namespace pel::dist

@@ -48,6 +48,11 @@ PEL_API void save_safetensors(const std::string& path, ArrayView<NamedTensor> te
                               const std::map<std::string, std::string>& metadata = {},
                               Site site = Site::current());
 
+// Writes `path`, an index ….safetensors.index.json, for files in its folder: which of them has which tensor.
+// To a temporary file, then renames it.
+PEL_API void save_safetensors_index(const std::string& path, const std::vector<std::string>& files,
+                                    Site site = Site::current());
+
 // Numbers of all widths become i64 or f64. A list of lists is skipped, and is monostate.
 using GgufValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<bool>,
                                std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;

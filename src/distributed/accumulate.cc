@@ -4,6 +4,8 @@
 // has both: it holds at most log2(M) + 1 sums, and ends with those of the largest whole nodes in its range.
 // Each rank then gets these for a part of the elements, finishes the tree there, and all gather the parts.
 // Every addition is one of the tree, whichever rank makes it.
+#include "distributed/accumulate.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -68,61 +70,46 @@ std::vector<TreeNode> nodes_in(Leaves leaves) {
   return nodes;
 }
 
-// Gradients of one dtype of sums, one after another.
-struct Flat {
-  DType dtype;
-  std::vector<std::size_t> of;  // parameters
-  std::int64_t elements = 0;
-  TreeSum tree{};
-
-  Tensor flatten(ArrayView<Tensor> parameters) const {
-    std::vector<Tensor> parts;
-    for (const std::size_t i : of) {
-      const Tensor grad = parameters[i].grad();
-      parts.push_back(grad.defined() ? reshape(grad, {-1}).to(dtype) : zeros({parameters[i].numel()}, dtype));
-    }
-    return cat(parts);
+Tensor flatten(ArrayView<Tensor> parameters, const GradientBucket& bucket) {
+  std::vector<Tensor> parts;
+  for (const std::size_t i : bucket.of) {
+    const Tensor grad = parameters[i].grad();
+    parts.push_back(grad.defined() ? reshape(grad, {-1}).to(bucket.dtype)
+                                   : zeros({parameters[i].numel()}, bucket.dtype));
   }
-  // The sum over all leaves, from those of all ranks.
-  Tensor total(const Group& group, std::int64_t count) const {
-    const int ranks = group.size();
-    if (ranks == 1) return tree.total();
-    const std::int64_t part = (elements + ranks - 1) / ranks;
-    std::vector<std::vector<TreeNode>> nodes;
-    std::size_t most = 0;
+  return cat(parts);
+}
+
+// The sums over all leaves of the elements that this rank owns, from the nodes of all ranks.
+Tensor own_sums(const TreeSum& tree, const GradientBucket& bucket, const Group& group, std::int64_t count) {
+  const int ranks = group.size();
+  if (ranks == 1) return tree.total();
+  const Partition& partition = bucket.partition;
+  const std::int64_t largest = partition.largest(), own = partition.of_rank(group.rank()).size();
+  std::vector<std::vector<TreeNode>> nodes;
+  std::size_t most = 0;
+  for (int r = 0; r < ranks; ++r) {
+    nodes.push_back(nodes_in(leaves_of(r, ranks, count)));
+    most = std::max(most, nodes.back().size());
+  }
+  for (std::size_t k = 0; k < most; ++k) {
+    // A rank with fewer nodes than others gives zeros that nobody reads, as is what fills up a part.
+    const Tensor message = zeros({largest * ranks}, bucket.dtype);
+    for (int r = 0; r < ranks && k < tree.nodes().size(); ++r) {
+      const ElementRange part = partition.of_rank(r);
+      copy_(message.narrow(0, r * largest, part.size()),
+            tree.nodes()[k].sum.narrow(0, part.begin, part.size()));
+    }
+    const Tensor received = all_to_all(message, group);
     for (int r = 0; r < ranks; ++r) {
-      nodes.push_back(nodes_in(leaves_of(r, ranks, count)));
-      most = std::max(most, nodes.back().size());
+      auto& of_rank = nodes[static_cast<std::size_t>(r)];
+      if (k < of_rank.size()) of_rank[k].sum = received.narrow(0, r * largest, own);
     }
-    for (std::size_t k = 0; k < most; ++k) {
-      // A rank with fewer nodes than others gives zeros that nobody reads.
-      Tensor message = zeros({part * ranks}, dtype);
-      if (k < tree.nodes().size()) copy_(message.narrow(0, 0, elements), tree.nodes()[k].sum);
-      const Tensor received = all_to_all(message, group);
-      for (int r = 0; r < ranks; ++r) {
-        auto& of_rank = nodes[static_cast<std::size_t>(r)];
-        if (k < of_rank.size()) of_rank[k].sum = received.narrow(0, r * part, part);
-      }
-    }
-    TreeSum own;
-    for (auto& of_rank : nodes)
-      for (TreeNode& node : of_rank) own.add(std::move(node));
-    return all_gather(own.total(), group).narrow(0, 0, elements);
   }
-};
-
-std::vector<Flat> flats_of(ArrayView<Tensor> parameters) {
-  std::vector<Flat> flats;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Tensor& p = parameters[i];
-    PEL_CHECK(p.defined() && p.requires_grad(), ValueError, "parameter {} does not require a gradient", i);
-    const DType dtype = p.dtype() == kF64 ? kF64 : kF32;
-    auto flat = std::ranges::find(flats, dtype, &Flat::dtype);
-    if (flat == flats.end()) flat = flats.insert(flats.end(), {dtype, {}});
-    flat->of.push_back(i);
-    flat->elements += p.numel().value();
-  }
-  return flats;
+  TreeSum sums;
+  for (auto& of_rank : nodes)
+    for (TreeNode& node : of_rank) sums.add(std::move(node));
+  return sums.total();
 }
 
 // Numbers of random ops: of each microbatch its own, and afterwards as after one draw.
@@ -155,38 +142,84 @@ Tensor gather_losses(const Tensor& own, const Group& group, std::int64_t count) 
 
 }  // namespace
 
+std::vector<GradientBucket> gradient_buckets(ArrayView<Tensor> parameters, int ranks) {
+  std::vector<GradientBucket> buckets;
+  for (const DType dtype : {kF32, kF64}) {
+    std::vector<std::size_t> of;
+    std::vector<std::int64_t> counts;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Tensor& p = parameters[i];
+      PEL_CHECK(p.defined() && p.requires_grad(), ValueError, "parameter {} does not require a gradient", i);
+      if ((p.dtype() == kF64) != (dtype == kF64)) continue;
+      of.push_back(i);
+      counts.push_back(p.numel().value());
+    }
+    if (!of.empty()) buckets.push_back({dtype, std::move(of), Partition(counts, ranks)});
+  }
+  return buckets;
+}
+
+OwnGradients accumulate_own(ArrayView<Tensor> parameters, const std::vector<GradientBucket>& buckets,
+                            const Group& group, const AccumulateOptions& options,
+                            const std::function<Tensor(std::int64_t microbatch)>& loss_of, Site site) {
+  const std::int64_t count = options.microbatches;
+  PEL_CHECK(!detail::active_keys(0).contains(Key::Capture), CaptureError,
+            "it chooses microbatches and random numbers at each call; compile the function that it calls "
+            "instead");
+  PEL_CHECK(count >= group.size(), ValueError,
+            "{} microbatches are too few for {} ranks: each needs one at least", count, group.size());
+  const detail::DeviceCall line(site);
+  const Draws draws;
+  const Leaves own = leaves_of(group.rank(), group.size(), count);
+  const Tensor losses = zeros({count});
+  std::vector<TreeSum> trees(buckets.size());
+  for (std::int64_t m = own.begin; m < own.end; ++m) {
+    for (const Tensor& p : parameters) p.set_grad({});
+    draws.begin(m);
+    const Tensor loss = loss_of(m);
+    PEL_CHECK(loss.defined() && loss.numel() == 1, ValueError,
+              "the loss of microbatch {} is not one number, but {}", m,
+              loss.defined() ? describe(loss) : "an undefined tensor");
+    if (loss.requires_grad()) loss.backward();
+    const NoGrad no_grad;
+    copy_(losses.narrow(0, m, 1), reshape(loss.detach(), {1}));
+    for (std::size_t b = 0; b < buckets.size(); ++b) trees[b].add({0, m, flatten(parameters, buckets[b])});
+  }
+  const NoGrad no_grad;
+  OwnGradients gradients;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    gradients.means.push_back(
+        mul(own_sums(trees[b], buckets[b], group, count), 1 / static_cast<double>(count)));
+    trees[b] = {};
+  }
+  gradients.losses = gather_losses(losses, group, count);
+  return gradients;
+}
+
+Tensor gather_parts(const Tensor& own, const Partition& partition, const Group& group) {
+  if (group.size() == 1) return own;
+  const std::int64_t most = partition.largest();
+  const Tensor filled_up = zeros({most}, own.dtype());
+  copy_(filled_up.narrow(0, 0, own.numel()), own);
+  const Tensor all = all_gather(filled_up, group);
+  std::vector<Tensor> parts;
+  for (int r = 0; r < group.size(); ++r)
+    parts.push_back(all.narrow(0, r * most, partition.of_rank(r).size()));
+  return cat(parts);
+}
+
 Tensor accumulate(ArrayView<Tensor> parameters, const Group& group, const AccumulateOptions& options,
                   const std::function<Tensor(std::int64_t microbatch)>& loss_of, Site site) {
   return as_call("dist::accumulate", site, [&] {
-    const std::int64_t count = options.microbatches;
-    PEL_CHECK(!detail::active_keys(0).contains(Key::Capture), CaptureError,
-              "it chooses microbatches and random numbers at each call; compile the function that it calls "
-              "instead");
     PEL_CHECK(group.is_member(), ValueError, "this process is not in the group {}", group.name());
-    PEL_CHECK(count >= group.size(), ValueError,
-              "{} microbatches are too few for {} ranks: each needs one at least", count, group.size());
+    const std::vector<GradientBucket> buckets = gradient_buckets(parameters, group.size());
+    const OwnGradients gradients = accumulate_own(parameters, buckets, group, options, loss_of, site);
     const detail::DeviceCall line(site);
-    std::vector<Flat> flats = flats_of(parameters);
-    const Draws draws;
-    const Leaves own = leaves_of(group.rank(), group.size(), count);
-    const Tensor losses = zeros({count});
-    for (std::int64_t m = own.begin; m < own.end; ++m) {
-      for (const Tensor& p : parameters) p.set_grad({});
-      draws.begin(m);
-      const Tensor loss = loss_of(m);
-      PEL_CHECK(loss.defined() && loss.numel() == 1, ValueError,
-                "the loss of microbatch {} is not one number, but {}", m,
-                loss.defined() ? describe(loss) : "an undefined tensor");
-      if (loss.requires_grad()) loss.backward();
-      const NoGrad no_grad;
-      copy_(losses.narrow(0, m, 1), reshape(loss.detach(), {1}));
-      for (Flat& flat : flats) flat.tree.add({0, m, flat.flatten(parameters)});
-    }
     const NoGrad no_grad;
-    for (const Flat& flat : flats) {
-      const Tensor mean = mul(flat.total(group, count), 1 / static_cast<double>(count));
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      const Tensor mean = gather_parts(gradients.means[b], buckets[b].partition, group);
       std::int64_t at = 0;
-      for (const std::size_t i : flat.of) {
+      for (const std::size_t i : buckets[b].of) {
         const Tensor& p = parameters[i];
         const std::int64_t elements = p.numel().value();
         const Tensor grad = empty_like(p);
@@ -195,7 +228,7 @@ Tensor accumulate(ArrayView<Tensor> parameters, const Group& group, const Accumu
         at += elements;
       }
     }
-    return gather_losses(losses, group, count);
+    return gradients.losses;
   });
 }
 

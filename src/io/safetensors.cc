@@ -15,8 +15,6 @@
 namespace pel::io {
 namespace {
 
-constexpr std::string_view kIndexEnd = ".index.json";
-
 struct Entry {
   std::size_t file = 0;  // of Parts::files
   std::string dtype;

@@ -11,6 +11,7 @@
 namespace pel::io {
 
 inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the format's own library
+inline constexpr std::string_view kIndexEnd = ".index.json";   // of the name of an index of several files
 
 struct SafetensorsDType {
   std::string_view name;

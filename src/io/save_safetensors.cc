@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <utility>
 
 #include "pellucid/io.h"
 
@@ -103,6 +105,35 @@ void save_safetensors(const std::string& path, ArrayView<NamedTensor> tensors,
       file.write(dense.to(kCpu).raw_data(), bytes_of(dense));
     }
     file.take_its_place();
+  });
+}
+
+void save_safetensors_index(const std::string& path, const std::vector<std::string>& files, Site site) {
+  as_call("save_safetensors_index", site, [&] {
+    PEL_CHECK(path.ends_with(kIndexEnd), ValueError, "an index has a name that ends with {}, not {}",
+              kIndexEnd, path);
+    std::map<std::string, std::string> file_of;
+    std::uint64_t total_bytes = 0;
+    for (const std::string& file : files) {
+      PEL_CHECK(std::filesystem::path(file).filename() == file, ValueError,
+                "{} must be the name of a file in the folder of the index, without a path", in_quotes(file));
+      const SafetensorsFile part((std::filesystem::path(path).parent_path() / file).string());
+      for (const NamedTensor& each : part.all()) {
+        const auto [other, is_new] = file_of.emplace(each.path, file);
+        PEL_CHECK(is_new, ValueError, "{} and {} both have a tensor {}", other->second, file,
+                  in_quotes(each.path));
+        total_bytes += bytes_of(each.tensor);
+      }
+    }
+    std::string json = fmt::format("{{\"metadata\":{{\"total_size\":{}}},\"weight_map\":{{", total_bytes);
+    std::string_view separator;
+    for (const auto& [tensor, file] : file_of) {
+      json += fmt::format("{}\n{}:{}", std::exchange(separator, ","), json_string(tensor), json_string(file));
+    }
+    json += "\n}}\n";
+    FileReplacement replacement(path);
+    replacement.write(json.data(), json.size());
+    replacement.take_its_place();
   });
 }
 

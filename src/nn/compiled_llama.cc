@@ -58,8 +58,9 @@ Tensor CompiledLlama::next_logits(const Tensor& tokens, KVCaches& caches, ArrayV
     const DType dtype = autocast_dtype().value_or(model_.embed.weight.dtype());
     std::vector<Tensor> inputs(kSlots);
     for (KVCache& cache : caches) {
-      const KVSlots& slots = cache.reserve({batch, config.kv_heads, count, config.width / config.heads},
-                                           {dtype, tokens.device()}, counts);
+      const KVSlots& slots =
+          cache.reserve({batch, model_.layers[0].attention.kv_heads(), count, config.width / config.heads},
+                        {dtype, tokens.device()}, counts);
       inputs.push_back(slots.keys);
       inputs.push_back(slots.values);
     }

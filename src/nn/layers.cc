@@ -48,7 +48,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, Bias has_bias) {
 }
 Tensor Linear::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
-  return linear(x, weight, optional_of(bias), site);
+  return gather_(linear(x, weight, optional_of(bias), site), site);
 }
 
 ConvNd::ConvNd(std::size_t spatial_axes, std::int64_t in, std::int64_t out, Ints kernel_size,
@@ -112,7 +112,7 @@ Tensor GatedMLP::operator()(const Tensor& x, Site site) const {
   // In this order with every compiler: it is what a trace shows.
   const Tensor gated = kind_ == Gate::Gelu ? gelu(opened, GeluApproximate::Tanh, site) : silu(opened, site);
   const Tensor raised = up(x, site);
-  return down(mul(gated, raised, site), site);
+  return down(gather_(mul(gated, raised, site), site), site);
 }
 
 MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
@@ -123,6 +123,8 @@ MultiheadAttention::MultiheadAttention(const AttentionConfig& config)
       out(config.width, config.width, config.bias),
       config_(config),
       head_width_(config.width / config.heads),
+      heads_(config.heads),
+      kv_heads_(config.kv_heads ? config.kv_heads : config.heads),
       dropout_(config.dropout) {
   PEL_CHECK(config.width % config.heads == 0, ValueError,
             "the width must be a multiple of the number of heads: the width is {} and there are {} heads",
@@ -167,13 +169,13 @@ void MultiheadAttention::rotate(Positions& positions, const Tensor& position, DT
 Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& context, Site site) const {
   const ModuleRange range(*this, site);
   const Dim batch = x.size(0), tokens = x.size(1);
-  const std::int64_t shared = config_.kv_heads * head_width_;
-  const std::vector<Tensor> parts = split_with_sizes(qkv(x, site), {config_.width, shared, shared}, -1, site);
+  const std::int64_t own = heads_ * head_width_, shared = kv_heads_ * head_width_;
+  const std::vector<Tensor> parts = split_with_sizes(qkv(x, site), {own, shared, shared}, -1, site);
   const auto by_head = [&](const Tensor& t, std::int64_t heads) {
     return t.view({batch, tokens, heads, head_width_}).transpose(1, 2);
   };
-  Tensor query = by_head(parts[0], config_.heads), key = by_head(parts[1], config_.kv_heads),
-         value = by_head(parts[2], config_.kv_heads);
+  Tensor query = by_head(parts[0], heads_), key = by_head(parts[1], kv_heads_),
+         value = by_head(parts[2], kv_heads_);
   KVCache* cache = context.cache;
   const Positions mine = context.positions ? Positions{} : positions_of(x, cache);
   const Positions& positions = context.positions ? *context.positions : mine;
@@ -188,7 +190,7 @@ Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& c
     value = in_slots(slots->values, value, positions);
   }
   AttentionOptions options;
-  options.grouped = config_.kv_heads != config_.heads ? GroupedHeads::Yes : GroupedHeads::No;
+  options.grouped = kv_heads_ != heads_ ? GroupedHeads::Yes : GroupedHeads::No;
   std::optional<Tensor> mask = context.mask;
   if (positions.seen) {
     PEL_CHECK(!mask, ValueError, "a mask cannot be passed when the sequences in the cache differ in length");
@@ -199,7 +201,7 @@ Tensor MultiheadAttention::operator()(const Tensor& x, const AttentionContext& c
     options.window = key.size(2).value();  // the last query has the position of the last key
   }
   const Tensor attended = scaled_dot_product_attention(query, key, value, mask, options, site);
-  return dropout_(out(attended.transpose(1, 2).reshape({batch, tokens, config_.width}), site), site);
+  return dropout_(out(gather_(attended.transpose(1, 2).reshape({batch, tokens, own}), site), site), site);
 }
 
 }  // namespace pel::nn

@@ -10,6 +10,7 @@
 #include "pellucid/ops/pointwise.h"
 
 #include "base/check.h"
+#include "nn/shard.h"
 #include "nn/tokens_before.h"
 
 namespace pel::nn {
@@ -69,7 +70,7 @@ MLP::MLP(std::int64_t width, std::int64_t hidden, GeluApproximate approximate, d
 }
 Tensor MLP::operator()(const Tensor& x, Site site) const {
   const ModuleRange range(*this, site);
-  return dropout_(proj(gelu(fc(x, site), approximate_, site), site), site);
+  return dropout_(proj(gather_(gelu(fc(x, site), approximate_, site), site), site), site);
 }
 
 GPT::Block::Block(const GPTConfig& config)
@@ -102,7 +103,7 @@ Tensor GPT::operator()(const Tensor& tokens, KVCaches* caches, Site site) const 
     const std::int64_t before = tokens_before(caches, config_.layers, tokens, config_.context);
     Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1))));
     for (std::size_t i = 0; i < h.size(); ++i) x = h[i](x, caches ? &(*caches)[i] : nullptr);
-    return linear(ln_f(x), wte.weight);
+    return tied_logits(ln_f(x), wte.weight, vocabulary_);
   });
 }
 KVCaches GPT::make_caches() const { return caches_for(config_.layers, config_.context); }
@@ -151,7 +152,7 @@ Tensor Llama::features(const Tensor& tokens, KVCaches* caches, ArrayView<std::in
 Tensor Llama::logits(const Tensor& features, Site site) const {
   return as_call("Llama", site, [&] {
     const Tensor x = norm(features);
-    return head ? (*head)(x) : linear(x, embed.weight);
+    return head ? (*head)(x) : tied_logits(x, embed.weight, vocabulary_);
   });
 }
 Tensor Llama::next_logits(const Tensor& tokens, KVCaches& caches, ArrayView<std::int64_t> counts,

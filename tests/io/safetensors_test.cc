@@ -209,5 +209,33 @@ TEST_F(Safetensors, ReadsOneModelFromSeveralFiles) {
   }
 }
 
+TEST_F(Safetensors, WritesAnIndexOfSeveralFiles) {
+  io::save_safetensors(path("m-1.safetensors"), {{"a", ones({2})}, {"b \"x\"", arange(3)}});
+  io::save_safetensors(path("m-2.safetensors"), {{"c", ones({4}, kBF16)}});
+  const std::string index = path("m.safetensors.index.json");
+  io::save_safetensors_index(index, {"m-1.safetensors", "m-2.safetensors"});
+  const SafetensorsFile file(index);
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"a", "b \"x\"", "c"}));
+  expect_same(file.tensor("b \"x\""), arange(3));
+  expect_same(file.tensor("c"), ones({4}, kBF16));
+
+  const auto error = [&](const std::string& name, const std::vector<std::string>& files) {
+    try {
+      io::save_safetensors_index(path(name), files);
+    } catch (const Error& thrown) {
+      return thrown.message();
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error("m.index.json", {"m-1.safetensors", "m-1.safetensors"}),
+            "m-1.safetensors and m-1.safetensors both have a tensor \"a\"");
+  EXPECT_EQ(error("m.index.json", {"../m-1.safetensors"}),
+            "\"../m-1.safetensors\" must be the name of a file in the folder of the index, without a path");
+  EXPECT_NE(error("m.index.json", {"m-3.safetensors"}).find("cannot open"), std::string::npos);
+  EXPECT_NE(error("m.json", {}).find("an index has a name that ends with .index.json, not "),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("m.index.json")));
+}
+
 }  // namespace
 }  // namespace pel

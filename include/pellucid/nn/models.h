@@ -14,11 +14,19 @@ class PEL_API MLP : public Module {
   MLP(std::int64_t width, std::int64_t hidden, GeluApproximate approximate = GeluApproximate::Tanh,
       double dropout = 0);
   Tensor operator()(const Tensor& x, Site site = Site::current()) const;
+  void shard(const dist::Group& group);
   Linear fc, proj;
 
  private:
   GeluApproximate approximate_;
   Dropout dropout_;
+  ColumnGather gather_;
+};
+
+// Which rows of tied output weights this rank multiplies; without a gather all of them.
+struct VocabularyShard {
+  std::int64_t begin = 0, count = -1;
+  ColumnGather gather{};
 };
 
 struct GPTConfig {
@@ -32,6 +40,8 @@ class PEL_API GPT : public Module {
   // Tokens, i64 [batch, tokens], to logits [batch, tokens, vocabulary].
   Tensor operator()(const Tensor& tokens, KVCaches* caches = nullptr, Site site = Site::current()) const;
   KVCaches make_caches() const;
+  // As Llama's.
+  void shard(const dist::Group& group, Site site = Site::current());
 
   class PEL_API Block : public Module {
    public:
@@ -49,6 +59,7 @@ class PEL_API GPT : public Module {
  private:
   GPTConfig config_;
   Dropout dropout_;
+  VocabularyShard vocabulary_;
 };
 
 struct LlamaConfig {
@@ -74,6 +85,10 @@ class PEL_API Llama : public Module {
                      Site site = Site::current()) const;
   KVCaches make_caches() const;
   const LlamaConfig& config() const { return config_; }
+  // Divides heads, hidden features and the vocabulary among the ranks of a group, which call the model
+  // together, with the same tokens (tensor parallelism). Results have the bits of one rank. Each needs a head
+  // of keys at least. For inference: parameters require no gradient afterwards. Load weights before.
+  void shard(const dist::Group& group, Site site = Site::current());
 
   class PEL_API Block : public Module {
    public:
@@ -91,6 +106,7 @@ class PEL_API Llama : public Module {
 
  private:
   LlamaConfig config_;
+  VocabularyShard vocabulary_;
 };
 
 struct BertConfig {

@@ -27,6 +27,10 @@
 #include "pellucid/profile.h"
 #include "pellucid/tensor.h"
 
+namespace pel::dist {
+class Group;
+}
+
 namespace pel::nn {
 
 class PEL_API Module {
@@ -121,11 +125,34 @@ class ModuleList : public Module {
 
 enum class Bias : bool { No, Yes };
 
+// Features that the ranks of a group have computed, side by side along the last axis. By default a tensor is
+// whole already.
+class PEL_API ColumnGather {
+ public:
+  ColumnGather() = default;
+  ColumnGather(const dist::Group& group, std::vector<std::int64_t> widths);  // of each rank
+  Tensor operator()(const Tensor& own, Site site = Site::current()) const {
+    return widths_.size() < 2 ? own : gathered(own, site);
+  }
+
+ private:
+  Tensor gathered(const Tensor& own, Site site) const;
+  std::string group_;
+  std::vector<std::int64_t> widths_;
+};
+
 class PEL_API Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, Bias has_bias = Bias::Yes);
   Tensor operator()(const Tensor& x, Site site = Site::current()) const;
+  // Each rank computes its part of the output features, and all gather them. shard_output() leaves out the
+  // gathering, and returns it, for elementwise ops before it. For inference.
+  void shard(const dist::Group& group);
+  ColumnGather shard_output(const dist::Group& group);
   Tensor weight, bias;  // [out, in], [out]; an undefined bias is none
+
+ private:
+  ColumnGather gather_;
 };
 
 struct ConvOptions {
@@ -200,10 +227,12 @@ class PEL_API GatedMLP : public Module {
  public:
   GatedMLP(std::int64_t width, std::int64_t hidden, Gate gate_kind, Bias bias = Bias::No);
   Tensor operator()(const Tensor& x, Site site = Site::current()) const;
+  void shard(const dist::Group& group);
   Linear gate, up, down;
 
  private:
   Gate kind_;
+  ColumnGather gather_;
 };
 struct PEL_API GEGLU : GatedMLP {
   GEGLU(std::int64_t width, std::int64_t hidden, Bias bias = Bias::No)
@@ -282,12 +311,16 @@ class PEL_API MultiheadAttention : public Module {
   Positions positions_of(const Tensor& x, const KVCache* cache) const;
   // The same if positions are data: i64 [batch, 1, tokens], with the positions of all keys.
   Positions positions_at(const Tensor& position, const Tensor& x, const Tensor& keys) const;
+  // Each rank computes some of the heads, and their part of the caches.
+  void shard(const dist::Group& group);
+  std::int64_t kv_heads() const { return kv_heads_; }  // of this rank
   Linear qkv, out;
 
  private:
   void rotate(Positions& positions, const Tensor& position, DType dtype) const;
   AttentionConfig config_;
-  std::int64_t head_width_;
+  std::int64_t head_width_, heads_, kv_heads_;  // the heads are those of this rank
+  ColumnGather gather_;
   Dropout dropout_;
 };
 

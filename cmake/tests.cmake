@@ -99,6 +99,16 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
+# What runs on a machine with a GPU, here on the driver of the tests.
+if(EXISTS "${PROJECT_SOURCE_DIR}/tests/cuda" AND PELLUCID_JIT AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  add_executable(pellucid-cuda-benchmarks "${PROJECT_SOURCE_DIR}/tools/cuda_selftest/benchmarks.cc")
+  target_link_libraries(pellucid-cuda-benchmarks PRIVATE pellucid_flags Pellucid::pellucid ${CMAKE_DL_LIBS})
+  add_test(NAME cuda_selftest
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/cuda/check_selftest.py" --build "${PROJECT_BINARY_DIR}"
+      --driver $<TARGET_FILE:cuda_test_driver>)
+  set_tests_properties(cuda_selftest PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
+endif()
+
 # A trace of the profiler, and the programs that read it.
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/profile" AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_executable(write_sample "${PROJECT_SOURCE_DIR}/tests/profile/write_sample.cc")

@@ -36,7 +36,7 @@ def main():
         print("NVRTC is not installed")
         sys.exit(77)
     expect(done.returncode == 0, "the self-test should pass on the driver of the tests", done, report)
-    for wanted in ("| ran on | test driver |", "not hardware", "| bits, order and errors | ", " tests passed", "| compiled functions | ",
+    for wanted in ("| ran on | test driver |", "not hardware", "| conformance | ", "| bits, order and errors | ", " tests passed", "| compiled functions | ",
                    "| softmax over rows | ", "compute-sanitizer needs a GPU"):
         expect(wanted in report, f"expected {wanted!r} in the report", done, report)
 
@@ -45,7 +45,7 @@ def main():
            "a driver that is missing should fail, with its name", done, report)
 
     # A planted fault: some kernels do not run.
-    done, report = run(options.build, options.driver, ["--share", "64", "--without", "audit,plans,benchmarks"],
+    done, report = run(options.build, options.driver, ["--share", "64", "--without", "audit,conformance,plans,benchmarks"],
                        PELLUCID_TEST_DRIVER_OMITS="1")
     expect(done.returncode == 1 and "| failed: " in report and "EveryOpHasTheBitsOfTheCpu" in report,
            "a device with other bits should fail", done, report)

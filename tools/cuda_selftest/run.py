@@ -4,7 +4,7 @@
   python3 tools/cuda_selftest/run.py                      # after ./dev build, on a machine with a GPU: 10 minutes
   python3 tools/cuda_selftest/run.py --driver build/release/lib/libcuda_test_driver.so --share 64    # without one
 
-Parts: the device; bits of every op, order and errors; compiled functions and graphs; the audit of all kernels (with ptxas);
+Parts: the device; conformance of every op on random sizes and layouts; bits of every op, order and errors; compiled functions and graphs; the audit of all kernels (with ptxas);
 races and invalid accesses (with compute-sanitizer); benchmarks. Exits 1 if a part failed. A part that cannot run here is listed with
 its reason, and does not fail.
 """
@@ -22,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Tests that inject faults into the driver of the tests skip themselves on another driver.
 DEVICE_TESTS = "Cuda.*:CudaPlans.*:CudaCalls.AreThoseOfThePage:CudaWithoutDriver.IsRefusedWithItsReason"
+CONFORMANCE_TESTS = "Conformance.EveryOp*:Rows.EveryOp*"
+CONFORMANCE_SHARE = 16  # of the cases: each needs kernels, which are compiled
 RACE_TESTS = ("Cuda.EveryOpHasTheBitsOfTheCpu:Cuda.LongRowsAreReducedInTheOrderOfTheCpu:Cuda.MatmulsHaveTheOrderOfTheCpu:"
               "CudaPlans.ATransformerBlockHasTheBitsOfTheCpu:CudaPlans.AReplayIsOrderedWithOtherStreams")
 
@@ -109,20 +111,24 @@ def main():
     options = parser.parse_args()
     environment = dict(os.environ, PELLUCID_CUDA_DRIVER=options.driver, PELLUCID_TEST_SHARE=str(options.share),
                        PELLUCID_CACHE=os.environ.get("PELLUCID_CACHE", "off"))
-    programs = {name: options.build / "bin" / name for name in ("device_tests", "compile_tests", "cuda_tests", "pellucid-cuda-benchmarks")}
+    programs = {name: options.build / "bin" / name for name in ("conformance_tests", "device_tests", "compile_tests", "cuda_tests",
+                                                              "pellucid-cuda-benchmarks")}
     for name, path in programs.items():
         if not path.exists():
             sys.exit(f"{path} is missing; build it: ninja -C {options.build} {name}")
     without = set(filter(None, options.without.split(",")))
-    unknown = without - {"bits", "plans", "audit", "races", "benchmarks"}
+    unknown = without - {"conformance", "bits", "plans", "audit", "races", "benchmarks"}
     if unknown:
-        sys.exit(f"--without {', '.join(sorted(unknown))}: parts are bits, plans, audit, races and benchmarks")
+        sys.exit(f"--without {', '.join(sorted(unknown))}: parts are conformance, bits, plans, audit, races and benchmarks")
 
     device, rows, done = measured(options.build, environment, ["--small"])
     if device is None:
         sys.exit(f"pellucid-cuda-benchmarks did not say what the device is:\n{done.stdout}{done.stderr}")
     parts = []
     if device["ran_on"] != "nothing":
+        if "conformance" not in without:
+            on_device = dict(environment, PELLUCID_TEST_DEVICE="cuda:0", PELLUCID_TEST_SHARE=str(CONFORMANCE_SHARE * options.share))
+            parts.append(run("conformance", [programs["conformance_tests"], f"--gtest_filter={CONFORMANCE_TESTS}"], on_device, 7200))
         if "bits" not in without:
             parts.append(run("bits, order and errors", [programs["device_tests"], f"--gtest_filter={DEVICE_TESTS}"], environment, 7200))
         if "plans" not in without:

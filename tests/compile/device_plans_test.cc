@@ -46,7 +46,7 @@ std::vector<NamedFunction> functions_on(Device device) {
       {"columns", [](const Tensor& x) { return softmax(x * 2, 0) + x; }, 64},
   };
   // Devices that build their kernels from text have none for it.
-  if (device == kQueue)
+  if (device != kOpenCl && device != kCuda)
     functions.push_back({"attention",
                          [=](const Tensor& x) {
                            const Tensor q = linear(x, square).view({1, x.size(0), 4, 16}).transpose(1, 2);

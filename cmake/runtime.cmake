@@ -15,7 +15,7 @@ foreach(folder IN LISTS runtime_folders)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cc")
   # Models, tokenizers, pages, other devices, and files that need LLVM or oneDNN; the replacements of these stay.
   list(FILTER sources EXCLUDE REGEX "/codegen/(llvm|cache/(cache_folder|kernel_cache))|/onednn/(convolution|engine|gemm)\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "/backends/grid/|/opencl/opencl_[a-z_]*\\.cc$|/cuda/(cuda_device|driver|nvrtc)\\.cc$|/codegen/c_like/")
+  list(FILTER sources EXCLUDE REGEX "/backends/grid/|/opencl/opencl_[a-z_]*\\.cc$|/cuda/(cuda_[a-z]*|driver|nvrtc|table_form)\\.cc$|/codegen/c_like/")
   list(FILTER sources EXCLUDE REGEX "/jit/compiled_loops\\.cc$|/io/pretrained\\.cc$|/base/page/|/explanation/html\\.cc$")
   if(folder STREQUAL "saved")
     list(FILTER sources EXCLUDE REGEX "/sodium/${pellucid_signatures_not_used}$")

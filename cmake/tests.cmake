@@ -66,7 +66,7 @@ foreach(folder IN LISTS test_folders)
       target_link_libraries(${target} PRIVATE pellucid_doctor)
     elseif(folder STREQUAL "cuda")
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:ptx_interpreter>)
-    elseif(folder STREQUAL "device")
+    elseif(folder MATCHES "^(compile|device)$")
       add_dependencies(${target} cuda_test_driver)
       target_compile_definitions(${target} PRIVATE PELLUCID_TEST_CUDA_DRIVER="$<TARGET_FILE:cuda_test_driver>")
     elseif(folder STREQUAL "inspect")
@@ -98,6 +98,16 @@ foreach(folder IN LISTS test_folders)
     endif()
   endif()
 endforeach()
+
+# What runs on a machine with a GPU, here on the driver of the tests.
+if(EXISTS "${PROJECT_SOURCE_DIR}/tests/cuda" AND PELLUCID_JIT AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+  add_executable(pellucid-cuda-benchmarks "${PROJECT_SOURCE_DIR}/tools/cuda_selftest/benchmarks.cc")
+  target_link_libraries(pellucid-cuda-benchmarks PRIVATE pellucid_flags Pellucid::pellucid ${CMAKE_DL_LIBS})
+  add_test(NAME cuda_selftest
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/cuda/check_selftest.py" --build "${PROJECT_BINARY_DIR}"
+      --driver $<TARGET_FILE:cuda_test_driver>)
+  set_tests_properties(cuda_selftest PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
+endif()
 
 # A trace of the profiler, and the programs that read it.
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/profile" AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)

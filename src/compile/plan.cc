@@ -64,11 +64,17 @@ Plan::QueuedCode::QueuedCode(const Graph& graph, const PlanSteps& plan, std::sha
   for (const PlanStep& step : plan.steps)
     draws.push_back(std::ranges::any_of(
         plan.draws, [&](const RandomDraw& draw) { return draw.node == &graph.nodes[step.node]; }));
+  if (!device_of(device).facts().has_replays) return;
+  replay.emplace();
+  for (std::size_t s = 0; s < draws.size() && replay->refusal.empty(); ++s)
+    if (draws[s])
+      replay->refusal =
+          fmt::format("{} draws random numbers, which are others in each run", plan.steps[s].op_name);
 }
 
 Plan::QueuedCode::~QueuedCode() {
   if (prepared.empty()) return;
-  if (OrderedDevice* const of = find_device(device)) of->drop(prepared);
+  if (OrderedDevice* const of = find_device(device)) of->drop(prepared, replay ? &*replay : nullptr);
 }
 
 PreparedKernel* Plan::QueuedCode::prepared_at(std::size_t step) const {
@@ -194,6 +200,11 @@ std::vector<PlannedKernel> Plan::planned_kernels(ArrayView<Tensor> inputs) const
                               : kernel.threads.work_ns / std::max(1, kernel.threads.count);
   }
   return kernels;
+}
+
+std::optional<std::pair<std::string, std::string>> Plan::replay() const {
+  if (queued_ == nullptr || !queued_->replay) return std::nullopt;
+  return device_of(plan_.device).explain(*queued_->replay);
 }
 
 std::string Plan::text() const {

@@ -72,6 +72,8 @@ class Plan {
   };
   std::vector<PackedWeight> packed_weights(ArrayView<Tensor> inputs) const;
   std::string text() const;  // one line a kernel, with the locations of its operands
+  // What a run is on a device that may replay plans, and why.
+  std::optional<std::pair<std::string, std::string>> replay() const;
 
  private:
   void check_inputs(ArrayView<Tensor> inputs) const;
@@ -79,8 +81,8 @@ class Plan {
   Tensor allocate(std::uint32_t buffer) const;
   void find_blocks(ArrayView<Tensor> inputs, const Tensor& arena,
                    SmallVector<DeviceBlock*, 32>& blocks) const;
-  void queue_step(std::size_t step, KernelArgs& args, OrderedDevice& device,
-                  ArrayView<DeviceBlock*> blocks) const;
+  void queue_step(std::size_t step, KernelArgs& args, OrderedDevice& device, ArrayView<DeviceBlock*> blocks,
+                  ReplayRun* run) const;
   // `step` is the number of the step under way, for the error if one is thrown.
   void run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
                  std::size_t& step, const AfterLastUse& after_last_use) const;
@@ -109,6 +111,7 @@ class Plan {
     // run.
     mutable std::vector<PreparedKernel> prepared;
     std::vector<bool> draws;
+    mutable std::optional<PlanReplay> replay;  // on a device that has replays
   };
   std::shared_ptr<const QueuedCode> queued_;
   struct LastUse {

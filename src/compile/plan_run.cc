@@ -23,6 +23,29 @@ void in_call(const UserCall& call, F&& f) {
   }
 }
 
+// A run that an asynchronous device may take as one command.
+class DeviceRun {
+ public:
+  DeviceRun(OrderedDevice& device, PlanReplay& replay) : device_(device), run_{&replay, 0, false} {
+    device_.begin_run(run_);
+  }
+  ~DeviceRun() {
+    if (!has_ended_) device_.abandon_run(run_);
+  }
+  DeviceRun(const DeviceRun&) = delete;
+  DeviceRun& operator=(const DeviceRun&) = delete;
+  ReplayRun* run() { return &run_; }
+  void end() {
+    has_ended_ = true;
+    device_.end_run(run_);
+  }
+
+ private:
+  OrderedDevice& device_;
+  ReplayRun run_;
+  bool has_ended_ = false;
+};
+
 }  // namespace
 
 std::vector<Tensor> Plan::run(ArrayView<Tensor> inputs, const AfterLastUse& after_last_use) const {
@@ -137,7 +160,7 @@ void Plan::find_blocks(ArrayView<Tensor> inputs, const Tensor& arena,
 }
 
 void Plan::queue_step(std::size_t number, KernelArgs& args, OrderedDevice& device,
-                      ArrayView<DeviceBlock*> blocks) const {
+                      ArrayView<DeviceBlock*> blocks, ReplayRun* run) const {
   const PlanStep& step = plan_.steps[number];
   SmallVector<BlockUse, 8> uses;
   const auto use = [&](std::uint32_t buffer, Access access) {
@@ -147,8 +170,9 @@ void Plan::queue_step(std::size_t number, KernelArgs& args, OrderedDevice& devic
   for (std::size_t i = 0; i < std::size_t{step.outputs} + step.inputs; ++i)
     use(plan_.locations[step.operand + i].buffer, i < step.outputs ? Access::Write : Access::Read);
   if (step.scratch) use(*step.scratch, Access::Write);
-  queue_planned({&queued_->kernels[number], &args, step.op_name, step.site, queued_->prepared_at(number)},
-                device, args, {uses.data(), uses.size()});
+  queue_planned(
+      {&queued_->kernels[number], &args, step.op_name, step.site, queued_->prepared_at(number), run}, device,
+      args, {uses.data(), uses.size()});
 }
 
 void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::vector<Tensor>& outputs,
@@ -215,6 +239,9 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
   };
   const PlannedLaunches launches(plan_.steps.empty() ? Site{} : plan_.steps.back().site, inputs);
   Stream stream(plan_.device);
+  std::optional<DeviceRun> device_run;
+  if (device != nullptr && queued_->replay) [[unlikely]]
+    device_run.emplace(*device, *queued_->replay);
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     const PlanStep& step = plan_.steps[s];
     step_under_way = s;
@@ -235,7 +262,7 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
         line.emplace(step.site);
       launch_planned(step.op_name, step.site, step.kernel, stream, args);
     } else
-      queue_step(s, args, *device, {blocks.data(), blocks.size()});
+      queue_step(s, args, *device, {blocks.data(), blocks.size()}, device_run ? device_run->run() : nullptr);
     for (; next_free < layout_.frees.size() && layout_.frees[next_free].step == s; ++next_free)
       alone[layout_.frees[next_free].allocation] = Tensor();
     for (; next_last_use < last_uses_.size() && last_uses_[next_last_use].step == s; ++next_last_use)
@@ -243,6 +270,8 @@ void Plan::run_steps(const PelScalar* numbers, ArrayView<Tensor> inputs, std::ve
   }
   step_under_way = plan_.steps.size();
   allocate_for(plan_.steps.size());
+  if (device_run) [[unlikely]]
+    device_run->end();
 }
 
 // Outputs that no step allocates.

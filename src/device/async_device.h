@@ -1,5 +1,6 @@
-// What an asynchronous device must do: 24 functions, of which five are for kernels from text. All else is
-// shared code above it: caching of memory, order between streams, waits, late errors, staging and statistics.
+// What an asynchronous device must do: 26 functions, of which five are for kernels from text and two for
+// replays of plans. All else is shared code above it: caching of memory, order between streams, waits, late
+// errors, staging and statistics.
 //
 // Shared code holds one lock while it calls a device, except for wait(EventHandle) and pin, so that a device
 // needs no lock for its calls. Addresses that a device returns cannot be read by the host: see kAddressBit.
@@ -28,8 +29,9 @@ struct DeviceFacts {
   int processors = 0;
   std::string driver{};  // what runs kernels, with its version
   bool is_cpu = true;  // an item runs on a core with vectors: kernels from text have several elements an item
-  bool has_f64 = true;    // kernels from text may compute in f64
-  std::string refusal{};  // why no kernel may run here; empty: they may
+  bool has_f64 = true;       // kernels from text may compute in f64
+  bool has_replays = false;  // a run of a plan may be one command
+  std::string refusal{};     // why no kernel may run here; empty: they may
 };
 
 // Every address on a device has this bit. No address of the host has it: with it, x86-64 refuses a load
@@ -44,6 +46,8 @@ enum class StreamHandle : std::uint64_t {};
 enum class EventHandle : std::uint64_t {};  // a point in a stream
 
 class PreparedKernel;
+struct PlanReplay;
+struct ReplayRun;
 
 // A kernel with its arguments. What `args` points to may be gone when the kernel runs: the device copies it.
 struct DeviceLaunch {
@@ -54,6 +58,7 @@ struct DeviceLaunch {
   // Of a step of a plan, whose operands and numbers are the same in each run, but for their addresses. The
   // first launch prepares it. Null: there is none.
   PreparedKernel* prepared = nullptr;
+  ReplayRun* run = nullptr;  // of a step of a plan that may be replayed
 };
 
 // The first error of a stream since the last one was taken.
@@ -120,6 +125,11 @@ class AsyncDevice {
   virtual std::optional<LateError> take_error(StreamHandle stream) = 0;
   // Writes the records of commands whose times the device tells when they have ended. All have.
   virtual void write_times() {}
+
+  // ---- Replays of plans (plan_replay.h), for a device that has them
+  // The run has no more launches: those that were held back are queued.
+  virtual void end_run(StreamHandle, ReplayRun&) {}
+  virtual void drop(PlanReplay&) noexcept {}  // what was captured has ended
 
   // ---- Kernels from text, for a device whose Kernel::run launches them (launch_target). They throw here:
   // the device has none.

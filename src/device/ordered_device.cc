@@ -284,8 +284,37 @@ void OrderedDevice::keep_until_passed(std::shared_ptr<const void> code) {
   std::erase_if(kept_, [](const Kept& kept) { return kept.code == nullptr; });
 }
 
-void OrderedDevice::drop(std::vector<PreparedKernel>& kernels) noexcept {
+void OrderedDevice::begin_run(ReplayRun& run) {
+  run.stream = current_stream_index(device_);
   const std::lock_guard lock(mutex_);
+  // The first run prepares the kernels.
+  run.is_whole = ++run.replay->runs > 1 && run.replay->refusal.empty();
+}
+
+void OrderedDevice::end_run(ReplayRun& run) {
+  const std::lock_guard lock(mutex_);
+  backend_->end_run(stream(run.stream).handle, run);
+}
+
+void OrderedDevice::abandon_run(ReplayRun& run) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    run.is_whole = false;
+    backend_->end_run(stream(run.stream).handle, run);
+  } catch (...) {  // the error that abandons the run is thrown
+  }
+}
+
+std::pair<std::string, std::string> OrderedDevice::explain(const PlanReplay& replay) {
+  const std::lock_guard lock(mutex_);
+  if (!replay.state.empty()) return {replay.state, "captured in an earlier run"};
+  if (!replay.refusal.empty()) return {"its kernels are launched one by one", replay.refusal};
+  return {"its kernels are launched one by one", "they are captured in a later run: the first prepares them"};
+}
+
+void OrderedDevice::drop(std::vector<PreparedKernel>& kernels, PlanReplay* replay) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (replay != nullptr) backend_->drop(*replay);
   for (PreparedKernel& kernel : kernels) kernel.drop(*backend_);
 }
 

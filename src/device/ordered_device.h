@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "pellucid/array_view.h"
@@ -23,6 +24,7 @@
 
 #include "device/async_device.h"
 #include "device/block_allocator.h"
+#include "device/plan_replay.h"
 #include "device/prepared_kernel.h"
 #include "device/staging.h"
 
@@ -75,8 +77,16 @@ class OrderedDevice {
   void copy_out(std::byte* dst, const std::byte* src, DeviceBlock* block, std::int64_t bytes,
                 const WaitReason& reason);
 
+  // A run of a plan that the device may replay, on this thread's current stream: it begins before the first
+  // launch with it, and ends after the last. Launches of a run that is abandoned are queued, too.
+  void begin_run(ReplayRun& run);
+  void end_run(ReplayRun& run);
+  void abandon_run(ReplayRun& run) noexcept;
+  // Returns what a run of the plan is, and why, for explanations.
+  std::pair<std::string, std::string> explain(const PlanReplay& replay);
+
   // Frees what the driver has for them. They are launched no more.
-  void drop(std::vector<PreparedKernel>& kernels) noexcept;
+  void drop(std::vector<PreparedKernel>& kernels, PlanReplay* replay) noexcept;
   // Frees `code` when all that is queued now has ended: kernels of a plan, which queued launches refer to.
   void keep_until_passed(std::shared_ptr<const void> code);
 

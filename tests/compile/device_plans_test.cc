@@ -10,6 +10,7 @@
 
 #include "device/gate.h"
 #include "support/bytes.h"
+#include "support/cuda_driver/chosen.h"
 #include "support/errors.h"
 
 namespace pel {
@@ -44,8 +45,8 @@ std::vector<NamedFunction> functions_on(Device device) {
       {"bias in the matmul", [=](const Tensor& x) { return linear(gelu(linear(x, gate, bias)), down); }, 64},
       {"columns", [](const Tensor& x) { return softmax(x * 2, 0) + x; }, 64},
   };
-  // OpenCL has no kernel for it.
-  if (device != kOpenCl)
+  // Devices that build their kernels from text have none for it.
+  if (device != kOpenCl && device != kCuda)
     functions.push_back({"attention",
                          [=](const Tensor& x) {
                            const Tensor q = linear(x, square).view({1, x.size(0), 4, 16}).transpose(1, 2);
@@ -70,8 +71,9 @@ class DevicePlans : public testing::TestWithParam<Device> {
   const Device device_ = GetParam();
   const NoGrad no_grad_;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, DevicePlans, testing::Values(kQueue, kOpenCl),
-                         [](const auto& of) { return of.param == kQueue ? "queue" : "opencl"; });
+INSTANTIATE_TEST_SUITE_P(Devices, DevicePlans, testing::Values(kQueue, kOpenCl, kCuda), [](const auto& of) {
+  return of.param == kQueue ? "queue" : of.param == kOpenCl ? "opencl" : "cuda";
+});
 
 // Closed where kernels of a test can wait: on the device that runs them on a thread.
 class GateOf {
@@ -134,10 +136,12 @@ TEST_P(DevicePlans, TheForecastIsWhatTheDeviceCounts) {
     for (const std::int64_t rows : {3, 200}) {
       const Tensor x = randn({rows, each.width}).to(device_);
       const std::int64_t forecast = fast.peak_bytes(x);
-      reset_peak_memory(device_);
-      const std::int64_t before = memory_stats(device_).data_bytes;
-      const Tensor y = fast(x);
-      EXPECT_EQ(memory_stats(device_).peak_data_bytes - before, forecast) << each.name << " " << rows;
+      for (int run = 0; run < 3; ++run) {  // the second may be captured, the third is a replay then
+        reset_peak_memory(device_);
+        const std::int64_t before = memory_stats(device_).data_bytes;
+        const Tensor y = fast(x);
+        EXPECT_EQ(memory_stats(device_).peak_data_bytes - before, forecast) << each.name << " " << rows;
+      }
     }
   }
 }
@@ -221,8 +225,8 @@ TEST_P(DevicePlans, ALateErrorNamesTheCallInTheFunction) {
 
 TEST_P(DevicePlans, TrainAsTheCpuDoes) {
   const EnableGrad records;
-  // OpenCL has no kernels of optimizers.
-  const bool has_optimizer = device_ != kOpenCl;
+  // Devices that build their kernels from text have none of optimizers.
+  const bool has_optimizer = device_ == kQueue;
   const auto trained = [&](Device device) {
     manual_seed(5);
     nn::Linear layer(16, 8);
@@ -255,6 +259,10 @@ TEST_P(DevicePlans, AreExplainedWithTheTimesOfTheDevice) {
   const auto fast = compile([](const Tensor& a) { return softmax(gelu(a) * 2, -1); });
   const CompileExplanation explanation = fast.explain_measured(randn({64, 64}).to(device_));
   ASSERT_EQ(explanation.graphs.size(), 1U);
+  if (device_ == kCuda) {  // which tells no times yet
+    EXPECT_NE(explanation.graphs[0].not_measured, "");
+    return;
+  }
   EXPECT_EQ(explanation.graphs[0].not_measured, "");
   EXPECT_EQ(explanation.graphs[0].measured_calls, 7);
 }

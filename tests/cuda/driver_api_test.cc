@@ -55,6 +55,7 @@ TEST(CudaDriver, ValuesAreThoseOfTheHeader) {
   EXPECT_EQ(kCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   EXPECT_EQ(kNonBlockingStream, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(kEventWithoutTiming, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
+  EXPECT_EQ(kCaptureOfThread, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   EXPECT_EQ(kErrorLog, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(kErrorLogSize, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
   for (const Result status :

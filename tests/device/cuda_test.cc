@@ -1,54 +1,27 @@
-// CUDA on the test driver (tests/support/cuda_driver), which interprets the PTX of NVRTC: every op has the
-// bits of the CPU; order, errors and the calls of the driver. No GPU runs any of it. With
-// PELLUCID_CUDA_DRIVER=libcuda.so.1 the tests that ask nothing of the test driver run on a GPU.
+// CUDA as a device: every op has the bits of the CPU; order, errors and the calls of the driver.
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "backends/cuda/cuda_device.h"
-#include "device/same_bits.h"
-#include "support/cuda_driver/controls.h"
+#include "device/on_cuda.h"
 #include "support/environment.h"
 #include "support/errors.h"
+#include "support/page.h"
 #include "support/random.h"
 
 namespace pel {
 namespace {
 
-// Before the first question about the device.
-[[maybe_unused]] const int driver_was_chosen = setenv("PELLUCID_CUDA_DRIVER", PELLUCID_TEST_CUDA_DRIVER, 0);
+using test::cuda_info;
+using test::in_own_process;
+using test::is_alone;
+using test::names_of_calls;
 
-const DeviceInfo& cuda_info() {
-  static const std::vector<DeviceInfo> all = devices();
-  return *std::ranges::find(all, kCuda, &DeviceInfo::device);
-}
-
-class Cuda : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string& refusal = cuda_info().refusal; !refusal.empty()) GTEST_SKIP() << refusal;
-    driver_ = dlopen(std::getenv("PELLUCID_CUDA_DRIVER"), RTLD_NOW | RTLD_NOLOAD);
-    ASSERT_NE(driver_, nullptr);
-  }
-  // A function of the test driver; null: the driver is another one.
-  template <class F>
-  F control(const char* name) const {
-    return reinterpret_cast<F>(dlsym(driver_, name));
-  }
-  void* driver_ = nullptr;
-};
-#define PEL_CONTROL(name)                                                                   \
-  const auto name = control<decltype(&::pel_test_driver_##name)>("pel_test_driver_" #name); \
-  if (name == nullptr) GTEST_SKIP() << "the driver is not the one of the tests"
-
-std::string difference(const Tensor& wanted, const Tensor& given) {
-  return test::difference_on(kCuda, wanted, given);
-}
+class Cuda : public test::OnCuda {};
 
 // ---- Bits
 
@@ -59,8 +32,18 @@ TEST_F(Cuda, EveryOpHasTheBitsOfTheCpu) {
   const test::OpsWalked walked = test::walk_every_op(kCuda, share, "device/Cuda");
   fmt::print("{} ops run by kernels of CUDA, {} with some of the CPU's, in {:.1f} s:{}\n", walked.own,
              walked.with_fallback, walked.seconds, walked.fallbacks);
+  // docs/cuda.md has both numbers.
+  const std::string page = test::read_file(PELLUCID_SOURCE_DIR "/docs/cuda.md");
+  const auto all = std::ranges::count_if(
+      all_ops(), [](const Op* op) { return op->record().is_builtin && !is_further_form(op->name()); });
+  const std::string of_all = fmt::format(" of {} ops run by kernels of their own", all);
+  const std::size_t at = page.find(of_all);
+  ASSERT_NE(at, std::string::npos) << "docs/cuda.md should say how many" << of_all;
+  const std::int64_t own = std::atoll(page.c_str() + page.rfind(' ', at - 1) + 1);
   if (walked.is_whole) {
-    EXPECT_GE(walked.own, 270);
+    EXPECT_EQ(walked.own, own) << "docs/cuda.md has another number";
+  } else {
+    EXPECT_LE(walked.own, own) << "docs/cuda.md has a smaller number";
   }
 }
 
@@ -176,23 +159,17 @@ TEST_F(Cuda, AnotherStreamWaitsOnceForWhatItReads) {
   static_cast<void>(x.to(kCpu));  // allocates the pinned memory of copies
   synchronize(kCuda);
   const Tensor y = x * 2;
-  const auto names = [](const std::string& calls) {
-    std::string list;
-    for (std::size_t at = 0; at < calls.size(); at = calls.find('\n', at) + 1)
-      list += (list.empty() ? "" : " ") + calls.substr(at, calls.find('(', at) - at);
-    return list;
-  };
   log(1);
   {
     const StreamScope scope(Stream(kCuda, 1));
     static_cast<void>(y * 2);
     static_cast<void>(y * 2);
   }
-  EXPECT_EQ(names(log(1)), "cuEventRecord cuStreamWaitEvent cuLaunchKernel cuLaunchKernel");
+  EXPECT_EQ(names_of_calls(log(1)), "cuEventRecord cuStreamWaitEvent cuLaunchKernel cuLaunchKernel");
   synchronize(kCuda);
   log(1);
   static_cast<void>(y.to(kCpu));
-  EXPECT_EQ(names(log(0)), "cuMemcpyDtoHAsync cuEventRecord cuEventRecord cuEventSynchronize");
+  EXPECT_EQ(names_of_calls(log(0)), "cuMemcpyDtoHAsync cuEventRecord cuEventRecord cuEventSynchronize");
 }
 
 // ---- Errors
@@ -257,15 +234,6 @@ TEST_F(Cuda, TheHostCannotReadItsMemory) {
 }
 
 // ---- In processes of their own
-
-// Runs a test that is skipped otherwise. What the commands of a device that fails refer to is never freed.
-int in_own_process(const std::string& variables, const char* test) {
-  return std::system(
-      fmt::format("ASAN_OPTIONS=detect_leaks=0 {} PELLUCID_TEST_ALONE=1 /proc/{}/exe --gtest_filter={}",
-                  variables, getpid(), test)
-          .c_str());
-}
-bool is_alone() { return std::getenv("PELLUCID_TEST_ALONE") != nullptr; }
 
 TEST_F(Cuda, AloneWithALostDevice) {
   if (!is_alone()) GTEST_SKIP() << "ALostDeviceIsAnErrorAndTheProcessGoesOn runs it";

@@ -53,9 +53,11 @@ be dropped while they are queued. Fusions, the number of kernels and all bits ar
 `memory_stats(device).data_bytes` at its peak, where on a device small tensors count too. Not on devices: packed weights, saving, `CompiledAhead`, and on how many threads a
 kernel runs in `explain()`.
 
-On `kOpenCl` fused kernels are text, too: elementwise loops, rows, and matmuls with what follows them. A text is built when a plan first runs, once for
+On `kOpenCl` and `kCuda` fused kernels are text, too: elementwise loops, rows, and matmuls with what follows them. A text is built when a plan first runs, once for
 all graphs and layers that have the same. The first run of a plan prepares its steps: functions, shapes and numbers are found once, and later runs set addresses
 that have changed and enqueue. An op without a kernel for the device is an error of the compiled function, because a plan does not wait: call it outside of the function.
+
+On `kCuda` the second run of a plan is captured as a CUDA graph, and later runs are one copy and one launch ([cuda.md](cuda.md#compiled-functions)); `explain()` says so, or why not.
 
 ## Profiles
 

@@ -1,4 +1,4 @@
-// In this order: streams and events, facts, commands, errors, kernels.
+// In this order: streams and events, commands, facts, errors, kernels, replays of plans.
 //
 // Memory. An address is the driver's with kAddressBit. Kernels get the driver's addresses, so that the
 // offsets of their struct are 0, but for where a part of a launch begins (codegen/c_like/dialect_cuda.cc).
@@ -9,7 +9,10 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,13 +21,19 @@
 #include "pellucid/cache.h"
 #include "pellucid/cuda.h"
 
+#include "backends/cuda/cuda_graph.h"
+#include "backends/cuda/cuda_launch.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nvrtc.h"
+#include "backends/cuda/table_form.h"
 #include "backends/grid/kernels.h"
 #include "backends/grid/reports.h"
 #include "base/check.h"
 #include "base/small_vector.h"
 #include "codegen/cache/kernel_cache.h"
+#include "device/plan_replay.h"
+#include "device/prepared_kernel.h"
+#include "dispatch/loop_compiler.h"
 #include "dispatch/registry.h"
 
 namespace pel::cuda {
@@ -106,11 +115,13 @@ class CudaDevice final : public AsyncDevice {
   EventHandle record(StreamHandle handle) override {
     const Current current(*this);
     StreamState& stream = state(handle);
+    launch_held(stream);
     return EventHandle(reinterpret_cast<std::uintptr_t>(
         new Point{recorded(stream), static_cast<int>(handle), stream.added}));
   }
   void wait(StreamHandle handle, EventHandle event) override {
     const Current current(*this);
+    // In front of launches that are held, too: a wait may be early.
     check(driver_.cuStreamWaitEvent(state(handle).stream, point_of(event).event, 0), "cuStreamWaitEvent");
   }
   bool has_passed(EventHandle event) override {
@@ -137,22 +148,30 @@ class CudaDevice final : public AsyncDevice {
     const Current current(*this);
     StreamState& stream = state(handle);
     poll(stream);
-    return stream.added - stream.ended.load(std::memory_order_acquire);
+    return stream.added + stream.held.size() - stream.ended.load(std::memory_order_acquire);
   }
 
   // ---- Commands
   bool launch(StreamHandle handle, const DeviceLaunch& launch) override {
     const Current current(*this);
     StreamState& stream = state(handle);
+    const bool is_held = launch.run != nullptr && launch.run->is_whole && launch.prepared != nullptr &&
+                         stream.held.size() < kMaxQueued;
+    if (!is_held || stream.run != launch.run) launch_held(stream);
     if (is_full(stream)) return false;
+    stream.run = is_held ? launch.run : nullptr;
     ++stream.launches;
     stream.op_name = launch.op_name;
     stream.site = launch.site;
     const LaunchTarget before = launch_target();
-    launch_target() = {this, handle};
+    launch_target() = {this, handle, nullptr};
     Stream of_kernel(kCuda, static_cast<int>(handle));
     try {
-      launch.kernel->run(of_kernel, *launch.args);
+      if (launch.prepared != nullptr) {
+        launch.prepared->launch(*this, handle, launch);
+      } else {
+        launch.kernel->run(of_kernel, *launch.args);
+      }
     } catch (...) {
       launch_target() = before;
       throw;
@@ -163,6 +182,7 @@ class CudaDevice final : public AsyncDevice {
   bool copy_in(StreamHandle handle, std::byte* dst, const void* pinned, std::int64_t bytes) override {
     const Current current(*this);
     StreamState& stream = state(handle);
+    launch_held(stream);
     if (is_full(stream)) return false;
     check(driver_.cuMemcpyHtoDAsync_v2(from_device_address(dst), pinned, static_cast<std::size_t>(bytes),
                                        stream.stream),
@@ -173,6 +193,7 @@ class CudaDevice final : public AsyncDevice {
   bool copy_out(StreamHandle handle, void* pinned, const std::byte* src, std::int64_t bytes) override {
     const Current current(*this);
     StreamState& stream = state(handle);
+    launch_held(stream);
     if (is_full(stream)) return false;
     check(driver_.cuMemcpyDtoHAsync_v2(pinned, from_device_address(src), static_cast<std::size_t>(bytes),
                                        stream.stream),
@@ -188,15 +209,23 @@ class CudaDevice final : public AsyncDevice {
   }
   std::optional<LateError> take_error(StreamHandle handle) override;
 
+  // ---- Replays
+  void end_run(StreamHandle handle, ReplayRun& run) override;
+  void drop(PlanReplay& replay) noexcept override {
+    const Current current(*this);
+    replay.captured = nullptr;
+  }
+
   // ---- Kernels
   ModuleHandle build(const DeviceSource& source) override;
   FunctionHandle function(ModuleHandle module, const char* name) override;
+  // Arguments are passed with each launch: no function has any of its own.
+  FunctionHandle copy(FunctionHandle function) override { return function; }
+  void drop(FunctionHandle) noexcept override {}
   void launch(StreamHandle stream, FunctionHandle function, const LaunchShape& shape,
               const LaunchArgs& args) override;
 
  private:
-  // Of the groups of a grid along its second and third axis.
-  static constexpr std::uint64_t kMaxGroups = 65'535;
   static constexpr std::uint64_t kMaxQueued = 4096, kMarkEach = 256;
 
   // What pel_report writes.
@@ -219,6 +248,10 @@ class CudaDevice final : public AsyncDevice {
     const char* op_name = "";  // of the last launch
     Site site{};
     std::vector<Fallible> fallible;  // launches since the report was read
+    // The launches of a run that are held back, if it holds any, and their addresses.
+    ReplayRun* run = nullptr;
+    std::vector<HeldLaunch> held;
+    std::vector<Address> held_addresses;
     std::atomic<Result> failure = kSuccess;
   };
 
@@ -244,6 +277,19 @@ class CudaDevice final : public AsyncDevice {
   std::string find_driver();
   StreamState& state(StreamHandle handle) { return streams_[static_cast<std::size_t>(handle)]; }
   std::string ptx_of(const DeviceSource& source);
+  Result load(const std::string& ptx, Module_& module, std::string& log);
+  Result find(Module_ module, const std::string& name, Function_& function) {
+    return driver_.cuModuleGetFunction(&function, module, name.c_str());
+  }
+  static LoadedFunction& function_of(FunctionHandle handle) {
+    return *reinterpret_cast<LoadedFunction*>(static_cast<std::uintptr_t>(handle));
+  }
+  void launch_held(StreamState& stream);
+  bool replay(StreamState& stream, int index, PlanReplay& replay, const std::vector<HeldLaunch>& held,
+              const std::vector<Address>& addresses);
+  std::string load_by_table(ArrayView<HeldLaunch> launches);
+  void launch(StreamState& stream, const HeldLaunch& launch, const Address* addresses);
+  static void note_fallible(StreamState& stream, const HeldLaunch& launch, std::uint64_t number);
 
   Event_ recorded(const StreamState& stream) {
     Event_ event = nullptr;
@@ -295,6 +341,10 @@ class CudaDevice final : public AsyncDevice {
   DeviceFacts facts_, lost_facts_, facts_of_child_;
   std::atomic<bool> is_lost_ = false;
   std::array<StreamState, kMaxStreams> streams_;
+  std::deque<LoadedModule> modules_;
+  std::deque<LoadedFunction> functions_;
+  std::uint64_t graph_launches_ = std::uint64_t{1}
+                                  << 62;  // numbers of launches in graphs; no others are as large
 };
 
 // ---- Facts
@@ -346,6 +396,7 @@ void CudaDevice::find() {
   facts_.name = "CUDA";
   facts_.kernels = DeviceType::Cuda;
   facts_.is_cpu = false;
+  facts_.has_replays = true;
   if (const std::string refusal = find_driver(); !refusal.empty()) {
     facts_.refusal = fmt::format("{} ({})", refusal, kUnproven);
     return;
@@ -355,6 +406,7 @@ void CudaDevice::find() {
   wire_runtime();  // the lists are those of ops that are registered
   [[maybe_unused]] static const bool is_registered = [this] {
     grid::register_kernels(DeviceType::Cuda, {facts_.has_f64, facts_.is_cpu});
+    set_loop_compiler(DeviceType::Cuda, grid::compile_loops);
     return true;
   }();
 }
@@ -425,69 +477,163 @@ std::string CudaDevice::ptx_of(const DeviceSource& source) {
   return ptx;
 }
 
-ModuleHandle CudaDevice::build(const DeviceSource& source) {
-  const std::string ptx = ptx_of(source);
+Result CudaDevice::load(const std::string& ptx, Module_& module, std::string& log) {
   constexpr std::size_t kLogBytes = 8192;
-  std::string log(kLogBytes, '\0');
+  log.assign(kLogBytes, '\0');
   int options[] = {kErrorLog, kErrorLogSize};
   void* values[] = {log.data(), reinterpret_cast<void*>(kLogBytes)};
-  Module_ module = nullptr;
   const Result status = driver_.cuModuleLoadDataEx(&module, ptx.c_str(), 2, options, values);
-  if (status != kSuccess && status != kOutOfMemory && !is_sticky(status))
+  log.resize(std::min(log.find('\0'), log.size()));
+  return status;
+}
+
+ModuleHandle CudaDevice::build(const DeviceSource& source) {
+  LoadedModule& made = modules_.emplace_back(LoadedModule{nullptr, ptx_of(source)});
+  std::string log;
+  const Result status = load(made.ptx, made.module, log);
+  if (status == kSuccess) return ModuleHandle(reinterpret_cast<std::uintptr_t>(&made));
+  modules_.pop_back();
+  if (status != kOutOfMemory && !is_sticky(status))
     throw DeviceError(fmt::format("the driver of {} refused the kernel {}: {}:\n{}", facts_.name, source.name,
-                                  error_text(driver_, status), log.c_str()));
-  check(status, "cuModuleLoadDataEx");
-  return ModuleHandle(reinterpret_cast<std::uintptr_t>(module));
+                                  error_text(driver_, status), log));
+  fail(status, "cuModuleLoadDataEx");
 }
 
 FunctionHandle CudaDevice::function(ModuleHandle module, const char* name) {
+  const auto* const of = reinterpret_cast<LoadedModule*>(static_cast<std::uintptr_t>(module));
   Function_ function = nullptr;
-  check(driver_.cuModuleGetFunction(&function, reinterpret_cast<Module_>(static_cast<std::uintptr_t>(module)),
-                                    name),
-        "cuModuleGetFunction");
-  return FunctionHandle(reinterpret_cast<std::uintptr_t>(function));
+  check(find(of->module, name, function), "cuModuleGetFunction");
+  return FunctionHandle(reinterpret_cast<std::uintptr_t>(
+      &functions_.emplace_back(LoadedFunction{name, function, of, nullptr})));
 }
 
 void CudaDevice::launch(StreamHandle handle, FunctionHandle number, const LaunchShape& shape,
                         const LaunchArgs& args) {
   StreamState& stream = state(handle);
-  const std::size_t count = args.addresses.size();
+  const HeldLaunch launched{&function_of(number),  shape,          stream.held_addresses.size(),
+                            args.addresses.size(), args.numbers,   args.may_report,
+                            stream.launches,       stream.op_name, stream.site};
+  const auto plain = [](const std::byte* address) {  // null: the tensor has no elements
+    return address == nullptr ? 0 : from_device_address(address);
+  };
+  if (stream.run != nullptr) {
+    for (const std::byte* const address : args.addresses) stream.held_addresses.push_back(plain(address));
+    stream.held.push_back(launched);
+    return;
+  }
   SmallVector<Address, 8> addresses;
-  for (const std::byte* address : args.addresses)  // null: the tensor has no elements
-    addresses.push_back(address == nullptr ? 0 : from_device_address(address));
-  addresses.push_back(stream.status);
-  SmallVector<void*, 10> parameters;
-  for (Address& address : addresses) parameters.push_back(&address);
-  parameters.push_back(args.numbers);
-  std::fill_n(args.numbers, count, std::int64_t{0});
-  args.numbers[count] = static_cast<std::int64_t>(stream.launches);
-  std::array<std::uint64_t, 3> groups{};
-  for (std::size_t axis = 0; axis < 3; ++axis) groups[axis] = shape.items[axis] / shape.group[axis];
-  if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;  // which the driver refuses
-  const bool is_parted = groups[1] > kMaxGroups || groups[2] > kMaxGroups;
-  PEL_ASSERT(!is_parted || count > 2, "the offsets of operands 1 and 2 say where a part begins");
-  for (std::uint64_t z = 0; z < groups[2]; z += kMaxGroups) {
-    for (std::uint64_t y = 0; y < groups[1]; y += kMaxGroups) {
-      if (is_parted) {
-        args.numbers[1] = static_cast<std::int64_t>(y * shape.group[1]);
-        args.numbers[2] = static_cast<std::int64_t>(z * shape.group[2]);
-      }
-      check(driver_.cuLaunchKernel(
-                reinterpret_cast<Function_>(static_cast<std::uintptr_t>(number)),
-                static_cast<unsigned>(groups[0]), static_cast<unsigned>(std::min(groups[1] - y, kMaxGroups)),
-                static_cast<unsigned>(std::min(groups[2] - z, kMaxGroups)), shape.group[0], shape.group[1],
-                shape.group[2], 0, stream.stream, parameters.data(), nullptr),
-            "cuLaunchKernel");
-    }
-  }
-  if (args.may_report) {
-    // Without waits the list would grow for ever. An error of a launch that is dropped has no line.
-    constexpr std::size_t kMaxFallible = 1 << 16;
-    if (stream.fallible.size() >= kMaxFallible)
-      stream.fallible.erase(stream.fallible.begin(), stream.fallible.begin() + kMaxFallible / 2);
-    stream.fallible.push_back({stream.launches, stream.op_name, stream.site});
-  }
+  for (const std::byte* const address : args.addresses) addresses.push_back(plain(address));
+  launch(stream, launched, addresses.data());
+}
+
+void CudaDevice::launch(StreamState& stream, const HeldLaunch& launch, const Address* addresses) {
+  SmallVector<Address, 9> all;
+  for (std::size_t i = 0; i < launch.address_count; ++i) all.push_back(addresses[i]);
+  all.push_back(stream.status);
+  check(launch_kernel(driver_, stream.stream, launch.function->function, launch.shape,
+                      {all.data(), all.size()}, launch.numbers, launch.launch),
+        "cuLaunchKernel");
+  note_fallible(stream, launch, launch.launch);
   note_added(stream);
+}
+
+void CudaDevice::note_fallible(StreamState& stream, const HeldLaunch& launch, std::uint64_t number) {
+  if (!launch.may_report) return;
+  // Without waits the list would grow for ever. An error of a launch that is dropped has no line.
+  constexpr std::size_t kMaxFallible = 1 << 16;
+  if (stream.fallible.size() >= kMaxFallible)
+    stream.fallible.erase(stream.fallible.begin(), stream.fallible.begin() + kMaxFallible / 2);
+  stream.fallible.push_back({number, launch.op_name, launch.site});
+}
+
+// ---- Replays of plans
+
+// The graphs of a plan, by stream.
+struct CudaGraphs final : PlanReplay::Captured {
+  std::array<std::unique_ptr<CudaGraph>, kMaxStreams> graphs;
+};
+
+// Launches what is held, in front of another command: the run is not whole any more.
+void CudaDevice::launch_held(StreamState& stream) {
+  if (stream.run == nullptr) return;
+  std::exchange(stream.run, nullptr)->is_whole = false;
+  const std::vector<HeldLaunch> held = std::exchange(stream.held, {});
+  const std::vector<Address> addresses = std::exchange(stream.held_addresses, {});
+  for (const HeldLaunch& each : held) launch(stream, each, addresses.data() + each.first_address);
+}
+
+void CudaDevice::end_run(StreamHandle handle, ReplayRun& run) {
+  const Current current(*this);
+  StreamState& stream = state(handle);
+  if (stream.run != &run) return;
+  if (!run.is_whole) return launch_held(stream);
+  const std::vector<HeldLaunch> held = std::exchange(stream.held, {});
+  const std::vector<Address> addresses = std::exchange(stream.held_addresses, {});
+  stream.run = nullptr;
+  if (replay(stream, static_cast<int>(handle), *run.replay, held, addresses)) return;
+  for (const HeldLaunch& each : held) launch(stream, each, addresses.data() + each.first_address);
+}
+
+// Returns why a kernel of a launch cannot find its addresses in a table; empty if all can.
+std::string CudaDevice::load_by_table(ArrayView<HeldLaunch> launches) {
+  for (const HeldLaunch& launch : launches) {
+    LoadedFunction& function = *launch.function;
+    if (function.by_table != nullptr) continue;
+    const auto ptx = with_address_table(function.module->ptx, function.name, launch.address_count);
+    if (!ptx)
+      return fmt::format("the PTX of {} uses its addresses in a way that is not known", function.name);
+    std::string log;
+    Module_ module = nullptr;
+    Result status = load(*ptx, module, log);
+    if (status == kSuccess) status = find(module, function.name, function.by_table);
+    if (status == kSuccess) continue;
+    if (is_sticky(status)) lose(status, "cuModuleLoadDataEx");
+    return fmt::format("cuModuleLoadDataEx returned {} for {}{}{}", error_text(driver_, status),
+                       function.name, log.empty() ? "" : ": ", log);
+  }
+  return {};
+}
+
+// Queues the run as one command, if it can be one.
+bool CudaDevice::replay(StreamState& stream, int index, PlanReplay& replay,
+                        const std::vector<HeldLaunch>& held, const std::vector<Address>& addresses) {
+  constexpr std::size_t kMinLaunches = 3;
+  if (held.size() < kMinLaunches) {
+    replay.refusal = fmt::format("it has {}, and a replay of a CUDA graph takes two calls of the driver",
+                                 held.size() == 1 ? "1 launch" : fmt::format("{} launches", held.size()));
+    return false;
+  }
+  if (replay.captured == nullptr) replay.captured = std::make_unique<CudaGraphs>();
+  std::unique_ptr<CudaGraph>& graph =
+      static_cast<CudaGraphs&>(*replay.captured).graphs[static_cast<std::size_t>(index)];
+  if (graph == nullptr) {
+    replay.refusal = load_by_table(held);
+    if (!replay.refusal.empty()) return false;
+    Result status = kSuccess;
+    graph = CudaGraph::capture(driver_, stream.stream, stream.status, held, addresses.size(), graph_launches_,
+                               replay.refusal, status);
+    if (is_sticky(status)) lose(status, "a call while a graph was captured");
+    if (graph == nullptr) return false;
+    graph_launches_ += held.size();
+    replay.state = fmt::format("a run copies {} bytes of addresses and launches a CUDA graph of {} kernels",
+                               graph->table_bytes(), held.size());
+  }
+  PEL_ASSERT(
+      graph->launch_count() == held.size() && graph->table_bytes() == addresses.size() * sizeof(Address),
+      "a plan has the same launches in each run");
+  Address* table = graph->unused_table(stream.ended.load(std::memory_order_acquire));
+  if (table == nullptr) {
+    poll(stream);
+    table = graph->unused_table(stream.ended.load(std::memory_order_acquire));
+  }
+  if (table == nullptr) return false;  // the device is many runs late: it loses nothing by launches
+  std::ranges::copy(addresses, table);
+  const char* function = "";
+  check(graph->replay(stream.stream, table, stream.added + 1, function), function);
+  for (std::size_t i = 0; i < held.size(); ++i) note_fallible(stream, held[i], graph->first_launch() + i);
+  note_added(stream);
+  if (graph->is_half_used()) stream.marks.push_back({recorded(stream), 0, stream.added});
+  return true;
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ using Stream_ = struct CUstream_st*;
 using Event_ = struct CUevent_st*;
 using Module_ = struct CUmod_st*;
 using Function_ = struct CUfunc_st*;
+using Graph_ = struct CUgraph_st*;
+using GraphExec_ = struct CUgraphExec_st*;
 
 // Values of enums that are passed or compared.
 inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
@@ -23,6 +25,7 @@ inline constexpr int kProcessorCount = 16, kCapabilityMajor = 75,
                      kCapabilityMinor = 76;  // CUdevice_attribute
 inline constexpr unsigned kNonBlockingStream = 1, kEventWithoutTiming = 2;
 inline constexpr int kErrorLog = 5, kErrorLogSize = 6;  // CUjit_option
+inline constexpr int kCaptureOfThread = 1;              // CUstreamCaptureMode
 
 // clang-format off
 #define PEL_EACH_DRIVER_FUNCTION(F) \
@@ -54,7 +57,13 @@ inline constexpr int kErrorLog = 5, kErrorLogSize = 6;  // CUjit_option
   F(cuEventDestroy_v2, (Event_)) \
   F(cuModuleLoadDataEx, (Module_*, const void*, unsigned, int*, void**)) \
   F(cuModuleGetFunction, (Function_*, Module_, const char*)) \
-  F(cuLaunchKernel, (Function_, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream_, void**, void**))
+  F(cuLaunchKernel, (Function_, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream_, void**, void**)) \
+  F(cuStreamBeginCapture_v2, (Stream_, int)) \
+  F(cuStreamEndCapture, (Stream_, Graph_*)) \
+  F(cuGraphInstantiateWithFlags, (GraphExec_*, Graph_, unsigned long long)) \
+  F(cuGraphLaunch, (GraphExec_, Stream_)) \
+  F(cuGraphExecDestroy, (GraphExec_)) \
+  F(cuGraphDestroy, (Graph_))
 // clang-format on
 
 struct Driver {

@@ -30,6 +30,8 @@ class GraphExplanation {
       auto& list = d.kind == Decision::Kind::Refused ? made_.not_fused : made_.decisions;
       list.push_back({d.pass, d.what, d.reason, d.site.text()});
     }
+    if (const auto replay = plan_.replay())
+      made_.decisions.push_back({"replay", replay->first, replay->second, ""});
     made_.thread_count = plan_.knows_threads() ? thread_count() : 0;
     made_.arena_bytes = plan_.arena_bytes();
     made_.result_bytes = plan_.result_bytes();

@@ -2,6 +2,11 @@
 // PELLUCID_CUDA_DRIVER names.
 #pragma once
 
+namespace pel::test {
+// Where a capture fails.
+enum class CaptureFault : int { None, Begin, Launch, End, Instantiate };
+}  // namespace pel::test
+
 extern "C" {
 // Starts to write calls down, or stops; returns those written down since the last start, a line each. The
 // text is valid until the next call.
@@ -15,6 +20,10 @@ void pel_test_driver_refuse_module();
 void pel_test_driver_fail_kernel(int n);
 // Events of other streams are not waited for: a planted fault, which tests of order must find.
 void pel_test_driver_ignore_waits(int is_on);
+// Captures of graphs fail at a CaptureFault from now on.
+void pel_test_driver_fail_capture(int at);
+// How much device memory there is; at first 8 GiB.
+void pel_test_driver_set_memory(long long bytes);
 // Bytes of device memory in use.
 long long pel_test_driver_bytes();
 }

@@ -5,6 +5,8 @@
 // interpreted (ptx_module.h). A command sees memory as it is when it runs, so pinned memory that is reused
 // too early, or device memory that is freed too early, is a wrong result or a fault. PELLUCID_SEED decides
 // the order.
+//
+// Graphs are captured from one stream, as a list of its launches. What a capture forbids makes it invalid.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,8 +32,8 @@ using cuda::Address;
 using cuda::Result;
 
 constexpr Result kInvalidValue = 1, kInvalidContext = 201, kInvalidPtx = 218, kInvalidHandle = 400,
-                 kNotFound = 500, kIllegalAddress = 700, kLaunchFailed = 719;
-constexpr std::size_t kMemoryBytes = std::size_t{8} << 30;
+                 kNotFound = 500, kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900,
+                 kCaptureInvalidated = 901, kIllegalState = 401;
 
 // One record of an event; the handle is reused for the next.
 struct Recorded {
@@ -45,9 +47,21 @@ struct Command {
   std::function<void()> run;        // empty: nothing
   std::shared_ptr<Recorded> waits;  // for this
 };
+// Kernels in their order: all are captured from one stream.
+using Nodes = std::vector<std::function<void()>>;
+struct TestGraph {
+  int number = 0;
+  Nodes nodes;
+};
+struct TestGraphExec {
+  int number = 0;
+  std::shared_ptr<const Nodes> nodes;  // launches that are queued hold them
+};
 struct TestStream {
   int number = 0;
   std::deque<Command> commands;
+  std::unique_ptr<TestGraph> captures;  // what is launched becomes nodes of it
+  bool is_capture_valid = true;
 };
 struct TestModule {
   std::unique_ptr<ptx::Module> module;
@@ -67,12 +81,17 @@ struct Driver {
   std::size_t memory_bytes = 0;
   std::vector<std::unique_ptr<TestStream>> streams;
   std::vector<std::unique_ptr<TestModule>> modules;
-  int events = 0, allocations = 0;
+  int events = 0, allocations = 0, graphs = 0, graph_execs = 0;
+  std::size_t capacity = std::size_t{8} << 30;
   std::mt19937_64 random{seed()};
   Result sticky = cuda::kSuccess;
 
   bool logs = false, refuses_module = false, ignores_waits = false;
   int allocations_until_failure = 0, kernels_until_failure = 0;
+  CaptureFault capture_fault = CaptureFault::None;
+  // A planted fault for programs that do not call the controls: one kernel in eight is not run.
+  bool omits_kernels = std::getenv("PELLUCID_TEST_DRIVER_OMITS") != nullptr;
+  std::uint64_t kernels = 0;
   std::string log, returned_log;
 };
 // Never destroyed: the library is never unloaded.
@@ -81,6 +100,8 @@ Driver& driver() {
   return *instance;
 }
 thread_local std::vector<cuda::Context> contexts;  // the stack of this thread
+thread_local TestStream* captured_here =
+    nullptr;  // of this thread, which may not do what a graph cannot hold
 
 cuda::Context the_context() { return reinterpret_cast<cuda::Context>(&driver()); }
 bool has_context() { return !contexts.empty() && contexts.back() == the_context(); }
@@ -148,6 +169,7 @@ void run_kernel(const TestFunction& function, const ptx::Dim3& grid, const ptx::
     d.sticky = kIllegalAddress;
     return;
   }
+  if (d.omits_kernels && ++d.kernels % 8 == 0) return;
   std::vector<const void*> parameters;
   for (const std::vector<char>& value : values) parameters.push_back(value.data());
   const std::uint64_t order = d.random();
@@ -177,9 +199,21 @@ using namespace pel::cuda;
   if (!has_context()) return pel::test::kInvalidContext; \
   if (d.sticky != kSuccess) return d.sticky;
 
+// Of those among them that a capture of this thread forbids: they make it invalid.
+#define PEL_ENTER_UNCAPTURED                 \
+  PEL_ENTER                                  \
+  if (captured_here != nullptr) {            \
+    captured_here->is_capture_valid = false; \
+    return pel::test::kCaptureUnsupported;   \
+  }
+
 extern "C" {
 
-Result cuInit(unsigned flags) { return flags == 0 ? kSuccess : pel::test::kInvalidValue; }
+Result cuInit(unsigned flags) {
+  const std::lock_guard lock(driver().mutex);
+  write_down("cuInit()");
+  return flags == 0 ? kSuccess : pel::test::kInvalidValue;
+}
 Result cuDriverGetVersion(int* version) {
   *version = 13000;
   return kSuccess;
@@ -195,7 +229,10 @@ Result cuGetErrorName(Result status, const char** name) {
       {pel::test::kNotFound, "CUDA_ERROR_NOT_FOUND"},
       {kNotReady, "CUDA_ERROR_NOT_READY"},
       {pel::test::kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-      {pel::test::kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"}};
+      {pel::test::kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {pel::test::kIllegalState, "CUDA_ERROR_ILLEGAL_STATE"},
+      {pel::test::kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {pel::test::kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"}};
   const auto found = names.find(status);
   if (found == names.end()) return pel::test::kInvalidValue;
   *name = found->second;
@@ -218,10 +255,12 @@ Result cuDeviceGetAttribute(int* value, int attribute, int) {
   return kSuccess;
 }
 Result cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-  *bytes = kMemoryBytes;
+  *bytes = driver().capacity;
   return kSuccess;
 }
 Result cuDevicePrimaryCtxRetain(Context* context, int) {
+  const std::lock_guard lock(driver().mutex);
+  write_down("cuDevicePrimaryCtxRetain()");
   *context = the_context();
   return kSuccess;
 }
@@ -237,11 +276,11 @@ Result cuCtxPopCurrent_v2(Context* context) {
 }
 
 Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   const bool fails = d.allocations_until_failure == 1;
   if (d.allocations_until_failure > 1) --d.allocations_until_failure;
   if (bytes == 0) return pel::test::kInvalidValue;
-  if (fails || d.memory_bytes + bytes > kMemoryBytes) {
+  if (fails || d.memory_bytes + bytes > d.capacity) {
     write_down("cuMemAlloc(", bytes, ") = out of memory");
     return kOutOfMemory;
   }
@@ -256,7 +295,7 @@ Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
   return kSuccess;
 }
 Result cuMemFree_v2(Address address) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   const auto found = d.memory.find(address);
   if (found == d.memory.end()) return pel::test::kInvalidValue;
   write_down("cuMemFree(", name_of(address), ")");
@@ -267,19 +306,19 @@ Result cuMemFree_v2(Address address) {
   return kSuccess;
 }
 Result cuMemAllocHost_v2(void** memory, std::size_t bytes) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   write_down("cuMemAllocHost(", bytes, ")");
   return *memory == nullptr ? kOutOfMemory : kSuccess;
 }
 Result cuMemFreeHost(void* memory) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   std::free(memory);
   write_down("cuMemFreeHost()");
   return kSuccess;
 }
 Result cuMemcpyHtoDAsync_v2(Address dst, const void* src, std::size_t bytes, Stream_ stream) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   write_down("cuMemcpyHtoDAsync(", name_of(dst), ", ", bytes, ", s", stream_of(stream).number, ")");
   if (!is_allocated(dst, bytes)) return pel::test::kInvalidValue;
   add(stream_of(stream), [=] {
@@ -292,7 +331,7 @@ Result cuMemcpyHtoDAsync_v2(Address dst, const void* src, std::size_t bytes, Str
   return kSuccess;
 }
 Result cuMemcpyDtoHAsync_v2(void* dst, Address src, std::size_t bytes, Stream_ stream) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   write_down("cuMemcpyDtoHAsync(", name_of(src), ", ", bytes, ", s", stream_of(stream).number, ")");
   if (!is_allocated(src, bytes)) return pel::test::kInvalidValue;
   add(stream_of(stream), [=] {
@@ -305,7 +344,7 @@ Result cuMemcpyDtoHAsync_v2(void* dst, Address src, std::size_t bytes, Stream_ s
   return kSuccess;
 }
 Result cuMemsetD8Async(Address dst, unsigned char value, std::size_t bytes, Stream_ stream) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   write_down("cuMemsetD8Async(", name_of(dst), ", ", bytes, ", s", stream_of(stream).number, ")");
   if (!is_allocated(dst, bytes)) return pel::test::kInvalidValue;
   add(stream_of(stream), [=] { std::memset(reinterpret_cast<void*>(dst), value, bytes); });
@@ -321,13 +360,13 @@ Result cuStreamCreate(Stream_* stream, unsigned) {
   return kSuccess;
 }
 Result cuStreamWaitEvent(Stream_ stream, Event_ event, unsigned) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   write_down("cuStreamWaitEvent(s", stream_of(stream).number, ", e", event_of(event).number, ")");
   if (event_of(event).last != nullptr) stream_of(stream).commands.push_back({{}, event_of(event).last});
   return kSuccess;
 }
 Result cuStreamSynchronize(Stream_ stream) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   write_down("cuStreamSynchronize(s", stream_of(stream).number, ")");
   return run_until([&] { return stream_of(stream).commands.empty(); });
 }
@@ -337,7 +376,7 @@ Result cuEventCreate(Event_* event, unsigned) {
   return kSuccess;
 }
 Result cuEventRecord(Event_ event, Stream_ stream) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   write_down("cuEventRecord(e", event_of(event).number, ", s", stream_of(stream).number, ")");
   const auto recorded = std::make_shared<Recorded>();
   event_of(event).last = recorded;
@@ -346,7 +385,7 @@ Result cuEventRecord(Event_ event, Stream_ stream) {
   return kSuccess;
 }
 Result cuEventQuery(Event_ event) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   const std::shared_ptr<Recorded> recorded = event_of(event).last;
   if (recorded == nullptr || recorded->has_passed) return kSuccess;
   run_one();
@@ -354,7 +393,7 @@ Result cuEventQuery(Event_ event) {
   return recorded->has_passed ? kSuccess : kNotReady;
 }
 Result cuEventSynchronize(Event_ event) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   write_down("cuEventSynchronize(e", event_of(event).number, ")");
   const std::shared_ptr<Recorded> recorded = event_of(event).last;
   return run_until(
@@ -367,7 +406,7 @@ Result cuEventDestroy_v2(Event_ event) {
 }
 
 Result cuModuleLoadDataEx(Module_* module, const void* image, unsigned count, int* options, void** values) {
-  PEL_ENTER
+  PEL_ENTER_UNCAPTURED
   auto made = std::make_unique<TestModule>();
   try {
     if (std::exchange(d.refuses_module, false)) throw ptx::PtxError("refused by the test");
@@ -421,8 +460,80 @@ Result cuLaunchKernel(Function_ handle, unsigned grid_x, unsigned grid_y, unsign
   };
   write_down("cuLaunchKernel(", function.first, ", ", shape(grid), ", ", shape(block), ", s",
              stream_of(stream).number, memory, ", ", sizes.back(), " bytes)");
-  add(stream_of(stream),
-      [&function, grid, block, values = std::move(values)] { run_kernel(function, grid, block, values); });
+  auto run = [&function, grid, block, values = std::move(values)] {
+    run_kernel(function, grid, block, values);
+  };
+  if (TestGraph* const graph = stream_of(stream).captures.get(); graph != nullptr) {
+    if (d.capture_fault == CaptureFault::Launch) {
+      stream_of(stream).is_capture_valid = false;
+      return pel::test::kInvalidValue;
+    }
+    graph->nodes.push_back(std::move(run));
+  } else {
+    add(stream_of(stream), std::move(run));
+  }
+  return kSuccess;
+}
+
+Result cuStreamBeginCapture_v2(Stream_ handle, int mode) {
+  PEL_ENTER
+  TestStream& stream = stream_of(handle);
+  if (mode != kCaptureOfThread || d.capture_fault == CaptureFault::Begin) return pel::test::kInvalidValue;
+  if (stream.captures != nullptr) return pel::test::kIllegalState;
+  write_down("cuStreamBeginCapture(s", stream.number, ")");
+  stream.captures = std::make_unique<TestGraph>();
+  stream.is_capture_valid = true;
+  captured_here = &stream;
+  return kSuccess;
+}
+Result cuStreamEndCapture(Stream_ handle, Graph_* graph) {
+  PEL_ENTER
+  TestStream& stream = stream_of(handle);
+  *graph = nullptr;
+  if (stream.captures == nullptr || captured_here != &stream) return pel::test::kIllegalState;
+  captured_here = nullptr;
+  const std::unique_ptr<TestGraph> made = std::move(stream.captures);
+  if (!stream.is_capture_valid || d.capture_fault == CaptureFault::End) {
+    write_down("cuStreamEndCapture(s", stream.number, ") = invalidated");
+    return pel::test::kCaptureInvalidated;
+  }
+  auto* const kept = new TestGraph(std::move(*made));
+  kept->number = ++d.graphs;
+  write_down("cuStreamEndCapture(s", stream.number, ") = g", kept->number);
+  *graph = reinterpret_cast<Graph_>(kept);
+  return kSuccess;
+}
+Result cuGraphInstantiateWithFlags(GraphExec_* exec, Graph_ handle, unsigned long long) {
+  PEL_ENTER
+  const auto& graph = *reinterpret_cast<TestGraph*>(handle);
+  if (d.capture_fault == CaptureFault::Instantiate) {
+    write_down("cuGraphInstantiate(g", graph.number, ") = out of memory");
+    return kOutOfMemory;
+  }
+  auto* const made = new TestGraphExec{++d.graph_execs, std::make_shared<const Nodes>(graph.nodes)};
+  write_down("cuGraphInstantiate(g", graph.number, ", ", graph.nodes.size(), " nodes) = x", made->number);
+  *exec = reinterpret_cast<GraphExec_>(made);
+  return kSuccess;
+}
+Result cuGraphLaunch(GraphExec_ handle, Stream_ stream) {
+  PEL_ENTER_UNCAPTURED
+  const auto& exec = *reinterpret_cast<TestGraphExec*>(handle);
+  write_down("cuGraphLaunch(x", exec.number, ", s", stream_of(stream).number, ")");
+  // A command each: other streams may run between the kernels of a graph.
+  for (std::size_t i = 0; i < exec.nodes->size(); ++i)
+    add(stream_of(stream), [nodes = exec.nodes, i] { (*nodes)[i](); });
+  return kSuccess;
+}
+Result cuGraphExecDestroy(GraphExec_ handle) {
+  PEL_ENTER
+  auto* const exec = reinterpret_cast<TestGraphExec*>(handle);
+  write_down("cuGraphExecDestroy(x", exec->number, ")");
+  delete exec;
+  return kSuccess;
+}
+Result cuGraphDestroy(Graph_ handle) {
+  PEL_ENTER
+  delete reinterpret_cast<TestGraph*>(handle);
   return kSuccess;
 }
 
@@ -448,6 +559,14 @@ void pel_test_driver_fail_kernel(int n) {
 void pel_test_driver_ignore_waits(int is_on) {
   const std::lock_guard lock(driver().mutex);
   driver().ignores_waits = is_on != 0;
+}
+void pel_test_driver_fail_capture(int at) {
+  const std::lock_guard lock(driver().mutex);
+  driver().capture_fault = static_cast<CaptureFault>(at);
+}
+void pel_test_driver_set_memory(long long bytes) {
+  const std::lock_guard lock(driver().mutex);
+  driver().capacity = static_cast<std::size_t>(bytes);
 }
 long long pel_test_driver_bytes() {
   const std::lock_guard lock(driver().mutex);

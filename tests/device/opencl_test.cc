@@ -1,4 +1,6 @@
 // Every op on OpenCL: the bits of the CPU, and which ops run by kernels of the device. Errors of the device.
+#include "device/opencl.h"
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -19,22 +21,8 @@
 namespace pel {
 namespace {
 
-std::string opencl_refusal() {
-  for (const DeviceInfo& info : devices())
-    if (info.device == kOpenCl) return info.refusal;
-  return "the library was built without OpenCL's headers";
-}
-
-class OpenCl : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string refusal = opencl_refusal(); !refusal.empty()) GTEST_SKIP() << refusal;
-  }
-};
-
-std::string difference_on_opencl(const Tensor& wanted, const Tensor& given) {
-  return test::difference_on(kOpenCl, wanted, given);
-}
+class OpenCl : public test::OpenClTest {};
+using test::difference_on_opencl;
 
 // PELLUCID_CASE=op runs one op, PELLUCID_TEST_SHARE=N one op in N.
 TEST_F(OpenCl, EveryOpHasTheBitsOfTheCpu) {
@@ -208,26 +196,6 @@ TEST_F(OpenCl, LongRowsAreReducedInTheOrderOfTheCpu) {
     EXPECT_EQ(difference_on_opencl(sum(x, {1}), sum(given, {1})), "") << length;
     const Tensor columns = x.t().contiguous();
     EXPECT_EQ(difference_on_opencl(sum(columns, {0}), sum(columns.to(kOpenCl), {0})), "") << length;
-  }
-}
-
-TEST_F(OpenCl, MatmulsHaveTheOrderOfTheCpu) {
-  manual_seed(3);
-  for (const DType dtype : {kF32, kF64, kF16, kBF16, kI32}) {
-    const Tensor a = (randn({21, 1100}) * 4).to(dtype), b = (randn({1100, 37}) * 4).to(dtype);
-    const Tensor w = (randn({37, 1100}) * 4).to(dtype), bias = (randn({37}) * 4).to(dtype);
-    const auto compare = [&](const auto& f) {
-      EXPECT_EQ(difference_on_opencl(f(a, b, w, bias),
-                                     f(a.to(kOpenCl), b.to(kOpenCl), w.to(kOpenCl), bias.to(kOpenCl))),
-                "")
-          << to_string(dtype);
-    };
-    compare([](const Tensor& x, const Tensor& y, const Tensor&, const Tensor&) { return matmul(x, y); });
-    compare([](const Tensor& x, const Tensor&, const Tensor& z, const Tensor&) { return matmul(x, z.t()); });
-    compare([](const Tensor& x, const Tensor& y, const Tensor&, const Tensor& v) { return addmm(v, x, y); });
-    compare([](const Tensor& x, const Tensor& y, const Tensor&, const Tensor&) {
-      return matmul(x.slice(0, 0, 1), y);
-    });
   }
 }
 

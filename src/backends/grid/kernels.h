@@ -9,6 +9,7 @@
 namespace pel::grid {
 
 using KernelLists = ArrayView<BackendKernels>;
+KernelLists attention_kernels();
 KernelLists copy_kernels();
 KernelLists gemm_kernels();
 KernelLists generator_kernels();

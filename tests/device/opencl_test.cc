@@ -11,7 +11,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "pellucid/ops/optim.h"
+
 #include "backends/opencl/opencl_device.h"
+#include "device/all_arguments.h"
 #include "device/op_calls.h"
 #include "device/same_bits.h"
 #include "dispatch/op_table.h"
@@ -65,6 +68,68 @@ TEST_F(OpenCl, AKernelOfTheDeviceDoesNotWait) {
     static_cast<void>(softmax(gelu(x + 1) * x.t(), -1).sum());
   }
   synchronize(kOpenCl);
+}
+
+// ---- Arguments
+
+// ./dev test exhaustive tests all 2^32.
+TEST_F(OpenCl, AShareOfAllArgumentsHasTheBitsOfTheCpu) {
+  const NoGrad no_grad;
+  constexpr std::uint64_t kStride = 4099;  // odd, so that all low bits occur
+  for (const test::TestedFunction& function : test::tested_functions())
+    EXPECT_EQ(test::differing_arguments(function, kStride), "") << function.name;
+}
+
+// ---- Optimizers
+
+// All rules and dtypes, with the step and the rate on the device. f16 and bf16 have states of f32.
+TEST_F(OpenCl, OptimizersTakeTheStepsOfTheCpu) {
+  reset_device_stats(kOpenCl);
+  struct Case {
+    double momentum, dampening, weight_decay;
+    Nesterov nesterov;
+  };
+  for (const DType dtype : {kF32, kF16, kBF16, kF64}) {
+    const auto run = [&](Device device) {
+      manual_seed(11);
+      const DType state_type = dtype == kF64 ? kF64 : kF32;
+      std::vector<Tensor> results;
+      const auto made = [&](DType of) {
+        return std::vector<Tensor>{randn({37, 3}).to(of).to(device), randn({3}).to(of).to(device)};
+      };
+      const auto zero = [&] {
+        return std::vector<Tensor>{zeros({37, 3}, {state_type, device}), zeros({3}, {state_type, device})};
+      };
+      const auto end = [&](const Tensor& step, std::vector<Tensor> tensors) {
+        results.push_back(step);
+        results.insert(results.end(), tensors.begin(), tensors.end());
+      };
+      const Tensor lr = full({}, 0.01, {kF32, device});
+      for (const Decoupled decoupled : {Decoupled::No, Decoupled::Yes}) {
+        const Tensor step = full({}, 20, {kF32, device});
+        const std::vector<Tensor> params = made(dtype), first = zero(), second = zero();
+        for (int i = 0; i < 3; ++i)
+          internal::adam_step_(step, params, first, second, made(dtype), lr, 0.9, 0.999, 1e-8, 0.1,
+                               decoupled);
+        end(step, params), end(step, first), end(step, second);
+      }
+      for (const Case& each : {Case{0, 0, 0.1, Nesterov::No}, Case{0.9, 0, 0, Nesterov::No},
+                               Case{0.9, 0.1, 0.1, Nesterov::No}, Case{0.9, 0, 0.1, Nesterov::Yes}}) {
+        const Tensor step = zeros({}, {kF32, device});
+        const std::vector<Tensor> params = made(dtype), momenta = zero();
+        for (int i = 0; i < 3; ++i)
+          internal::sgd_step_(step, params, momenta, made(dtype), lr, each.momentum, each.dampening,
+                              each.weight_decay, each.nesterov);
+        end(step, params), end(step, momenta);
+      }
+      return results;
+    };
+    const std::vector<Tensor> wanted = run(kCpu), given = run(kOpenCl);
+    ASSERT_EQ(wanted.size(), given.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_EQ(difference_on_opencl(wanted[i], given[i]), "") << name(dtype) << " result " << i;
+  }
+  EXPECT_EQ(test::fallbacks_on_opencl(), "");
 }
 
 // ---- Errors

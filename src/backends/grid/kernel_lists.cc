@@ -101,7 +101,7 @@ void register_kernels(DeviceType device, const Abilities& of_device) {
   }
   Registry::register_backend(device, lists);
   for (const KernelLists each : {attention_kernels(), copy_kernels(), gemm_kernels(), generator_kernels(),
-                                 map_kernels(), random_kernels()})
+                                 map_kernels(), optimizer_kernels(), random_kernels()})
     Registry::register_backend(device, each);
 }
 

@@ -14,6 +14,7 @@ KernelLists copy_kernels();
 KernelLists gemm_kernels();
 KernelLists generator_kernels();
 KernelLists map_kernels();
+KernelLists optimizer_kernels();
 KernelLists random_kernels();
 
 struct Abilities {

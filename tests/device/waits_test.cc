@@ -75,7 +75,8 @@ conversions, `cat`, `pad`, indexing and scattering, `arange` and its kin, cumula
 their operands, and wait for the device: the first such call of a line is reported on stderr, and `device_fallbacks(kOpenCl)` counts them with
 their reasons.
 
-Results have the bits of the CPU; only the sign of a NaN that arithmetic made may differ. A device that would compute other bits is
+Results have the bits of the CPU; only the sign of a NaN that arithmetic made may differ. `exp`, `log`, `tanh`, `erf` and `gelu` were compared for all
+2^32 arguments (`./dev test exhaustive`). A device that would compute other bits is
 refused: one that flushes denormals, or does not round division and square roots correctly. The host cannot read the memory of the device:
 `data<T>()` is an error, `to(kCpu)` copies.
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "backends/grid/items.h"
 #include "backends/grid/loops.h"
 #include "dispatch/pointwise.h"

@@ -91,6 +91,11 @@ foreach(folder IN LISTS test_folders)
       set(parts 4)
     endif()
     pellucid_add_gtests(${target} ${folder} PARTS ${parts})
+    if(folder STREQUAL "device" AND NOT PELLUCID_SANITIZE)  # a share of the kernels, interpreted
+      add_test(NAME device_under_oclgrind
+        COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/device/oclgrind.py" $<TARGET_FILE:${target}>)
+      set_tests_properties(device_under_oclgrind PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+    endif()
     if(folder STREQUAL "conformance" AND NOT PELLUCID_SANITIZE)  # a share of it with operands on an asynchronous device
       add_test(NAME conformance_on_queue COMMAND ${target} "--gtest_filter=Conformance.EveryOp*:Rows.EveryOp*")
       set_tests_properties(conformance_on_queue PROPERTIES TIMEOUT 900

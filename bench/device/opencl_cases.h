@@ -1,6 +1,7 @@
 // Calls that are long enough that the kernel is what is timed.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <pellucid/pellucid.h>
@@ -13,6 +14,14 @@ inline std::vector<Case> opencl_cases(pel::Device device) {
   pel::manual_seed(1);
   const pel::Tensor matrix = pel::randn({2048, 768}).to(device), row = pel::randn({768}).to(device);
   const pel::Tensor left = pel::randn({512, 768}).to(device), right = pel::randn({768, 768}).to(device);
+  // Of SmolLM2: a prompt, and a token after 512.
+  const pel::Tensor queries = pel::randn({1, 9, 512, 64}).to(device),
+                    keys = pel::randn({1, 3, 512, 64}).to(device);
+  const pel::Tensor query = pel::randn({1, 9, 1, 64}).to(device);
+  pel::AttentionOptions grouped;
+  grouped.grouped = pel::GroupedHeads::Yes;
+  pel::AttentionOptions causal = grouped;
+  causal.causal = pel::Causal::Yes;
   const auto timed = [device](std::string_view name, auto call) {
     return Case(name, [=] {
       const pel::Tensor result = call();
@@ -29,6 +38,10 @@ inline std::vector<Case> opencl_cases(pel::Device device) {
       timed("transpose", [=] { return matrix.t().contiguous(); }),
       timed("matmul", [=] { return pel::matmul(left, right); }),
       timed("linear", [=] { return pel::linear(left, right, row); }),
+      timed("attention",
+            [=] { return pel::scaled_dot_product_attention(queries, keys, keys, std::nullopt, causal); }),
+      timed("attention_token",
+            [=] { return pel::scaled_dot_product_attention(query, keys, keys, std::nullopt, grouped); }),
   };
 }
 

@@ -26,7 +26,7 @@ Tensor next_of(const Llama& model, ArrayView<Tensor> in, const Tensor& x, const 
     const KVSlots slots{in[kSlots + 2 * i], in[kSlots + 2 * i + 1]};
     out = model.layers[i](out, {.positions = &positions, .slots = &slots});
   }
-  return model.logits(index(out, {arange(x.size(0)), in[kLast]}));
+  return model.logits(index(out, {arange(x.size(0), x.device()), in[kLast]}));
 }
 
 auto beginning(const Llama& model) {
@@ -38,7 +38,7 @@ auto beginning(const Llama& model) {
 auto going_on(const Llama& model) {
   return [&model](ArrayView<Tensor> in) -> std::vector<Tensor> {
     const Tensor x = model.embed(in[kTokens]);
-    const Tensor position = in[kLengths].view({x.size(0), 1, 1}) + arange(x.size(1));
+    const Tensor position = in[kLengths].view({x.size(0), 1, 1}) + arange(x.size(1), x.device());
     return {next_of(model, in, x, model.layers[0].attention.positions_at(position, x, in[kKeys]))};
   };
 }
@@ -48,9 +48,10 @@ auto going_on(const Llama& model) {
 CompiledLlama::CompiledLlama(const Llama& model, const CompileOptions& options)
     : model_(model), prefill_(beginning(model), options), decode_(going_on(model), options) {}
 
-Tensor CompiledLlama::next_logits(const Tensor& tokens, KVCaches& caches, ArrayView<std::int64_t> counts,
+Tensor CompiledLlama::next_logits(const Tensor& given, KVCaches& caches, ArrayView<std::int64_t> counts,
                                   Site site) const {
   return as_call("CompiledLlama", site, [&] {
+    const Tensor tokens = given.to(model_.embed.weight.device());
     const LlamaConfig& config = model_.config();
     const std::int64_t before = tokens_before(&caches, config.layers, tokens, config.context);
     const InferenceMode inference;
@@ -69,9 +70,9 @@ Tensor CompiledLlama::next_logits(const Tensor& tokens, KVCaches& caches, ArrayV
     const std::int64_t capacity = inputs[kSlots].size(2).value();
     const std::int64_t keys = (before + count + kKeysPerPlan - 1) / kKeysPerPlan * kKeysPerPlan;
     inputs[kTokens] = tokens.contiguous();  // another order of strides would need another graph
-    inputs[kLast] = from_data(last, {batch});
-    inputs[kLengths] = from_data(caches.front().lengths(), {batch});
-    inputs[kKeys] = arange(std::min(keys, capacity));
+    inputs[kLast] = from_data(last, {batch}).to(tokens.device());
+    inputs[kLengths] = from_data(caches.front().lengths(), {batch}).to(tokens.device());
+    inputs[kKeys] = arange(std::min(keys, capacity), tokens.device());
     Tensor logits = (before == 0 ? prefill_ : decode_)(inputs)[0];
     for (KVCache& cache : caches) cache.advance(count, counts);
     return logits;

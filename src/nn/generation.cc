@@ -80,7 +80,7 @@ std::int64_t sample_token(const Tensor& logits, const Sampling& sampling, std::i
               sampling.temperature);
     PEL_CHECK(sampling.top_p > 0 && sampling.top_p <= 1, ValueError,
               "top_p must be above 0 and at most 1, got {}", sampling.top_p);
-    const Tensor row = logits.to(kF32).contiguous();
+    const Tensor row = logits.to(kCpu).to(kF32).contiguous();
     const auto* values = row.data<float>();
     const auto count = static_cast<std::size_t>(row.numel().value());
     return sampling.temperature == 0 ? likeliest(values, count) : draw(values, count, sampling, position);

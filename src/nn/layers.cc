@@ -34,8 +34,11 @@ Tensor in_slots(const Tensor& slots, const Tensor& fresh, const Positions& posit
     return fresh;
   }
   const Dim batch = fresh.size(0), heads = fresh.size(1);
-  index_put_(slots, {arange(batch).view({batch, 1, 1}), arange(heads).view({heads, 1}), positions.index},
-             fresh);
+  const Device device = fresh.device();
+  index_put_(
+      slots,
+      {arange(batch, device).view({batch, 1, 1}), arange(heads, device).view({heads, 1}), positions.index},
+      fresh);
   return slots.narrow(2, 0, positions.seen->size(3));
 }
 
@@ -139,11 +142,13 @@ Positions MultiheadAttention::positions_of(const Tensor& x, const KVCache* cache
   const std::int64_t before = cache ? cache->length() : 0;
   const bool differ = cache && std::ranges::any_of(cache->lengths(), [&](auto n) { return n != before; });
   if (!differ && config_.rotary_base == 0) return positions;
-  Tensor position = arange(before, before + tokens);
+  const Device device = x.device();
+  Tensor position = arange(before, before + tokens, 1, device);
   if (differ) {
     const std::vector<std::int64_t>& lengths = cache->lengths();
-    position = from_data(lengths, {static_cast<std::int64_t>(lengths.size()), 1, 1}) + arange(tokens);
-    if (config_.causal) positions.seen = le(arange(before + tokens), position.unsqueeze(3));
+    position = from_data(lengths, {static_cast<std::int64_t>(lengths.size()), 1, 1}).to(device) +
+               arange(tokens, device);
+    if (config_.causal) positions.seen = le(arange(before + tokens, device), position.unsqueeze(3));
   }
   rotate(positions, position, x.dtype());
   return positions;
@@ -160,7 +165,7 @@ Positions MultiheadAttention::positions_at(const Tensor& position, const Tensor&
 
 void MultiheadAttention::rotate(Positions& positions, const Tensor& position, DType dtype) const {
   if (config_.rotary_base == 0) return;
-  const Tensor axis = arange(0, head_width_, 2, kF32) / static_cast<double>(head_width_);
+  const Tensor axis = arange(0, head_width_, 2, {kF32, position.device()}) / static_cast<double>(head_width_);
   const Tensor angle = position.to(kF32).unsqueeze(-1) * reciprocal(pow(config_.rotary_base, axis));
   positions.cos = cos(angle).to(dtype);
   positions.sin = sin(angle).to(dtype);

@@ -101,7 +101,7 @@ Tensor GPT::operator()(const Tensor& tokens, KVCaches* caches, Site site) const 
   const ModuleRange range(*this, site);
   return as_call("GPT", site, [&] {
     const std::int64_t before = tokens_before(caches, config_.layers, tokens, config_.context);
-    Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1))));
+    Tensor x = dropout_(wte(tokens) + wpe(arange(before, before + tokens.size(1), 1, tokens.device())));
     for (std::size_t i = 0; i < h.size(); ++i) x = h[i](x, caches ? &(*caches)[i] : nullptr);
     return tied_logits(ln_f(x), wte.weight, vocabulary_);
   });
@@ -158,7 +158,7 @@ Tensor Llama::logits(const Tensor& features, Site site) const {
 Tensor Llama::next_logits(const Tensor& tokens, KVCaches& caches, ArrayView<std::int64_t> counts,
                           Site site) const {
   return as_call("Llama", site, [&] {
-    const Tensor x = features(tokens, &caches, counts);
+    const Tensor x = features(tokens.to(embed.weight.device()), &caches, counts);
     std::vector<Tensor> last;
     for (std::int64_t i = 0; i < x.size(0).value(); ++i) {
       const std::int64_t count = counts.empty() ? x.size(1).value() : counts[static_cast<std::size_t>(i)];
@@ -198,7 +198,8 @@ Tensor Bert::operator()(const Tensor& tokens, const std::optional<Tensor>& mask,
   const ModuleRange range(*this, site);
   return as_call("Bert", site, [&] {
     const Dim batch = tokens.size(0), count = tokens.size(1);
-    Tensor x = norm(words(tokens) + positions(arange(count)) + types(zeros({count}, kI64)));
+    const Device device = tokens.device();
+    Tensor x = norm(words(tokens) + positions(arange(count, device)) + types(zeros({count}, {kI64, device})));
     std::optional<Tensor> visible;
     if (mask) visible = mask->view({batch, 1, 1, count});
     for (std::size_t i = 0; i < layers.size(); ++i) x = layers[i](x, visible);

@@ -1,4 +1,6 @@
 // Every op on OpenCL: the bits of the CPU, and which ops run by kernels of the device. Errors of the device.
+#include "device/opencl.h"
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +11,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "pellucid/ops/optim.h"
+
 #include "backends/opencl/opencl_device.h"
+#include "device/all_arguments.h"
 #include "device/op_calls.h"
 #include "device/same_bits.h"
 #include "dispatch/op_table.h"
@@ -19,22 +24,8 @@
 namespace pel {
 namespace {
 
-std::string opencl_refusal() {
-  for (const DeviceInfo& info : devices())
-    if (info.device == kOpenCl) return info.refusal;
-  return "the library was built without OpenCL's headers";
-}
-
-class OpenCl : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string refusal = opencl_refusal(); !refusal.empty()) GTEST_SKIP() << refusal;
-  }
-};
-
-std::string difference_on_opencl(const Tensor& wanted, const Tensor& given) {
-  return test::difference_on(kOpenCl, wanted, given);
-}
+class OpenCl : public test::OpenClTest {};
+using test::difference_on_opencl;
 
 // PELLUCID_CASE=op runs one op, PELLUCID_TEST_SHARE=N one op in N.
 TEST_F(OpenCl, EveryOpHasTheBitsOfTheCpu) {
@@ -77,6 +68,68 @@ TEST_F(OpenCl, AKernelOfTheDeviceDoesNotWait) {
     static_cast<void>(softmax(gelu(x + 1) * x.t(), -1).sum());
   }
   synchronize(kOpenCl);
+}
+
+// ---- Arguments
+
+// ./dev test exhaustive tests all 2^32.
+TEST_F(OpenCl, AShareOfAllArgumentsHasTheBitsOfTheCpu) {
+  const NoGrad no_grad;
+  constexpr std::uint64_t kStride = 4099;  // odd, so that all low bits occur
+  for (const test::TestedFunction& function : test::tested_functions())
+    EXPECT_EQ(test::differing_arguments(function, kStride), "") << function.name;
+}
+
+// ---- Optimizers
+
+// All rules and dtypes, with the step and the rate on the device. f16 and bf16 have states of f32.
+TEST_F(OpenCl, OptimizersTakeTheStepsOfTheCpu) {
+  reset_device_stats(kOpenCl);
+  struct Case {
+    double momentum, dampening, weight_decay;
+    Nesterov nesterov;
+  };
+  for (const DType dtype : {kF32, kF16, kBF16, kF64}) {
+    const auto run = [&](Device device) {
+      manual_seed(11);
+      const DType state_type = dtype == kF64 ? kF64 : kF32;
+      std::vector<Tensor> results;
+      const auto made = [&](DType of) {
+        return std::vector<Tensor>{randn({37, 3}).to(of).to(device), randn({3}).to(of).to(device)};
+      };
+      const auto zero = [&] {
+        return std::vector<Tensor>{zeros({37, 3}, {state_type, device}), zeros({3}, {state_type, device})};
+      };
+      const auto end = [&](const Tensor& step, std::vector<Tensor> tensors) {
+        results.push_back(step);
+        results.insert(results.end(), tensors.begin(), tensors.end());
+      };
+      const Tensor lr = full({}, 0.01, {kF32, device});
+      for (const Decoupled decoupled : {Decoupled::No, Decoupled::Yes}) {
+        const Tensor step = full({}, 20, {kF32, device});
+        const std::vector<Tensor> params = made(dtype), first = zero(), second = zero();
+        for (int i = 0; i < 3; ++i)
+          internal::adam_step_(step, params, first, second, made(dtype), lr, 0.9, 0.999, 1e-8, 0.1,
+                               decoupled);
+        end(step, params), end(step, first), end(step, second);
+      }
+      for (const Case& each : {Case{0, 0, 0.1, Nesterov::No}, Case{0.9, 0, 0, Nesterov::No},
+                               Case{0.9, 0.1, 0.1, Nesterov::No}, Case{0.9, 0, 0.1, Nesterov::Yes}}) {
+        const Tensor step = zeros({}, {kF32, device});
+        const std::vector<Tensor> params = made(dtype), momenta = zero();
+        for (int i = 0; i < 3; ++i)
+          internal::sgd_step_(step, params, momenta, made(dtype), lr, each.momentum, each.dampening,
+                              each.weight_decay, each.nesterov);
+        end(step, params), end(step, momenta);
+      }
+      return results;
+    };
+    const std::vector<Tensor> wanted = run(kCpu), given = run(kOpenCl);
+    ASSERT_EQ(wanted.size(), given.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_EQ(difference_on_opencl(wanted[i], given[i]), "") << name(dtype) << " result " << i;
+  }
+  EXPECT_EQ(test::fallbacks_on_opencl(), "");
 }
 
 // ---- Errors
@@ -208,26 +261,6 @@ TEST_F(OpenCl, LongRowsAreReducedInTheOrderOfTheCpu) {
     EXPECT_EQ(difference_on_opencl(sum(x, {1}), sum(given, {1})), "") << length;
     const Tensor columns = x.t().contiguous();
     EXPECT_EQ(difference_on_opencl(sum(columns, {0}), sum(columns.to(kOpenCl), {0})), "") << length;
-  }
-}
-
-TEST_F(OpenCl, MatmulsHaveTheOrderOfTheCpu) {
-  manual_seed(3);
-  for (const DType dtype : {kF32, kF64, kF16, kBF16, kI32}) {
-    const Tensor a = (randn({21, 1100}) * 4).to(dtype), b = (randn({1100, 37}) * 4).to(dtype);
-    const Tensor w = (randn({37, 1100}) * 4).to(dtype), bias = (randn({37}) * 4).to(dtype);
-    const auto compare = [&](const auto& f) {
-      EXPECT_EQ(difference_on_opencl(f(a, b, w, bias),
-                                     f(a.to(kOpenCl), b.to(kOpenCl), w.to(kOpenCl), bias.to(kOpenCl))),
-                "")
-          << to_string(dtype);
-    };
-    compare([](const Tensor& x, const Tensor& y, const Tensor&, const Tensor&) { return matmul(x, y); });
-    compare([](const Tensor& x, const Tensor&, const Tensor& z, const Tensor&) { return matmul(x, z.t()); });
-    compare([](const Tensor& x, const Tensor& y, const Tensor&, const Tensor& v) { return addmm(v, x, y); });
-    compare([](const Tensor& x, const Tensor& y, const Tensor&, const Tensor&) {
-      return matmul(x.slice(0, 0, 1), y);
-    });
   }
 }
 

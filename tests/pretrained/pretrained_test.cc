@@ -1,5 +1,7 @@
 // Compares real weights with PyTorch. Its results are in files that ./dev test writes if the packages with
 // the weights are installed.
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -167,6 +169,43 @@ TEST(SmolLm2, CompiledItHasTheSameBitsWithOneGraphForPromptsAndOneForTokens) {
     EXPECT_EQ(actual.back(), expected[batch.size() == 1 ? 1 : 2]);
   }
   EXPECT_EQ(fast.compiles(), 2u);
+}
+
+// The weights in f32 on OpenCL: no op falls back to the CPU.
+TEST(SmolLm2, OnOpenClItHasTheTokensAndBitsOfTheCpu) {
+  if (!has_smollm2()) GTEST_SKIP() << test::kNoAnswers;
+  const std::vector<DeviceInfo> all = devices();
+  const auto opencl = std::ranges::find(all, kOpenCl, &DeviceInfo::device);
+  if (opencl == all.end()) GTEST_SKIP() << "the library was built without OpenCL's headers";
+  if (!opencl->refusal.empty()) GTEST_SKIP() << opencl->refusal;
+  const auto model = io::load_llama(io::GgufFile(smollm2_path()));
+  nn::Llama on_device(model->config());
+  {
+    std::vector<NamedTensor> moved;
+    for (const NamedTensor& each : model->named_parameters())
+      moved.push_back({each.path, each.tensor.to(kOpenCl)});
+    on_device.adopt(moved);
+  }
+  const io::SafetensorsFile answers(test::answer_file("greedy.safetensors"));
+  const Tokens prompt = tokens_of(answers.tensor("prompt.0"));
+  const auto run = [&](const nn::Llama& by) {
+    std::vector<std::vector<char>> logits;
+    nn::GenerateOptions options{.max_tokens = 8};
+    options.on_logits = [&](std::size_t, const Tensor& row) { logits.push_back(test::bytes_of(row)); };
+    const Tokens tokens = nn::generate(by, {prompt}, options)[0];
+    return std::pair(tokens, logits);
+  };
+  const auto [wanted, wanted_logits] = run(*model);
+  reset_device_stats(kOpenCl);
+  const auto began = std::chrono::steady_clock::now();
+  const auto [given, given_logits] = run(on_device);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - began;
+  fmt::print("{} tokens after {} in {:.1f} s\n", given.size(), prompt.size(), time.count());
+  const Tokens answer = tokens_of(answers.tensor("answer.0"));
+  EXPECT_EQ(wanted, Tokens(answer.begin(), answer.begin() + 8));
+  EXPECT_EQ(given, wanted);
+  EXPECT_EQ(given_logits, wanted_logits);
+  EXPECT_TRUE(device_fallbacks(kOpenCl).empty()) << device_fallbacks(kOpenCl)[0].op;
 }
 
 // One graph and one file for the prompt and the answer, token by token.

@@ -1,10 +1,13 @@
-// Matmuls. Floating ones by tiles; halves are converted to f32 first, and a right factor that is not dense
-// along its columns is copied, both in the scratch memory of the launch. Integers element by element.
+// Matmuls. Floating ones by tiles; halves are converted to f32 first, in the scratch memory of the launch.
+// Tiles with vectors read a right factor in place for few rows, and else from panels that are packed there.
+// Integers element by element.
 #include "backends/grid/gemm.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,11 +24,14 @@ namespace {
 
 using codegen::ItemText;
 using codegen::memory_type_name;
+using codegen::RightLayout;
 
 // Strides in elements.
 struct Matrix {
   void* data = nullptr;
   std::int64_t batch = 0, row = 0, column = 0;
+
+  Matrix transposed() const { return {data, batch, column, row}; }
 };
 Matrix matrix_of(const Operand& o) {
   const int rows = o.rank - 2;
@@ -49,12 +55,38 @@ struct Gemm {
   bool is_half() const { return dtype == kF16 || dtype == kBF16; }
   DType sum() const { return value_type(dtype); }
   int lanes() const { return abilities().is_cpu ? codegen::kVectorLanes : 1; }
-  bool copies_a() const { return is_half(); }
-  // Of a right factor.
-  bool copies(const Matrix& right) const { return is_half() || (lanes() > 1 && right.column != 1 && n != 1); }
-  std::int64_t bytes_of_a() const { return copies_a() ? in_lines(batch * m * k * size_bytes(sum())) : 0; }
-  std::int64_t bytes_of(const Matrix& right) const {
-    return copies(right) ? in_lines((right.batch == 0 ? 1 : batch) * k * n * size_bytes(sum())) : 0;
+  std::int64_t bytes_of_a() const { return is_half() ? in_lines(batch * m * k * size_bytes(sum())) : 0; }
+
+  // The tile. Sums in registers, where PoCL has vectors of 256 bits: 8 by 32 is twice as fast as 8 by 48.
+  // Pairs have two sums of each; of two matmuls each has half of the columns.
+  int tile_rows() const { return lanes() == 1 || m == 1 ? 1 : dtype == kBF16 ? 4 : 8; }
+  int tile_vectors(int sums, RightLayout right) const {
+    return lanes() == 1 || n <= codegen::kVectorLanes || sums == 2 || right == RightLayout::Columns ? 1 : 2;
+  }
+
+  // How tiles with vectors would read a right factor in place.
+  RightLayout layout_of(const Matrix& right) const {
+    if (right.column == 1 || n == 1) return RightLayout::Rows;
+    return right.row == 1 || k == 1 ? RightLayout::Columns : RightLayout::Any;
+  }
+  // How they read all of them. Each tile of rows reads them again, from lines that are far from each other:
+  // more than two of these take longer than packing.
+  RightLayout right_layout(ArrayView<Matrix> rights) const {
+    if (lanes() == 1) return RightLayout::Any;
+    constexpr std::int64_t kMaxRowsInPlace = 16;
+    const RightLayout layout = layout_of(rights[0]);
+    const bool is_alike =
+        std::all_of(rights.begin(), rights.end(), [&](const Matrix& r) { return layout_of(r) == layout; });
+    const bool is_in_place = m <= kMaxRowsInPlace && is_alike && layout != RightLayout::Any;
+    return is_in_place ? layout : RightLayout::Panels;
+  }
+  // Of a right factor: its panels, or, with one lane, its elements as f32. Halves may need them for one
+  // device and not for another.
+  std::int64_t bytes_of(const Matrix& right, RightLayout layout, int sums) const {
+    if (layout != RightLayout::Panels && !is_half()) return 0;
+    const std::int64_t width = std::int64_t{codegen::kVectorLanes} * tile_vectors(sums, layout);
+    return in_lines((right.batch == 0 ? 1 : batch) * k * ((n + width - 1) / width * width) *
+                    size_bytes(sum()));
   }
   static std::int64_t in_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -74,6 +106,30 @@ Matrix copied(const Matrix& from, std::int64_t batch, std::int64_t rows, std::in
                          {from.data, sizes, strides, 3, static_cast<std::uint8_t>(dtype), 0, {}}};
   if (batch * rows * columns != 0) run_loop(cast_loop(dtype, to), operands, {});
   return {memory, from.batch == 0 ? 0 : rows * columns, columns, 1};
+}
+
+// Packs a right factor for tiles with vectors.
+Matrix packed(const Gemm& gemm, const Matrix& from, int vectors, void* memory) {
+  codegen::PackText pack{"pel_gemm_pack", gemm.dtype, gemm.sum(), gemm.layout_of(from), vectors};
+  static Functions functions;
+  const std::uint64_t key = static_cast<std::uint64_t>(pack.stored) |
+                            static_cast<std::uint64_t>(pack.layout) << 8 |
+                            static_cast<std::uint64_t>(pack.vectors) << 16;
+  const FunctionHandle function =
+      built(functions, key, pack.name, [&] { return codegen::pack_text(dialect(), pack); });
+  const std::int64_t width = std::int64_t{codegen::kVectorLanes} * vectors,
+                     panels = (gemm.n + width - 1) / width, batch = from.batch == 0 ? 1 : gemm.batch,
+                     blocks = (gemm.k + codegen::kPackDepth - 1) / codegen::kPackDepth;
+  GridCall call;
+  call.address(memory);
+  call.address(from.data);
+  for (const std::int64_t number : {gemm.n, gemm.k, panels, from.batch, from.row, from.column})
+    call.number(number);
+  if (blocks * panels * batch != 0)
+    call.launch(function, LaunchShape{{static_cast<std::uint64_t>(blocks), static_cast<std::uint64_t>(panels),
+                                       static_cast<std::uint64_t>(batch)},
+                                      {1, 1, 1}});
+  return {memory, from.batch == 0 ? 0 : panels * gemm.k * width, gemm.k * width, 1};
 }
 
 // What eager kernels store: over [sum, added] or [sum], with params [beta, alpha].
@@ -100,48 +156,86 @@ void add_numbers(GridCall& call, const Gemm& gemm, const KernelArgs& args, DType
   call.number(number_bits(args.scalars[1], number));
 }
 
+SmallVector<Matrix, 2> rights_of(const KernelArgs& args, int sums) {
+  SmallVector<Matrix, 2> rights;
+  for (int s = 0; s < sums; ++s) rights.push_back(matrix_of(input(args, 1 + s)));
+  return rights;
+}
+// A vector on the right is a row on the left of the transposed matmul, of which vectors of columns are
+// computed. Factors of a product may be exchanged.
+bool is_transposed(const Gemm& gemm, int sums) {
+  return gemm.n == 1 && gemm.m > 1 && sums == 1 && gemm.lanes() > 1;
+}
+Gemm transposed(const Gemm& gemm) {
+  Gemm other = gemm;
+  std::swap(other.m, other.n);
+  other.a = gemm.b.transposed();
+  other.b = gemm.a.transposed();
+  return other;
+}
+std::int64_t scratch_of(Gemm gemm, const KernelArgs& args, int sums) {
+  SmallVector<Matrix, 2> rights = rights_of(args, sums);
+  if (is_transposed(gemm, sums)) {
+    gemm = transposed(gemm);
+    rights[0] = gemm.b;
+  }
+  const RightLayout layout = gemm.right_layout({rights.data(), rights.size()});
+  std::int64_t bytes = gemm.bytes_of_a();
+  for (const Matrix& right : rights) bytes += gemm.bytes_of(right, layout, sums);
+  return bytes;
+}
+
 // Launches the tiles of a matmul, or of two with the same left factor, whose other operands are in `args`.
 void launch_tiles(const KernelArgs& args, Gemm gemm, int sums, const scalar::ScalarExpr& finish,
                   bool stores_sums, Functions& functions, const std::string& name) {
   auto* scratch = static_cast<std::byte*>(args.scratch);
-  if (gemm.copies_a()) gemm.a = copied(gemm.a, gemm.batch, gemm.m, gemm.k, gemm.dtype, gemm.sum(), scratch);
+  SmallVector<Matrix, 2> rights = rights_of(args, sums);
+  const bool transposes = is_transposed(gemm, sums);
+  if (transposes) {
+    gemm = transposed(gemm);
+    rights[0] = gemm.b;
+  }
+  if (gemm.is_half()) gemm.a = copied(gemm.a, gemm.batch, gemm.m, gemm.k, gemm.dtype, gemm.sum(), scratch);
   scratch += gemm.bytes_of_a();
   SmallVector<Matrix, 16> matrices;
   codegen::TileText tile;
+  tile.right = gemm.right_layout({rights.data(), rights.size()});
   tile.are_columns_dense = true;
   const auto add = [&](const Operand& operand, std::vector<DType>& dtypes) {
-    matrices.push_back(matrix_of(operand));
+    const Matrix matrix = matrix_of(operand);
+    matrices.push_back(transposes ? matrix.transposed() : matrix);
     dtypes.push_back(dtype_of(operand));
     const std::int64_t column = matrices.back().column;
     tile.are_columns_dense =
         tile.are_columns_dense && (column == 1 || (column == 0 && &dtypes == &tile.inputs));
   };
-  for (int o = 0; o < args.output_count; ++o) add(output(args, o), tile.outputs);
-  matrices.push_back(gemm.a);
-  for (int s = 0; s < sums; ++s) {
-    Matrix b = matrix_of(input(args, 1 + s));
-    if (gemm.copies(b)) {
-      const std::int64_t bytes = gemm.bytes_of(b);
-      b = copied(b, gemm.batch, gemm.k, gemm.n, gemm.dtype, gemm.sum(), scratch);
-      scratch += bytes;
-    }
-    matrices.push_back(b);
-  }
-  for (int i = 1 + sums; i < static_cast<int>(args.input_count); ++i) add(input(args, i), tile.inputs);
-  if (gemm.n == 1) tile.are_columns_dense = true;
   tile.sum = gemm.sum();
   tile.order = gemm.dtype == kBF16 ? codegen::TileTextOrder::Pairs : codegen::TileTextOrder::Chain;
   tile.lanes = gemm.lanes();
   tile.sums = sums;
-  // Sums in registers, where PoCL has vectors of 256 bits: 8 by 32 is twice as fast as 8 by 48. Pairs have
-  // two sums of each; of two matmuls each has half of the columns.
-  tile.rows = tile.lanes == 1 || gemm.m == 1 ? 1 : gemm.dtype == kBF16 ? 4 : 8;
-  tile.vectors = tile.lanes == 1 || gemm.n <= codegen::kVectorLanes || sums == 2 ? 1 : 2;
+  tile.rows = gemm.tile_rows();
+  tile.vectors = gemm.tile_vectors(sums, tile.right);
   tile.finish = &finish;
   tile.name = "pel_gemm";
+  for (int o = 0; o < args.output_count; ++o) add(output(args, o), tile.outputs);
+  matrices.push_back(gemm.a);
+  const bool copies = tile.lanes == 1 && gemm.is_half();
+  tile.stored_right = copies || tile.right == RightLayout::Panels ? gemm.sum() : gemm.dtype;
+  for (Matrix right : rights) {
+    const std::int64_t bytes = gemm.bytes_of(right, tile.right, sums);
+    if (tile.right == RightLayout::Panels) {
+      right = packed(gemm, right, tile.vectors, scratch);
+    } else if (copies) {
+      right = copied(right, gemm.batch, gemm.k, gemm.n, gemm.dtype, gemm.sum(), scratch);
+    }
+    scratch += bytes;
+    matrices.push_back(right);
+  }
+  for (int i = 1 + sums; i < static_cast<int>(args.input_count); ++i) add(input(args, i), tile.inputs);
+  if (gemm.n == 1) tile.are_columns_dense = true;
   std::uint64_t key = static_cast<std::uint64_t>(gemm.dtype) | static_cast<std::uint64_t>(tile.rows) << 8 |
                       static_cast<std::uint64_t>(tile.vectors) << 12 |
-                      (tile.are_columns_dense ? 1u << 16 : 0u);
+                      (tile.are_columns_dense ? 1u << 16 : 0u) | static_cast<std::uint64_t>(tile.right) << 17;
   key = key << 4 | tile.inputs.size();
   const FunctionHandle function =
       built(functions, key, tile.name, [&] { return codegen::tile_text(dialect(), tile); }, name);
@@ -155,11 +249,14 @@ void launch_tiles(const KernelArgs& args, Gemm gemm, int sums, const scalar::Sca
   const auto items = [](std::int64_t size, std::int64_t each) {
     return static_cast<std::uint64_t>((size + each - 1) / each);
   };
-  const std::uint64_t columns = items(gemm.n, std::int64_t{tile.lanes} * tile.vectors);
-  const std::uint32_t group = tile.lanes == 1 ? kItems : 1;
-  call.launch(function, LaunchShape{{(columns + group - 1) / group * group, items(gemm.m, tile.rows),
-                                     static_cast<std::uint64_t>(gemm.batch)},
-                                    {group, 1, 1}});
+  const std::uint64_t columns = items(gemm.n, std::int64_t{tile.lanes} * tile.vectors),
+                      rows = items(gemm.m, tile.rows), batch = static_cast<std::uint64_t>(gemm.batch);
+  if (tile.lanes > 1) {
+    call.launch(function, LaunchShape{{rows, columns, batch}, {1, 1, 1}});
+  } else {
+    call.launch(function,
+                LaunchShape{{(columns + kItems - 1) / kItems * kItems, rows, batch}, {kItems, 1, 1}});
+  }
 }
 
 void run_tiles(Stream&, const KernelArgs& args) {
@@ -177,8 +274,7 @@ Support supports_tiles(const KernelArgs& args) {
   return supports_memory(args);
 }
 std::uint64_t scratch_of_tiles(const KernelArgs& args) {
-  const Gemm gemm(args);
-  return static_cast<std::uint64_t>(gemm.bytes_of_a() + gemm.bytes_of(gemm.b));
+  return static_cast<std::uint64_t>(scratch_of(Gemm(args), args, 1));
 }
 
 // ---- A matmul, or two of one left factor, with an elementwise loop over the sums
@@ -195,10 +291,7 @@ void run_fused(Stream&, const KernelArgs& args) {
 }
 std::uint64_t scratch_of_fused(const KernelArgs& args) {
   const auto& fused = *static_cast<const FusedGemm*>(args.context);
-  const Gemm gemm = gemm_of_fused(fused, args);
-  std::int64_t bytes = gemm.bytes_of_a();
-  for (int s = 0; s < fused.sums; ++s) bytes += gemm.bytes_of(matrix_of(input(args, 1 + s)));
-  return static_cast<std::uint64_t>(bytes);
+  return static_cast<std::uint64_t>(scratch_of(gemm_of_fused(fused, args), args, fused.sums));
 }
 std::uint64_t flops_of_fused(const KernelArgs& args) {
   const auto& fused = *static_cast<const FusedGemm*>(args.context);

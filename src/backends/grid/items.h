@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "backends/grid/grid_call.h"
 #include "backends/grid/kernels.h"
 #include "codegen/c_like/item_text.h"

@@ -100,8 +100,8 @@ void register_kernels(DeviceType device, const Abilities& of_device) {
     lists.push_back({op.name(), list});
   }
   Registry::register_backend(device, lists);
-  for (const KernelLists each :
-       {copy_kernels(), gemm_kernels(), generator_kernels(), map_kernels(), random_kernels()})
+  for (const KernelLists each : {attention_kernels(), copy_kernels(), gemm_kernels(), generator_kernels(),
+                                 map_kernels(), optimizer_kernels(), random_kernels()})
     Registry::register_backend(device, each);
 }
 

@@ -9,10 +9,12 @@
 namespace pel::grid {
 
 using KernelLists = ArrayView<BackendKernels>;
+KernelLists attention_kernels();
 KernelLists copy_kernels();
 KernelLists gemm_kernels();
 KernelLists generator_kernels();
 KernelLists map_kernels();
+KernelLists optimizer_kernels();
 KernelLists random_kernels();
 
 struct Abilities {

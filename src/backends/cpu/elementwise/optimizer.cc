@@ -4,6 +4,7 @@
 // how the work is split; eight at a time use the same operations as one at a time.
 #include <array>
 #include <cmath>
+#include <cstdint>
 
 #include <immintrin.h>
 
@@ -23,6 +24,17 @@ PEL_AVX2 void broadcast(float x, float& to) { to = x; }
 PEL_AVX2 void broadcast(double x, double& to) { to = x; }
 PEL_AVX2 void broadcast(float x, __m256& to) { to = _mm256_set1_ps(x); }
 
+// base^exponent for a whole exponent, with the bits that any device computes; those of std::pow depend on the
+// library. Relative to 1, errors of decays are below 1e-13.
+double power(double base, double exponent) {
+  double result = 1;
+  for (auto n = static_cast<std::uint64_t>(exponent); n != 0; n >>= 1) {
+    if ((n & 1) != 0) result *= base;
+    base *= base;
+  }
+  return result;
+}
+
 // The constants of one step, rounded once to the compute type.
 template <class C>
 struct Adam {
@@ -36,9 +48,9 @@ struct Adam {
     first_weight = static_cast<C>(1 - beta1);
     second_decay = static_cast<C>(beta2);
     second_weight = static_cast<C>(1 - beta2);
-    root_correction = static_cast<C>(std::sqrt(1 - std::pow(beta2, step)));
+    root_correction = static_cast<C>(std::sqrt(1 - power(beta2, step)));
     eps = static_cast<C>(args.scalars[2].as_float);
-    step_size = static_cast<C>(lr / (1 - std::pow(beta1, step)));
+    step_size = static_cast<C>(lr / (1 - power(beta1, step)));
     decay = static_cast<C>(decoupled ? 1 - lr * weight_decay : 1);
     coupled = static_cast<C>(decoupled ? 0 : weight_decay);
   }

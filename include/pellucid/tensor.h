@@ -12,8 +12,8 @@
 // one is an `axis`, several are `axes`. Negative axes count from the end.
 #pragma once
 
-#if !defined(__linux__) || !defined(__x86_64__)
-#error "Tensors are built for Linux on x86-64; only the doctor is built for other systems"
+#if !defined(__linux__)
+#error "Tensors are built for Linux on x86-64 and aarch64; only the doctor is built for other systems"
 #endif
 
 #include <concepts>

@@ -17,6 +17,7 @@
 #include "pellucid/threads.h"
 
 #include "base/check.h"
+#include "base/cpu.h"
 #include "base/environment.h"
 #include "base/processors.h"
 
@@ -59,14 +60,6 @@ constexpr Clock::duration kMinSpin = microseconds(5), kMaxSpin = microseconds(20
 // another process, the worker continues on the processor of the caller, once the caller parks.
 constexpr Clock::duration kEndSpin = microseconds(50);
 
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");
-#endif
-}
-
 // On one processor they would take time from the one that works. On more, a loop uses no more threads than
 // there are processors, however many workers there are.
 bool threads_spin() { return processors() > 1; }
@@ -76,7 +69,7 @@ bool threads_spin() { return processors() > 1; }
 template <class Condition>
 bool spin_for(Clock::duration time, const Condition& condition) {
   const auto holds_soon = [&] {
-    for (int i = 0; i < 32; ++i, relax())
+    for (int i = 0; i < 32; ++i, pause_spinning())
       if (condition()) return true;
     return false;
   };

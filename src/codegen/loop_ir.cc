@@ -90,7 +90,7 @@ LoopKernel lower_pointwise(std::string name, ScalarExpr body, Isa isa) {
   const double cost = body_weight(body);
   int unroll = runs_by_lanes(body) ? 1 : cost <= 6 ? 4 : cost <= 14 ? 2 : 1;
   // Two vectors take the even and the odd elements of bf16. Without 32 registers a long body has none left.
-  if (unroll == 1 && isa == Isa::Avx512 && is_all_bf16(body)) unroll = 2;
+  if (unroll == 1 && facts(isa).vectors >= 32 && is_all_bf16(body)) unroll = 2;
   kernel.lanes = std::min(vector * unroll, 64);
   kernel.body = std::move(body);
   verify(kernel);

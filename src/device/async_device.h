@@ -17,6 +17,8 @@
 #include "pellucid/device.h"
 #include "pellucid/extend/kernel.h"
 
+#include "base/cpu.h"
+
 namespace pel {
 
 // Asked once; devices() returns them.
@@ -34,10 +36,9 @@ struct DeviceFacts {
   std::string refusal{};     // why no kernel may run here; empty: they may
 };
 
-// Every address on a device has this bit. No address of the host has it: with it, x86-64 refuses a load
-// before it looks at the page tables. So a forgotten wait is a fault, on every run, without a mapping of its
-// own.
-inline constexpr std::uintptr_t kAddressBit = std::uintptr_t{1} << 62;
+// Every address on a device has this bit, and no address of the host. So a forgotten wait is a fault, on
+// every run, without a mapping of its own.
+inline constexpr std::uintptr_t kAddressBit = std::uintptr_t{1} << kUnmappedBit;
 inline bool is_device_address(const void* address) {
   return (reinterpret_cast<std::uintptr_t>(address) & kAddressBit) != 0;
 }

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cstring>
 
-#include <immintrin.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "base/processors.h"
 #include "distributed/shared_segment.h"
 
@@ -122,7 +122,7 @@ class SharedMemory final : public Engine {
   void wait_for(SharedCounter& counter, std::uint32_t wanted, int of = -1) {
     for (int i = 0; i < spins_; ++i) {
       if (has_reached(counter.value.load(std::memory_order_acquire), wanted)) return;
-      _mm_pause();
+      pause_spinning();
     }
     const Clock::time_point began = Clock::now();
     for (;;) {

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include <x86intrin.h>
+#include "base/cpu.h"
 
 namespace pel::profile {
 
 // About 20 ns. Not ordered against the loads and stores around it: what is measured is long against that.
-inline std::uint64_t ticks() { return __rdtsc(); }
+inline std::uint64_t ticks() { return time_stamp(); }
 
 // One moment on both clocks.
 struct Moment {

@@ -1,5 +1,6 @@
-// pellucid-kernelgen OUT_DIR: writes the kernels of eager execution as object files with the table that names
-// them, and compressed for the runtime library. Runs while the library is built.
+// pellucid-kernelgen OUT_DIR [aarch64]: writes the kernels of eager execution as object files with the table that
+// names them, and compressed for the runtime library. Runs while the library is built; with aarch64 it writes those of
+// that architecture, without the compressed ones.
 #include <bit>
 #include <cstdio>
 #include <exception>
@@ -8,6 +9,8 @@
 #include <future>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,6 +19,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "backends/cpu/gemm/tile_set.h"
@@ -73,9 +77,14 @@ float cost_of(const cpu::KernelSpec& spec, Isa isa) {
   return std::stof(fmt::format("{:.3f}", codegen::cost_per_element(spec.lower(isa), isa)));
 }
 
-std::string table_text(const Specs& specs) {
+std::string table_text(const Specs& specs, codegen::Architecture architecture) {
   std::string declarations, tables, results;
-  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
+  for (const codegen::IsaFacts& each : codegen::kIsas) {
+    const Isa isa = each.isa;
+    if (each.architecture != architecture) {
+      results += "    {{}, {}},\n";
+      continue;
+    }
     std::string kernels, tiles;
     for (const cpu::KernelSpec& spec : specs) {
       const codegen::LoopKernel kernel = spec.lower(isa);
@@ -171,38 +180,51 @@ void add_bytes(llvm::Module& module, const std::string& symbol, const std::strin
   variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
 }
 
-void generate(const std::filesystem::path& folder) {
+void generate(const std::filesystem::path& folder, codegen::Architecture architecture) {
   const Specs specs = cpu::kernel_set();
-  const auto write_kernels = [&](Isa isa) {
+  const bool is_packed = architecture == codegen::Architecture::X86;
+  const auto write_kernels = [&](Isa isa) -> std::string {
     auto object = compile(specs, isa);
     const std::size_t bytes = object->getBufferSize();
     write_file(folder / fmt::format("kernels_{}.o", codegen::name(isa)), {object->getBufferStart(), bytes});
-    std::string content = packed(specs, isa, std::move(object));
+    std::string content = is_packed ? packed(specs, isa, std::move(object)) : "";
     fmt::print("kernelgen: {} kernels for {}, {:.1f} MB, compressed {:.2f} MB\n", specs.size(),
                codegen::name(isa), static_cast<double>(bytes) / 1e6,
                static_cast<double>(content.size()) / 1e6);
     return content;
   };
-  auto newer = std::async(std::launch::async, write_kernels, Isa::Avx512);  // next to the older one
+  std::vector<std::pair<Isa, std::future<std::string>>> contents;  // next to each other
+  for (const codegen::IsaFacts& each : codegen::kIsas)
+    if (each.architecture == architecture)
+      contents.emplace_back(each.isa, std::async(std::launch::async, write_kernels, each.isa));
   llvm::LLVMContext context;
   llvm::Module packed_module("pellucid", context);
-  add_bytes(packed_module, cpu::packed_symbol(Isa::Avx2), write_kernels(Isa::Avx2));
-  add_bytes(packed_module, cpu::packed_symbol(Isa::Avx512), newer.get());
-  const auto object = codegen::compile_object(*codegen::make_target_machine(Isa::Avx2), packed_module);
-  write_file(folder / "packed_kernels.o", {object->getBufferStart(), object->getBufferSize()});
-  write_file(folder / "kernel_table.cc", table_text(specs));
+  for (auto& [isa, content] : contents) add_bytes(packed_module, cpu::packed_symbol(isa), content.get());
+  if (is_packed) {
+    const auto object =
+        codegen::compile_object(*codegen::make_target_machine(contents[0].first), packed_module);
+    write_file(folder / "packed_kernels.o", {object->getBufferStart(), object->getBufferSize()});
+  }
+  write_file(folder / "kernel_table.cc", table_text(specs, architecture));
 }
 
 }  // namespace
 }  // namespace pel
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: pellucid-kernelgen OUT_DIR\n", stderr);
+  const bool is_for_arm = argc == 3 && std::string_view(argv[2]) == "aarch64";
+  if (argc != 2 && !is_for_arm) {
+    std::fputs("usage: pellucid-kernelgen OUT_DIR [aarch64]\n", stderr);
     return 2;
   }
   try {
-    pel::generate(argv[1]);
+    if (is_for_arm) {
+      LLVMInitializeAArch64TargetInfo();
+      LLVMInitializeAArch64Target();
+      LLVMInitializeAArch64TargetMC();
+      LLVMInitializeAArch64AsmPrinter();
+    }
+    pel::generate(argv[1], is_for_arm ? pel::codegen::Architecture::Arm : pel::codegen::kArchitecture);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kernelgen: %s\n", error.what());
     return 1;

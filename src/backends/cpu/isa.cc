@@ -1,6 +1,7 @@
 #include "backends/cpu/isa.h"
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@ namespace pel::cpu {
 
 using codegen::Isa;
 
+#if defined(__x86_64__)
+
 std::optional<Isa> best_isa() {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
@@ -20,18 +23,31 @@ std::optional<Isa> best_isa() {
   if (!avx2) return std::nullopt;
   return avx512 ? Isa::Avx512 : Isa::Avx2;
 }
+static constexpr std::string_view kComplement = "amx";  // of the best one
+
+#else
+
+std::optional<Isa> best_isa() { return Isa::Neon; }
+static constexpr std::string_view kComplement;
+
+#endif
 
 static std::optional<Isa> decide_isa() {
   const std::optional<Isa> best = best_isa();
   const char* requested = std::getenv("PELLUCID_ISA");
   if (requested == nullptr || *requested == '\0' || !best) return best;
-  for (const Isa isa : {Isa::Avx2, Isa::Avx512}) {
-    if (name(isa) == requested && isa <= *best) return isa;
+  std::string supported;
+  for (const codegen::IsaFacts& each : codegen::kIsas) {
+    if (each.architecture != codegen::kArchitecture || each.isa > *best) continue;
+    if (each.name == requested) return each.isa;
+    supported += fmt::format("{}{}", supported.empty() ? "" : ", ", each.name);
   }
-  if (std::string_view(requested) == "amx" && *best == Isa::Avx512) return best;
-  log_line("isa",
-           fmt::format("PELLUCID_ISA={} is not supported on this processor (supported: avx2{}); using {}",
-                       requested, *best == Isa::Avx512 ? ", avx512, amx" : "", name(*best)));
+  if (*best == Isa::Avx512) {
+    if (requested == kComplement) return best;
+    supported += fmt::format(", {}", kComplement);
+  }
+  log_line("isa", fmt::format("PELLUCID_ISA={} is not supported on this processor (supported: {}); using {}",
+                              requested, supported, name(*best)));
   return best;
 }
 

@@ -7,7 +7,7 @@
 
 namespace pel::cpu {
 
-// Returns none if the processor lacks AVX2 with FMA, F16C and BMI2.
+// Returns none if a processor of x86-64 lacks AVX2 with FMA, F16C and BMI2.
 std::optional<codegen::Isa> best_isa();
 
 // Returns best_isa(), or an older one that PELLUCID_ISA (avx2, avx512, amx) names. Decided once. AMX

@@ -6,7 +6,6 @@
 #include <functional>
 #include <thread>
 
-#include <immintrin.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,13 +13,17 @@
 
 #include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/isa.h"
+#include "backends/cpu/lanes.h"
 #include "base/check.h"
+#include "base/cpu.h"
 #include "base/huge_pages.h"
 #include "base/thread_pool.h"
 #include "profile/machine_file.h"
 
 namespace pel {
 namespace {
+
+using cpu::all_lanes, cpu::F32x8, cpu::fma, cpu::I32x8, cpu::load, cpu::store;
 
 constexpr int kChains = 12;  // independent: an addition has a latency of 4 cycles, and two start in each
 constexpr std::int64_t kRounds = 20000;
@@ -33,6 +36,20 @@ struct Peak {
   void (*run)(float* sink);
 };
 
+// Of 32 bytes: eight f32 or four f64.
+template <class V>
+PEL_LANES void chains(float* sink) {
+  V sums[kChains];
+  for (V& s : sums) s = all_lanes<V>(1);
+  const auto x = all_lanes<V>(0.999F), y = all_lanes<V>(0.001F);
+  for (std::int64_t i = 0; i < kRounds; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sums[c] = fma(sums[c], x, y);
+  }
+  for (int c = 0; c < kChains; ++c) store(sink + 8 * c, sums[c]);
+}
+
+#if defined(__x86_64__)
 __attribute__((target("avx512f"))) void chains_f32_512(float* sink) {
   __m512 sums[kChains];
   for (__m512& s : sums) s = _mm512_set1_ps(1);
@@ -52,26 +69,6 @@ __attribute__((target("avx512f"))) void chains_f64_512(float* sink) {
     for (int c = 0; c < kChains; ++c) sums[c] = _mm512_fmadd_pd(sums[c], x, y);
   }
   for (int c = 0; c < kChains; ++c) _mm512_storeu_ps(sink + 16 * c, _mm512_castpd_ps(sums[c]));
-}
-__attribute__((target("avx2,fma"))) void chains_f32_256(float* sink) {
-  __m256 sums[kChains];
-  for (__m256& s : sums) s = _mm256_set1_ps(1);
-  const __m256 x = _mm256_set1_ps(0.999F), y = _mm256_set1_ps(0.001F);
-  for (std::int64_t i = 0; i < kRounds; ++i) {
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) sums[c] = _mm256_fmadd_ps(sums[c], x, y);
-  }
-  for (int c = 0; c < kChains; ++c) _mm256_storeu_ps(sink + 8 * c, sums[c]);
-}
-__attribute__((target("avx2,fma"))) void chains_f64_256(float* sink) {
-  __m256d sums[kChains];
-  for (__m256d& s : sums) s = _mm256_set1_pd(1);
-  const __m256d x = _mm256_set1_pd(0.999), y = _mm256_set1_pd(0.001);
-  for (std::int64_t i = 0; i < kRounds; ++i) {
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) sums[c] = _mm256_fmadd_pd(sums[c], x, y);
-  }
-  for (int c = 0; c < kChains; ++c) _mm256_storeu_ps(sink + 8 * c, _mm256_castpd_ps(sums[c]));
 }
 // Four sums of sixteen by sixteen, each over 32 products.
 __attribute__((target("amx-tile,amx-bf16"))) void chains_amx(float* sink) {
@@ -95,19 +92,20 @@ __attribute__((target("amx-tile,amx-bf16"))) void chains_amx(float* sink) {
   sink[0] = sums[0];
 }
 
+#endif
+
 std::vector<Peak> supported_peaks() {
   const double rounds = static_cast<double>(kRounds) * kChains * 2;
-  std::vector<Peak> peaks;
-  if (cpu::active_isa() == codegen::Isa::Avx512) {
+  std::vector<Peak> peaks = {{DType::F32, "fused multiply-add of 256 bits", rounds * 8, chains<cpu::F32x8>},
+                             {DType::F64, "fused multiply-add of 256 bits", rounds * 4, chains<cpu::F64x4>}};
+#if defined(__x86_64__)
+  if (cpu::active_isa() == codegen::Isa::Avx512)
     peaks = {{DType::F32, "fused multiply-add of 512 bits", rounds * 16, chains_f32_512},
              {DType::F64, "fused multiply-add of 512 bits", rounds * 8, chains_f64_512}};
-  } else {
-    peaks = {{DType::F32, "fused multiply-add of 256 bits", rounds * 8, chains_f32_256},
-             {DType::F64, "fused multiply-add of 256 bits", rounds * 4, chains_f64_256}};
-  }
   if (cpu::amx_refusal() == nullptr)
     peaks.push_back(
         {DType::BF16, "AMX", static_cast<double>(kRounds / 16) * 4 * 16 * 16 * 32 * 2, chains_amx});
+#endif
   return peaks;
 }
 
@@ -118,20 +116,18 @@ struct MemoryKernels {
   void (*add)(float* to, const float* a, const float* b, std::int64_t count);
 };
 
-__attribute__((target("avx2"))) void read_256(const float* from, std::int64_t count, float* sink) {
-  __m256i sums[8] = {};
+PEL_LANES void read_256(const float* from, std::int64_t count, float* sink) {
+  I32x8 sums[8] = {};
   for (std::int64_t i = 0; i + 64 <= count; i += 64) {
 #pragma GCC unroll 8
-    for (int c = 0; c < 8; ++c)
-      sums[c] =
-          _mm256_xor_si256(sums[c], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i + 8 * c)));
+    for (int c = 0; c < 8; ++c) sums[c] ^= load<I32x8>(from + i + 8 * c);
   }
-  for (int c = 0; c < 8; ++c) _mm256_storeu_si256(reinterpret_cast<__m256i*>(sink + 8 * c), sums[c]);
+  for (int c = 0; c < 8; ++c) store(sink + 8 * c, sums[c]);
 }
-__attribute__((target("avx2"))) void add_256(float* to, const float* a, const float* b, std::int64_t count) {
-  for (std::int64_t i = 0; i + 8 <= count; i += 8)
-    _mm256_storeu_ps(to + i, _mm256_add_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i)));
+PEL_LANES void add_256(float* to, const float* a, const float* b, std::int64_t count) {
+  for (std::int64_t i = 0; i + 8 <= count; i += 8) store(to + i, load<F32x8>(a + i) + load<F32x8>(b + i));
 }
+#if defined(__x86_64__)
 __attribute__((target("avx512f"))) void read_512(const float* from, std::int64_t count, float* sink) {
   __m512i sums[4] = {};
   for (std::int64_t i = 0; i + 64 <= count; i += 64) {
@@ -145,10 +141,13 @@ __attribute__((target("avx512f"))) void add_512(float* to, const float* a, const
   for (std::int64_t i = 0; i + 16 <= count; i += 16)
     _mm512_storeu_ps(to + i, _mm512_add_ps(_mm512_loadu_ps(a + i), _mm512_loadu_ps(b + i)));
 }
+#endif
 
 MemoryKernels memory_kernels() {
-  return cpu::active_isa() == codegen::Isa::Avx512 ? MemoryKernels{read_512, add_512}
-                                                   : MemoryKernels{read_256, add_256};
+#if defined(__x86_64__)
+  if (cpu::active_isa() == codegen::Isa::Avx512) return {read_512, add_512};
+#endif
+  return {read_256, add_256};
 }
 
 double seconds_of(const std::function<void()>& f) {
@@ -224,7 +223,7 @@ double ns_to_join(bool is_parked) {
       if (std::this_thread::get_id() != caller) {
         joined = ns_since(begin);
       } else {  // leaves the other piece to the worker
-        while (joined == kTooLong && ns_since(begin) < kTooLong) _mm_pause();
+        while (joined == kTooLong && ns_since(begin) < kTooLong) pause_spinning();
       }
     });
     times.push_back(joined);

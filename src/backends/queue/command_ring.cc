@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/cpu.h"
 #include "base/processors.h"
 #include "profile/kernel_span.h"
 #include "profile/recorder.h"
@@ -28,7 +29,7 @@ bool spin_until(const Condition& condition) {
   if (!spins) return false;
   const auto end = Clock::now() + kSpin;
   do {
-    for (int i = 0; i < 64; ++i, __builtin_ia32_pause())
+    for (int i = 0; i < 64; ++i, pause_spinning())
       if (condition()) return true;
     sched_yield();
   } while (Clock::now() < end);

@@ -28,7 +28,7 @@ using scalar::ScalarOp;
 //   entry   pointers, steps, params
 //   loop    the body for `lanes` elements. The last, partial iteration uses a mask (AVX-512), or copies of
 //           the operands' tails that are padded to full vectors (AVX2, which has no masks for narrow
-//           elements)
+//           elements, and NEON)
 //   exit
 // The variant over runs wraps everything after `entry` in an outer loop, `run`.
 class KernelEmitter {
@@ -65,7 +65,7 @@ class KernelEmitter {
                               ? stack_slot(kernel_.body.inputs[i])
                               : nullptr);
     }
-    if (isa_ == Isa::Avx2) {
+    if (!facts(isa_).has_masks) {
       for (std::size_t i = 0; i < operand_count(); ++i) {
         padded_.push_back(nullptr);
         if (!steps(i)) continue;
@@ -102,7 +102,7 @@ class KernelEmitter {
       folded->addIncoming(expr_.constant(outputs_[0], kernel_.fold->initial_bits), before);
     }
     remaining_ = b_.CreateSub(count_, at_);
-    if (isa_ == Isa::Avx512) {
+    if (facts(isa_).has_masks) {
       mask_ = bit_mask();
     } else {
       branch_to_tail();
@@ -120,7 +120,7 @@ class KernelEmitter {
     for (std::size_t i = kernel_.fold ? 1 : 0; i < outputs_.size(); ++i)
       store(i, values[static_cast<std::size_t>(kernel_.body.results[i])]);
     Value* next_status = status ? status_after(status) : nullptr;
-    if (isa_ == Isa::Avx2 && (!kernel_.fold || outputs_.size() > 1)) write_back_tail();
+    if (!facts(isa_).has_masks && (!kernel_.fold || outputs_.size() > 1)) write_back_tail();
 
     Value* next = b_.CreateAdd(at_, b_.getInt64(static_cast<std::uint64_t>(kernel_.lanes)));
     llvm::BasicBlock* end = b_.GetInsertBlock();
@@ -148,7 +148,7 @@ class KernelEmitter {
     Value* step = nullptr;          // bytes per iteration
     llvm::PHINode* here = nullptr;  // pointer in this iteration
     Value* address = nullptr;       // address this iteration loads or stores: here, or the padded copy
-    Value* padded = nullptr;        // AVX2: scratch for one iteration
+    Value* padded = nullptr;        // without masks: scratch for one iteration
     Value* copies = nullptr;        // of an input that always repeats
   };
 
@@ -252,7 +252,7 @@ class KernelEmitter {
       operand.start = start;
       operand.step = step;
     }
-    if (isa_ == Isa::Avx2 && operand.steps) operand.padded = padded_[i];
+    if (!facts(isa_).has_masks && operand.steps) operand.padded = padded_[i];
     operands_.push_back(operand);
   }
 
@@ -410,13 +410,13 @@ class KernelEmitter {
   llvm::PHINode* run_ = nullptr;
   std::vector<Operand> operands_;
   std::vector<Value*> copies_;  // of inputs that repeat
-  std::vector<Value*> padded_;  // AVX2: scratch for the last iteration
+  std::vector<Value*> padded_;  // without masks: scratch for the last iteration
   std::vector<Value*> params_;
   bool in_pairs_ = false;  // all operands are bf16, and lanes are even elements, then odd ones
   llvm::PHINode* at_ = nullptr;
   Value* remaining_ = nullptr;
-  Value* mask_ = nullptr;     // AVX-512
-  Value* is_tail_ = nullptr;  // AVX2
+  Value* mask_ = nullptr;     // if the instruction set has masks
+  Value* is_tail_ = nullptr;  // if it has none
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "codegen/llvm/target.h"
 
 #include <mutex>
+#include <string>
 
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
@@ -21,12 +22,6 @@
 
 namespace pel::codegen {
 namespace {
-
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
-
-// The oldest processors with the instructions that the emitter requires: AVX2, FMA, F16C, BMI2; and AVX-512
-// F, CD, BW, DQ, VL.
-const char* processor(Isa isa) { return isa == Isa::Avx2 ? "haswell" : "skylake-avx512"; }
 
 // Like addPassesToEmitFile, without the passes that gain nothing here: the emitter writes straight-line
 // vectors, and the processors reorder them. Saves a quarter of the compile time.
@@ -60,29 +55,28 @@ void add_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& pas
 }  // namespace
 
 void set_target(llvm::Function& function, Isa isa) {
-  function.addFnAttr("target-cpu", processor(isa));
-  function.addFnAttr("prefer-vector-width", isa == Isa::Avx2 ? "256" : "512");
+  function.addFnAttr("target-cpu", facts(isa).processor);
+  if (facts(isa).architecture == Architecture::X86)  // by default LLVM prefers narrower vectors
+    function.addFnAttr("prefer-vector-width", std::to_string(8 * vector_bytes(isa)));
 }
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(Isa isa) {
   [[maybe_unused]] static const bool is_initialized = [] {  // as in wire_runtime(), not std::call_once
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
     return true;
   }();
   std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(facts(isa).triple, error);
   PEL_ASSERT(target != nullptr, error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      kTriple, processor(isa), "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Less));
+      facts(isa).triple, facts(isa).processor, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Less));
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compile_object(llvm::TargetMachine& machine, llvm::Module& module) {
-  module.setTargetTriple(kTriple);
+  module.setTargetTriple(machine.getTargetTriple().str());
   module.setDataLayout(machine.createDataLayout());
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);

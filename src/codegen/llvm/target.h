@@ -17,6 +17,7 @@ namespace pel::codegen {
 // Sets the target attributes of a function to this ISA.
 void set_target(llvm::Function& function, Isa isa);
 
+// Of another architecture than this one only if the program has initialised LLVM's target.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(Isa isa);
 
 // Compiles to an ELF object. The emitter writes vectors itself, so no IR passes run: they would take two

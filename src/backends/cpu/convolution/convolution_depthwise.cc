@@ -2,12 +2,11 @@
 // of the result are one chain of fused multiply-adds over the taps, starting from the bias.
 #include <vector>
 
-#include <immintrin.h>
-
 #include "backends/cpu/convolution/convolution.h"
 #include "backends/cpu/convolution/padded_image.h"
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/isa.h"
+#include "backends/cpu/lanes.h"
 #include "base/thread_pool.h"
 
 namespace pel::cpu {
@@ -20,34 +19,34 @@ struct Tap {
   float weight;
 };
 
-__attribute__((target("avx2,fma"), always_inline)) inline void convolve_lanes(const float* src, float* dst,
+PEL_LANES_INLINE void convolve_lanes(const float* src, float* dst,
                                                                               float bias,
                                                                               const std::vector<Tap>& taps) {
-  __m256 sum = _mm256_set1_ps(bias);
+  F32x8 sum = all_lanes<F32x8>(bias);
   for (const Tap& tap : taps)
-    sum = _mm256_fmadd_ps(_mm256_loadu_ps(src + tap.offset), _mm256_set1_ps(tap.weight), sum);
-  _mm256_storeu_ps(dst, sum);
+    sum = fma(load<F32x8>(src + tap.offset), all_lanes<F32x8>(tap.weight), sum);
+  store(dst, sum);
 }
 // Computes four times as many positions: a single chain would wait for each of its additions.
-__attribute__((target("avx2,fma"), always_inline)) inline void convolve_four(const float* src, float* dst,
+PEL_LANES_INLINE void convolve_four(const float* src, float* dst,
                                                                              float bias,
                                                                              const std::vector<Tap>& taps) {
-  __m256 a = _mm256_set1_ps(bias), b = a, c = a, d = a;
+  F32x8 a = all_lanes<F32x8>(bias), b = a, c = a, d = a;
   for (const Tap& tap : taps) {
-    const __m256 weight = _mm256_set1_ps(tap.weight);
+    const auto weight = all_lanes<F32x8>(tap.weight);
     const float* const from = src + tap.offset;
-    a = _mm256_fmadd_ps(_mm256_loadu_ps(from), weight, a);
-    b = _mm256_fmadd_ps(_mm256_loadu_ps(from + kLanes), weight, b);
-    c = _mm256_fmadd_ps(_mm256_loadu_ps(from + 2 * kLanes), weight, c);
-    d = _mm256_fmadd_ps(_mm256_loadu_ps(from + 3 * kLanes), weight, d);
+    a = fma(load<F32x8>(from), weight, a);
+    b = fma(load<F32x8>(from + kLanes), weight, b);
+    c = fma(load<F32x8>(from + 2 * kLanes), weight, c);
+    d = fma(load<F32x8>(from + 3 * kLanes), weight, d);
   }
-  _mm256_storeu_ps(dst, a);
-  _mm256_storeu_ps(dst + kLanes, b);
-  _mm256_storeu_ps(dst + 2 * kLanes, c);
-  _mm256_storeu_ps(dst + 3 * kLanes, d);
+  store(dst, a);
+  store(dst + kLanes, b);
+  store(dst + 2 * kLanes, c);
+  store(dst + 3 * kLanes, d);
 }
 
-__attribute__((target("avx2,fma"))) void convolve_row(const float* src, float* dst, std::int64_t count,
+PEL_LANES void convolve_row(const float* src, float* dst, std::int64_t count,
                                                       float bias, const std::vector<Tap>& taps) {
   std::int64_t w = 0;
   for (; w + 4 * kLanes <= count; w += 4 * kLanes) convolve_four(src + w, dst + w, bias, taps);

@@ -13,8 +13,6 @@
 #include <cstring>
 #include <vector>
 
-#include <immintrin.h>
-
 #include "pellucid/threads.h"
 
 #include "backends/cpu/convolution/convolution.h"
@@ -38,7 +36,7 @@ struct Run {
 // is a copy, it has slack after its end, so chunks may overrun the end of a run, where the next run or tap
 // follows; not in the last tap.
 enum class Source : bool { Input, Copy };
-__attribute__((target("avx2"))) void fill_panel(char* panel, std::int64_t row, Source source,
+PEL_LANES void fill_panel(char* panel, std::int64_t row, Source source,
                                                 const char* image, const std::vector<std::int64_t>& taps,
                                                 std::int64_t size, const std::vector<Run>& runs) {
   const std::int64_t end = runs.back().to + runs.back().count;

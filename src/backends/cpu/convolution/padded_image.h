@@ -6,24 +6,21 @@
 #include <cstring>
 #include <vector>
 
-#include <immintrin.h>
-
 #include "backends/cpu/convolution/convolution.h"
 #include "backends/cpu/elementwise/rounding.h"
 #include "backends/cpu/elementwise/tile.h"
+#include "backends/cpu/lanes.h"
 #include "tensor/make.h"
 
 namespace pel::cpu {
 
 inline constexpr std::int64_t kChunk = 32;  // bytes per copy; may overrun the end of a run
 
-__attribute__((target("avx2"), always_inline)) inline void copy_chunk(char* to, const char* from) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-}
+PEL_LANES_INLINE void copy_chunk(char* to, const char* from) { store(to, load<I32x8>(from)); }
+static_assert(sizeof(I32x8) == kChunk);
 
 // Copies exactly one run.
-__attribute__((target("avx2"))) inline void copy_exactly(char* to, const char* from, std::int64_t count) {
+PEL_LANES inline void copy_exactly(char* to, const char* from, std::int64_t count) {
   if (count < kChunk) {
     if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count));
     return;

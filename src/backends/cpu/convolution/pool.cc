@@ -10,8 +10,6 @@
 #include <limits>
 #include <type_traits>
 
-#include <immintrin.h>
-
 #include "backends/cpu/convolution/pool_lanes.h"
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/elementwise/pointwise.h"
@@ -124,12 +122,12 @@ class Pool {
     return in_row && in_plane && in_all ? planes * rows * w.w.in : 0;
   }
   // Eight sums in the lanes, element i in sum i % 8; lanes past the end add zero.
-  __attribute__((target("avx2"))) static float sum_run(const float* x, std::int64_t count) {
-    __m256 sum = _mm256_setzero_ps();
+  PEL_LANES static float sum_run(const float* x, std::int64_t count) {
+    F32x8 sum{};
     std::int64_t i = 0;
-    for (; i + kSums <= count; i += kSums) sum = _mm256_add_ps(sum, _mm256_loadu_ps(x + i));
+    for (; i + kSums <= count; i += kSums) sum = sum + load<F32x8>(x + i);
     float sums[kSums];
-    _mm256_storeu_ps(sums, sum);
+    store(sums, sum);
     for (int lane = 0; i < count; ++i, ++lane) sums[lane] += x[i];
     return folded(sums);
   }
@@ -230,19 +228,15 @@ class Pool {
     return rows;
   }
 
-  __attribute__((target("avx2"))) static void copy_every_second(float* to, const float* from,
-                                                                std::int64_t count) {
+  PEL_LANES static void copy_every_second(float* to, const float* from, std::int64_t count) {
     std::int64_t i = 0;
-    for (; i + kPoolLanes < count; i += kPoolLanes) {  // the element after the last one is not read
-      const __m256 low = _mm256_loadu_ps(from + 2 * i), high = _mm256_loadu_ps(from + 2 * i + kPoolLanes);
-      const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0x88));
-      _mm256_storeu_ps(to + i, _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8)));
-    }
+    for (; i + kPoolLanes < count; i += kPoolLanes)  // the element after the last one is not read
+      store(to + i, even_lanes(load<F32x8>(from + 2 * i), load<F32x8>(from + 2 * i + kPoolLanes)));
     for (; i < count; ++i) to[i] = from[2 * i];
   }
 
   // f32: handles eight positions of a row at a time, over a padded copy of the plane.
-  __attribute__((target("avx2"))) void run_rows(std::int64_t n, std::int64_t c, RowLayout& rows) const {
+  PEL_LANES void run_rows(std::int64_t n, std::int64_t c, RowLayout& rows) const {
     const PoolAxis &ad = c_.axes[0], &ah = c_.axes[1], &aw = c_.axes[2];
     const std::int64_t part = rows.part, row = rows.row;
     const float outside = is_max_ ? lowest<float>() : 0;
@@ -274,20 +268,17 @@ class Pool {
     alignas(32) float values[kPoolLanes];
     long long wide[kPoolLanes];
     const bool dense = c_.pooled.axis[2] == 1, dense_index = indices_.axis[2] == 1;
-    const __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
-                                             _mm256_set1_epi32(static_cast<int>(aw.stride)));
+    const I32x8 steps = I32x8{0, 1, 2, 3, 4, 5, 6, 7} * static_cast<int>(aw.stride);
     for (std::int64_t od = 0; od < ad.out; ++od) {
       for (std::int64_t oh = 0; oh < ah.out; ++oh) {
         const auto d = static_cast<std::size_t>(od), h = static_cast<std::size_t>(oh);
         for (std::int64_t w = 0; w < aw.out; w += kPoolLanes) {
           const std::int64_t lanes = std::min(kPoolLanes, aw.out - w);
-          __m256 best = _mm256_set1_ps(is_max_ ? outside : 0);
-          __m256i at = _mm256_setzero_si256();
+          auto best = all_lanes<F32x8>(is_max_ ? outside : 0);
+          I32x8 at{};
           if (is_max_) {
             const auto row_start = static_cast<int>(flat(ad.first[d], ah.first[h], 0));
-            at = _mm256_add_epi32(
-                _mm256_set1_epi32(row_start),
-                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows.starts.data() + w)));
+            at = row_start + load<I32x8>(rows.starts.data() + w);
           }
           for (std::int64_t i = 0; i < ad.count[d]; ++i) {
             const std::int64_t z = ad.first[d] + i * ad.dilation;
@@ -296,15 +287,14 @@ class Pool {
               const float* const line = rows.plane.data() + (z * ah.in + y) * row + w;
               const std::int64_t here = flat(z, y, w * aw.stride - aw.before);
               for (std::int64_t k = 0; k < aw.kernel; ++k) {
-                const __m256 x = _mm256_loadu_ps(line + rows.offsets[static_cast<std::size_t>(k)]);
+                const auto x = load<F32x8>(line + rows.offsets[static_cast<std::size_t>(k)]);
                 if (is_max_) {
-                  const __m256 takes = greater_or_nan(x, best);
-                  best = _mm256_blendv_ps(best, x, takes);
-                  const auto position = static_cast<int>(here + k * aw.dilation);
-                  at = _mm256_blendv_epi8(at, _mm256_add_epi32(_mm256_set1_epi32(position), steps),
-                                          _mm256_castps_si256(takes));
+                  const I32x8 takes = greater_or_nan(x, best);
+                  best = takes ? x : best;
+                  const I32x8 position = static_cast<int>(here + k * aw.dilation) + steps;
+                  at = takes ? position : at;
                 } else {
-                  best = _mm256_add_ps(best, x);
+                  best = best + x;
                 }
               }
             }
@@ -312,13 +302,12 @@ class Pool {
           if (!is_max_) {
             const std::int64_t height =
                 average_.divisor != 0 ? average_.divisor : average_.along(ad, od) * average_.along(ah, oh);
-            best = _mm256_div_ps(best, _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(height)),
-                                                     _mm256_loadu_ps(rows.widths.data() + w)));
+            best = best / (static_cast<float>(height) * load<F32x8>(rows.widths.data() + w));
           }
           if (lanes == kPoolLanes && dense) {
-            _mm256_storeu_ps(reinterpret_cast<float*>(result(n, c, od, oh, w)), best);
+            store(result(n, c, od, oh, w), best);
           } else {
-            _mm256_store_ps(values, best);
+            store(values, best);
             for (std::int64_t l = 0; l < lanes; ++l) store_as(result(n, c, od, oh, w + l), values[l]);
           }
           if (!is_max_) continue;

@@ -3,9 +3,8 @@
 
 #include <cstddef>
 
-#include <immintrin.h>
-
 #include "backends/cpu/convolution/pool.h"
+#include "backends/cpu/lanes.h"
 
 namespace pel::cpu {
 
@@ -16,16 +15,12 @@ V folded(const V (&s)[kSums]) {
   return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
 
-__attribute__((target("avx2"), always_inline)) inline __m256 greater_or_nan(__m256 x, __m256 best) {
-  return _mm256_or_ps(_mm256_cmp_ps(x, best, _CMP_GT_OQ), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-}
+PEL_LANES_INLINE I32x8 greater_or_nan(F32x8 x, F32x8 best) { return (x > best) | (x != x); }
 
 inline constexpr std::int64_t kPoolLanes = 8;
 
-__attribute__((target("avx2"))) inline void store_positions(long long* to, __m256i at) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvtepi32_epi64(_mm256_castsi256_si128(at)));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4),
-                      _mm256_cvtepi32_epi64(_mm256_extracti128_si256(at, 1)));
+PEL_LANES_INLINE void store_positions(long long* to, I32x8 at) {
+  store(to, __builtin_convertvector(at, Lanes<long long, 8>));
 }
 
 // Eight channels of a window, or four times as many at once.
@@ -35,70 +30,71 @@ struct Tap {
 using Taps = std::vector<Tap>;
 
 struct MaxLanes {
-  __m256 value;
-  __m256i at;
-  __attribute__((target("avx2"), always_inline)) void take(const float* x, __m256i position) {
-    const __m256 other = _mm256_loadu_ps(x), takes = greater_or_nan(other, value);
-    value = _mm256_blendv_ps(value, other, takes);
-    at = _mm256_blendv_epi8(at, position, _mm256_castps_si256(takes));
+  F32x8 value;
+  I32x8 at;
+  PEL_LANES_INLINE void take(const float* x, I32x8 position) {
+    const auto other = load<F32x8>(x);
+    const I32x8 takes = greater_or_nan(other, value);
+    value = takes ? other : value;
+    at = takes ? position : at;
   }
-  __attribute__((target("avx2"), always_inline)) void store(float* to, long long* positions) const {
-    _mm256_storeu_ps(to, value);
+  PEL_LANES_INLINE void store_both(float* to, long long* positions) const {
+    store(to, value);
     store_positions(positions, at);
   }
 };
-__attribute__((target("avx2"))) inline void max_of_one(const float* x, const Taps& taps, std::int64_t first,
+PEL_LANES inline void max_of_one(const float* x, const Taps& taps, std::int64_t first,
                                                        float* to, long long* positions) {
-  MaxLanes a{_mm256_set1_ps(lowest<float>()), _mm256_set1_epi32(static_cast<int>(first))};
-  for (const Tap& tap : taps) a.take(x + tap.offset, _mm256_set1_epi32(static_cast<int>(tap.position)));
-  a.store(to, positions);
+  MaxLanes a{all_lanes<F32x8>(lowest<float>()), all_lanes<I32x8>(static_cast<int>(first))};
+  for (const Tap& tap : taps) a.take(x + tap.offset, all_lanes<I32x8>(static_cast<int>(tap.position)));
+  a.store_both(to, positions);
 }
-__attribute__((target("avx2"))) inline void max_of_four(const float* x, const Taps& taps, std::int64_t first,
+PEL_LANES inline void max_of_four(const float* x, const Taps& taps, std::int64_t first,
                                                         float* to, long long* positions) {
-  MaxLanes a{_mm256_set1_ps(lowest<float>()), _mm256_set1_epi32(static_cast<int>(first))}, b = a, c = a,
+  MaxLanes a{all_lanes<F32x8>(lowest<float>()), all_lanes<I32x8>(static_cast<int>(first))}, b = a, c = a,
                                                                                            d = a;
   for (const Tap& tap : taps) {
     const float* const from = x + tap.offset;
-    const __m256i position = _mm256_set1_epi32(static_cast<int>(tap.position));
+    const auto position = all_lanes<I32x8>(static_cast<int>(tap.position));
     a.take(from, position);
     b.take(from + kPoolLanes, position);
     c.take(from + 2 * kPoolLanes, position);
     d.take(from + 3 * kPoolLanes, position);
   }
-  a.store(to, positions);
-  b.store(to + kPoolLanes, positions + kPoolLanes);
-  c.store(to + 2 * kPoolLanes, positions + 2 * kPoolLanes);
-  d.store(to + 3 * kPoolLanes, positions + 3 * kPoolLanes);
+  a.store_both(to, positions);
+  b.store_both(to + kPoolLanes, positions + kPoolLanes);
+  c.store_both(to + 2 * kPoolLanes, positions + 2 * kPoolLanes);
+  d.store_both(to + 3 * kPoolLanes, positions + 3 * kPoolLanes);
 }
-__attribute__((target("avx2"))) inline void mean_of_one(const float* x, const Taps& taps, float divisor,
+PEL_LANES inline void mean_of_one(const float* x, const Taps& taps, float divisor,
                                                         float* to) {
-  __m256 sum = _mm256_setzero_ps();
-  for (const Tap& tap : taps) sum = _mm256_add_ps(sum, _mm256_loadu_ps(x + tap.offset));
-  _mm256_storeu_ps(to, _mm256_div_ps(sum, _mm256_set1_ps(divisor)));
+  F32x8 sum{};
+  for (const Tap& tap : taps) sum = sum + load<F32x8>(x + tap.offset);
+  store(to, sum / all_lanes<F32x8>(divisor));
 }
-__attribute__((target("avx2"))) inline void mean_of_four(const float* x, const Taps& taps, float divisor,
+PEL_LANES inline void mean_of_four(const float* x, const Taps& taps, float divisor,
                                                          float* to) {
-  __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
+  F32x8 a{}, b = a, c = a, d = a;
   for (const Tap& tap : taps) {
     const float* const from = x + tap.offset;
-    a = _mm256_add_ps(a, _mm256_loadu_ps(from));
-    b = _mm256_add_ps(b, _mm256_loadu_ps(from + kPoolLanes));
-    c = _mm256_add_ps(c, _mm256_loadu_ps(from + 2 * kPoolLanes));
-    d = _mm256_add_ps(d, _mm256_loadu_ps(from + 3 * kPoolLanes));
+    a = a + load<F32x8>(from);
+    b = b + load<F32x8>(from + kPoolLanes);
+    c = c + load<F32x8>(from + 2 * kPoolLanes);
+    d = d + load<F32x8>(from + 3 * kPoolLanes);
   }
-  const __m256 by = _mm256_set1_ps(divisor);
-  _mm256_storeu_ps(to, _mm256_div_ps(a, by));
-  _mm256_storeu_ps(to + kPoolLanes, _mm256_div_ps(b, by));
-  _mm256_storeu_ps(to + 2 * kPoolLanes, _mm256_div_ps(c, by));
-  _mm256_storeu_ps(to + 3 * kPoolLanes, _mm256_div_ps(d, by));
+  const auto by = all_lanes<F32x8>(divisor);
+  store(to, a / by);
+  store(to + kPoolLanes, b / by);
+  store(to + 2 * kPoolLanes, c / by);
+  store(to + 3 * kPoolLanes, d / by);
 }
 // Eight sums per channel, in the order of folded().
-__attribute__((target("avx2"))) inline void mean_of_many(const float* x, const Taps& taps, float divisor,
+PEL_LANES inline void mean_of_many(const float* x, const Taps& taps, float divisor,
                                                          float* to) {
-  __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  F32x8 s0{}, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
   std::size_t i = 0;
-  const auto add = [&](__m256& sum, std::size_t k) __attribute__((target("avx2"), always_inline)) {
-    sum = _mm256_add_ps(sum, _mm256_loadu_ps(x + taps[i + k].offset));
+  const auto add = [&](F32x8& sum, std::size_t k) PEL_LANES_LAMBDA {
+    sum = sum + load<F32x8>(x + taps[i + k].offset);
   };
   for (; i + kSums <= taps.size(); i += kSums) {
     add(s0, 0);
@@ -110,11 +106,10 @@ __attribute__((target("avx2"))) inline void mean_of_many(const float* x, const T
     add(s6, 6);
     add(s7, 7);
   }
-  __m256* const rest[kSums - 1] = {&s0, &s1, &s2, &s3, &s4, &s5, &s6};
+  F32x8* const rest[kSums - 1] = {&s0, &s1, &s2, &s3, &s4, &s5, &s6};
   for (std::size_t k = 0; i + k < taps.size(); ++k) add(*rest[k], k);
-  const __m256 even = _mm256_add_ps(_mm256_add_ps(s0, s4), _mm256_add_ps(s2, s6)),
-               odd = _mm256_add_ps(_mm256_add_ps(s1, s5), _mm256_add_ps(s3, s7));
-  _mm256_storeu_ps(to, _mm256_div_ps(_mm256_add_ps(even, odd), _mm256_set1_ps(divisor)));
+  const F32x8 even = (s0 + s4) + (s2 + s6), odd = (s1 + s5) + (s3 + s7);
+  store(to, (even + odd) / all_lanes<F32x8>(divisor));
 }
 
 }  // namespace pel::cpu

@@ -5,13 +5,12 @@
 #include <cmath>
 #include <vector>
 
-#include <immintrin.h>
-
 #include "backends/cpu/convolution/convolution.h"
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/lanes.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
@@ -89,14 +88,14 @@ AxisTable<V> make_table(const AxisCall& axis, std::int64_t mode, bool align_corn
 }
 
 // Computes sum = weight x for the first row, sum += weight x for others.
-__attribute__((target("avx2"))) std::int64_t add_row_vectors(float* sum, const float* x, float weight,
+PEL_LANES std::int64_t add_row_vectors(float* sum, const float* x, float weight,
                                                              bool is_first, std::int64_t count) {
-  const __m256 w = _mm256_set1_ps(weight);
+  const auto w = all_lanes<F32x8>(weight);
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    __m256 v = _mm256_mul_ps(w, _mm256_loadu_ps(x + i));
-    if (!is_first) v = _mm256_add_ps(_mm256_loadu_ps(sum + i), v);
-    _mm256_storeu_ps(sum + i, v);
+    F32x8 v = w * load<F32x8>(x + i);
+    if (!is_first) v = load<F32x8>(sum + i) + v;
+    store(sum + i, v);
   }
   return i;
 }
@@ -112,18 +111,16 @@ void add_row(V* sum, const V* x, V weight, bool is_first, std::int64_t count) {
 constexpr std::int64_t kLanes = 8;
 
 // Blends four pixels of at least eight channels, those of the upper row first.
-__attribute__((target("avx2"))) void blend_four(const float* const* from, const float* row_weights,
+PEL_LANES void blend_four(const float* const* from, const float* row_weights,
                                                 const float* column_weights, float* to,
                                                 std::int64_t channels) {
-  const __m256 up = _mm256_set1_ps(row_weights[0]), down = _mm256_set1_ps(row_weights[1]),
-               left = _mm256_set1_ps(column_weights[0]), right = _mm256_set1_ps(column_weights[1]);
+  const auto up = all_lanes<F32x8>(row_weights[0]), down = all_lanes<F32x8>(row_weights[1]),
+             left = all_lanes<F32x8>(column_weights[0]), right = all_lanes<F32x8>(column_weights[1]);
   for (std::int64_t next = 0; next < channels; next += kLanes) {
     const std::int64_t c = std::min(next, channels - kLanes);
-    const __m256 upper = _mm256_add_ps(_mm256_mul_ps(left, _mm256_loadu_ps(from[0] + c)),
-                                       _mm256_mul_ps(right, _mm256_loadu_ps(from[1] + c))),
-                 lower = _mm256_add_ps(_mm256_mul_ps(left, _mm256_loadu_ps(from[2] + c)),
-                                       _mm256_mul_ps(right, _mm256_loadu_ps(from[3] + c)));
-    _mm256_storeu_ps(to + c, _mm256_add_ps(_mm256_mul_ps(up, upper), _mm256_mul_ps(down, lower)));
+    const F32x8 upper = left * load<F32x8>(from[0] + c) + right * load<F32x8>(from[1] + c),
+                lower = left * load<F32x8>(from[2] + c) + right * load<F32x8>(from[3] + c);
+    store(to + c, up * upper + down * lower);
   }
 }
 
@@ -240,7 +237,7 @@ class Resampler {
   }
 
   // f32: eight channels at a time; the last group overlaps the previous one if it is shorter.
-  __attribute__((target("avx2"))) void blend_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
+  PEL_LANES void blend_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
     const float* from[kMaxTaps * kMaxTaps];
     const V* const row_weights = rows_.weights.data() + h * rows_.taps;
     const V* const column_weights = columns_.weights.data() + w * columns_.taps;
@@ -258,18 +255,17 @@ class Resampler {
     for (std::int64_t next = 0; next < dst_.sizes[1]; next += kLanes) {
       const std::int64_t c = std::min(next, dst_.sizes[1] - kLanes);
       const float* const* pixel = from;
-      __m256 sum = _mm256_setzero_ps();
+      F32x8 sum{};
       for (int t = 0; t < rows_.taps; ++t, pixel += columns_.taps) {
-        const auto term = [&](int u) __attribute__((target("avx2"), always_inline)) {
-          return _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(column_weights[u])),
-                               _mm256_loadu_ps(pixel[u] + c));
+        const auto term = [&](int u) PEL_LANES_LAMBDA {
+          return all_lanes<F32x8>(static_cast<float>(column_weights[u])) * cpu::load<F32x8>(pixel[u] + c);
         };
-        __m256 line = term(0);
-        for (int u = 1; u < columns_.taps; ++u) line = _mm256_add_ps(line, term(u));
-        line = _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(row_weights[t])), line);
-        sum = t == 0 ? line : _mm256_add_ps(sum, line);
+        F32x8 line = term(0);
+        for (int u = 1; u < columns_.taps; ++u) line = line + term(u);
+        line = all_lanes<F32x8>(static_cast<float>(row_weights[t])) * line;
+        sum = t == 0 ? line : sum + line;
       }
-      _mm256_storeu_ps(to + c, sum);
+      store(to + c, sum);
     }
   }
 

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-
-#include <immintrin.h>
+#include <utility>
 
 #include "backends/cpu/elementwise/strided_loop.h"
 #include "backends/cpu/gemm/avx512_transpose.h"
 #include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/lanes.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
@@ -57,23 +57,19 @@ void copy_run(char* to, const char* from, const LoopAxis& axis) {
   for (std::int64_t i = 0; i < size; ++i) std::memcpy(to + i * dst_step, from + i * src_step, Width);
 }
 
-// Interleave the low or the high halves of two vectors.
 template <std::size_t Width>
-__m128i low_halves(__m128i a, __m128i b) {
-  if constexpr (Width == 1) return _mm_unpacklo_epi8(a, b);
-  if constexpr (Width == 2) return _mm_unpacklo_epi16(a, b);
-  if constexpr (Width == 4) return _mm_unpacklo_epi32(a, b);
-  return _mm_unpacklo_epi64(a, b);
-}
-template <std::size_t Width>
-__m128i high_halves(__m128i a, __m128i b) {
-  if constexpr (Width == 1) return _mm_unpackhi_epi8(a, b);
-  if constexpr (Width == 2) return _mm_unpackhi_epi16(a, b);
-  if constexpr (Width == 4) return _mm_unpackhi_epi32(a, b);
-  return _mm_unpackhi_epi64(a, b);
+using Elements = Lanes<UnsignedOf<Width>, 16 / int{Width}>;
+
+// Interleaves the low (0) or the high (1) halves of two vectors.
+template <int kHalf, class V>
+V interleaved(V a, V b) {
+  constexpr std::size_t kCount = sizeof(V) / sizeof(a[0]);
+  return [&]<std::size_t... kLane>(std::index_sequence<kLane...>) {
+    return __builtin_shufflevector(a, b, (kHalf * kCount / 2 + kLane / 2 + kLane % 2 * kCount)...);
+  }(std::make_index_sequence<kCount>());
 }
 
-constexpr std::size_t kLine = 64, kVector = sizeof(__m128i);
+constexpr std::size_t kLine = 64, kVector = 16;
 // A square of elements, each row one cache line.
 template <std::size_t Width>
 using Tile = std::array<std::array<char, kLine>, kLine / Width>;
@@ -82,18 +78,18 @@ using Tile = std::array<std::array<char, kLine>, kLine / Width>;
 template <std::size_t Width>
 void transpose_square(const Tile<Width>& from, std::size_t row, std::size_t column, Tile<Width>& to) {
   constexpr std::size_t kSide = kVector / Width;
-  __m128i rows[kSide], next[kSide];
+  Elements<Width> rows[kSide], next[kSide];
   for (std::size_t i = 0; i < kSide; ++i)
-    rows[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from[row + i].data() + column * Width));
+    rows[i] = load<Elements<Width>>(from[row + i].data() + column * Width);
   for (std::size_t round = 1; round < kSide; round *= 2) {
     for (std::size_t i = 0; i < kSide / 2; ++i) {
-      next[2 * i] = low_halves<Width>(rows[i], rows[i + kSide / 2]);
-      next[2 * i + 1] = high_halves<Width>(rows[i], rows[i + kSide / 2]);
+      next[2 * i] = interleaved<0>(rows[i], rows[i + kSide / 2]);
+      next[2 * i + 1] = interleaved<1>(rows[i], rows[i + kSide / 2]);
     }
     std::copy(next, next + kSide, rows);
   }
   for (std::size_t i = 0; i < kSide; ++i)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to[column + i].data() + row * Width), rows[i]);
+    store(to[column + i].data() + row * Width, rows[i]);
 }
 
 // Transposes a matrix with dense columns into one with dense rows. Tiles go through registers or buffers of
@@ -162,32 +158,29 @@ void copy_axes(const Operand& dst, const Operand& src) {
 void run_strided(Stream&, const KernelArgs& args) { copy_on_threads(output(args, 0), input(args, 0)); }
 
 // Rounds like BFloat16(float); the upper 16 bits are shifted down arithmetically.
-__m128i rounded_to_bf16(__m128i bits) {
-  const __m128i odd = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(1));
-  const __m128i rounded = _mm_add_epi32(bits, _mm_add_epi32(odd, _mm_set1_epi32(0x7fff)));
-  const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7fffffff));
-  const __m128i is_nan = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7f800000));
-  const __m128i quiet = _mm_or_si128(bits, _mm_set1_epi32(0x400000));
-  return _mm_srai_epi32(_mm_or_si128(_mm_and_si128(is_nan, quiet), _mm_andnot_si128(is_nan, rounded)), 16);
+I32x4 rounded_to_bf16(Lanes<std::uint32_t, 4> bits) {
+  const auto rounded = bits + (((bits >> 16) & 1u) + 0x7fffu), quiet = bits | 0x400000u;
+  const I32x4 is_nan = reinterpret_cast<I32x4>(bits & 0x7fffffffu) > 0x7f800000;
+  return reinterpret_cast<I32x4>(is_nan ? quiet : rounded) >> 16;
 }
 
 // Converts the elements of a dense run that fill whole vectors. Returns how many.
 template <class To, class From>
 std::int64_t cast_vectors(char* to, const char* from, std::int64_t size) {
-  constexpr std::int64_t kEach = kVector / sizeof(BFloat16), kHalf = kVector;  // bytes of four f32
-  const auto load = [](const char* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); };
-  const auto store = [](char* at, __m128i v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(at), v); };
+  using Words = Lanes<std::uint32_t, 4>;
+  using Halves = Lanes<std::uint16_t, 8>;
+  constexpr std::int64_t kEach = 8, kHalf = kVector;  // bytes of four f32
   const std::int64_t count = size / kEach * kEach;
   for (std::int64_t i = 0; i < count; i += kEach) {
     if constexpr (std::is_same_v<To, BFloat16>) {
       const char* four = from + i * std::int64_t{sizeof(float)};
-      store(to + i * std::int64_t{sizeof(BFloat16)},
-            _mm_packs_epi32(rounded_to_bf16(load(four)), rounded_to_bf16(load(four + kHalf))));
+      store(to + i * std::int64_t{sizeof(BFloat16)}, narrowed(rounded_to_bf16(load<Words>(four)),
+                                                              rounded_to_bf16(load<Words>(four + kHalf))));
     } else {
-      const __m128i eight = load(from + i * std::int64_t{sizeof(BFloat16)}), zero = _mm_setzero_si128();
+      const auto eight = load<Halves>(from + i * std::int64_t{sizeof(BFloat16)});
       char* four = to + i * std::int64_t{sizeof(float)};
-      store(four, _mm_unpacklo_epi16(zero, eight));
-      store(four + kHalf, _mm_unpackhi_epi16(zero, eight));
+      store(four, interleaved<0>(Halves{}, eight));
+      store(four + kHalf, interleaved<1>(Halves{}, eight));
     }
   }
   return count;

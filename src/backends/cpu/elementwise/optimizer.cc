@@ -6,23 +6,20 @@
 #include <cmath>
 #include <cstdint>
 
-#include <immintrin.h>
-
 #include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/lanes.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
 namespace {
 
-#define PEL_AVX2 __attribute__((target("avx2"), always_inline)) inline
-
-PEL_AVX2 __m256 root(__m256 x) { return _mm256_sqrt_ps(x); }
-PEL_AVX2 float root(float x) { return std::sqrt(x); }
-PEL_AVX2 double root(double x) { return std::sqrt(x); }
-PEL_AVX2 void broadcast(float x, float& to) { to = x; }
-PEL_AVX2 void broadcast(double x, double& to) { to = x; }
-PEL_AVX2 void broadcast(float x, __m256& to) { to = _mm256_set1_ps(x); }
+PEL_LANES_INLINE F32x8 root(F32x8 x) { return square_root(x); }
+PEL_LANES_INLINE float root(float x) { return std::sqrt(x); }
+PEL_LANES_INLINE double root(double x) { return std::sqrt(x); }
+PEL_LANES_INLINE void broadcast(float x, float& to) { to = x; }
+PEL_LANES_INLINE void broadcast(double x, double& to) { to = x; }
+PEL_LANES_INLINE void broadcast(float x, F32x8& to) { to = all_lanes<F32x8>(x); }
 
 // base^exponent for a whole exponent, with the bits that any device computes; those of std::pow depend on the
 // library. Relative to 1, errors of decays are below 1e-13.
@@ -55,7 +52,7 @@ struct Adam {
     coupled = static_cast<C>(decoupled ? 0 : weight_decay);
   }
   template <class V>
-  PEL_AVX2 void operator()(V& p, V g, V* const (&state)[kStates]) const {
+  PEL_LANES_INLINE void operator()(V& p, V g, V* const (&state)[kStates]) const {
     V weight1, decay2, weight2, correction, small, size, decay_factor, added;
     broadcast(first_weight, weight1);
     broadcast(second_decay, decay2);
@@ -91,7 +88,7 @@ struct Sgd {
   }
   C ahead;
   template <class V>
-  PEL_AVX2 void operator()(V& p, V g, V* const (&state)[kStates]) const {
+  PEL_LANES_INLINE void operator()(V& p, V g, V* const (&state)[kStates]) const {
     V rate, mu, factor, added, next;
     broadcast(lr, rate);
     broadcast(momentum, mu);
@@ -115,31 +112,31 @@ struct Rows {
 };
 
 template <class Rule>
-__attribute__((target("avx2"))) std::int64_t run_lanes(const Rule& rule, const Rows& rows, std::int64_t begin,
+PEL_LANES std::int64_t run_lanes(const Rule& rule, const Rows& rows, std::int64_t begin,
                                                        std::int64_t end) {
   auto* p = static_cast<float*>(rows.param);
   const auto* g = static_cast<const float*>(rows.grad);
   std::int64_t i = begin;
   for (; i + 8 <= end; i += 8) {
-    __m256 value = _mm256_loadu_ps(p + i);
-    __m256 states[Rule::kStates];
-    __m256* pointers[Rule::kStates];
+    auto value = load<F32x8>(p + i);
+    F32x8 states[Rule::kStates];
+    F32x8* pointers[Rule::kStates];
     for (int s = 0; s < Rule::kStates; ++s) {
       const auto* from = static_cast<const float*>(rows.states[s]);
-      states[s] = from == nullptr ? _mm256_setzero_ps() : _mm256_loadu_ps(from + i);
+      states[s] = from == nullptr ? F32x8{} : load<F32x8>(from + i);
       pointers[s] = &states[s];
     }
-    rule(value, _mm256_loadu_ps(g + i), pointers);
-    _mm256_storeu_ps(p + i, value);
+    rule(value, load<F32x8>(g + i), pointers);
+    store(p + i, value);
     for (int s = 0; s < Rule::kStates; ++s) {
-      if (rows.states[s] != nullptr) _mm256_storeu_ps(static_cast<float*>(rows.states[s]) + i, states[s]);
+      if (rows.states[s] != nullptr) store(static_cast<float*>(rows.states[s]) + i, states[s]);
     }
   }
   return i;
 }
 
 template <class T, class C, class Rule>
-__attribute__((target("avx2"))) void run_each(const Rule& rule, const Rows& rows, std::int64_t begin,
+PEL_LANES void run_each(const Rule& rule, const Rows& rows, std::int64_t begin,
                                               std::int64_t end) {
   auto* p = static_cast<char*>(rows.param);
   const auto* g = static_cast<const char*>(rows.grad);

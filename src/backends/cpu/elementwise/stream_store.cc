@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include <immintrin.h>
+#include "backends/cpu/lanes.h"
 
 namespace pel::cpu {
 
+#if defined(__x86_64__)
+
 // 32-byte stores fill a line's write-combining buffer as well as 64-byte ones do.
-__attribute__((target("avx2"))) void stream_copy(char* to, const char* from, std::int64_t bytes) {
+PEL_LANES void stream_copy(char* to, const char* from, std::int64_t bytes) {
   const auto misaligned = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(to) & 63);
   const std::int64_t head = std::min(bytes, misaligned);
   std::memcpy(to, from, static_cast<std::size_t>(head));
@@ -23,5 +25,16 @@ __attribute__((target("avx2"))) void stream_copy(char* to, const char* from, std
 }
 
 void stream_fence() { _mm_sfence(); }
+
+#else
+
+// memcpy of the C library knows the processor, and writes large blocks past the caches where that pays.
+void stream_copy(char* to, const char* from, std::int64_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+void stream_fence() {}
+
+#endif
 
 }  // namespace pel::cpu

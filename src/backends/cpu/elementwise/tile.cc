@@ -4,36 +4,24 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <immintrin.h>
-
 #include "backends/cpu/gemm/avx512_transpose.h"
 #include "backends/cpu/isa.h"
+#include "backends/cpu/lanes.h"
 
 namespace pel::cpu {
 namespace {
 
 // Copies every other element, eight or sixteen at a time. Never reads past the last element: the caller's
 // loop copies that one and the tail that does not fill a vector. Returns how many it copied.
-__attribute__((target("avx2"))) std::int64_t copy_every_second(char* to, const char* from, std::int64_t count,
-                                                               std::size_t width) {
+PEL_LANES std::int64_t copy_every_second(char* to, const char* from, std::int64_t count, std::size_t width) {
+  using I16x16 = Lanes<std::int16_t, 16>;
   std::int64_t done = 0;
-  const auto load = [&](std::int64_t offset) __attribute__((target("avx2"))) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + offset));
-  };
   if (width == 4) {
-    for (; done + 8 < count; done += 8) {
-      const __m256 low = _mm256_castsi256_ps(load(8 * done)), high = _mm256_castsi256_ps(load(8 * done + 32));
-      const __m256i picked = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4 * done), _mm256_permute4x64_epi64(picked, 0xd8));
-    }
+    for (; done + 8 < count; done += 8)
+      store(to + 4 * done, even_lanes(load<I32x8>(from + 8 * done), load<I32x8>(from + 8 * done + 32)));
   } else if (width == 2) {
-    const __m256i even = _mm256_set1_epi32(0xffff);
-    for (; done + 16 < count; done += 16) {
-      const __m256i low = _mm256_and_si256(load(4 * done), even),
-                    high = _mm256_and_si256(load(4 * done + 32), even);
-      const __m256i picked = _mm256_packus_epi32(low, high);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2 * done), _mm256_permute4x64_epi64(picked, 0xd8));
-    }
+    for (; done + 16 < count; done += 16)
+      store(to + 2 * done, even_lanes(load<I16x16>(from + 4 * done), load<I16x16>(from + 4 * done + 32)));
   }
   return done;
 }
@@ -50,28 +38,23 @@ void copy_row(char* to, std::int64_t to_step, const char* from, std::int64_t fro
 }
 
 // Transposes eight by eight 4-byte elements.
-__attribute__((target("avx2"))) void transpose_square(char* to, std::int64_t to_step, const char* from,
-                                                      std::int64_t from_step) {
-  __m256 pair[8];
+PEL_LANES void transpose_square(char* to, std::int64_t to_step, const char* from, std::int64_t from_step) {
   for (int half = 0; half < 2; ++half) {
+    F32x8 x[4];  // four elements of one column, next to those of the fourth column after it
     for (int i = 0; i < 4; ++i) {
-      const auto* low = reinterpret_cast<const float*>(from + i * from_step) + 4 * half;
-      const auto* high = reinterpret_cast<const float*>(from + (i + 4) * from_step) + 4 * half;
-      pair[4 * half + i] =
-          _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+      const auto low = load<F32x4>(from + i * from_step + 16 * half),
+                 high = load<F32x4>(from + (i + 4) * from_step + 16 * half);
+      x[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
     }
-  }
-  for (int half = 0; half < 2; ++half) {
-    const __m256* x = pair + 4 * half;
-    const __m256 a = _mm256_unpacklo_ps(x[0], x[1]), b = _mm256_unpackhi_ps(x[0], x[1]),
-                 c = _mm256_unpacklo_ps(x[2], x[3]), d = _mm256_unpackhi_ps(x[2], x[3]);
-    const auto store = [&](int row, __m256 v) __attribute__((target("avx2"))) {
-      _mm256_storeu_ps(reinterpret_cast<float*>(to + (4 * half + row) * to_step), v);
-    };
-    store(0, _mm256_shuffle_ps(a, c, 0x44));
-    store(1, _mm256_shuffle_ps(a, c, 0xee));
-    store(2, _mm256_shuffle_ps(b, d, 0x44));
-    store(3, _mm256_shuffle_ps(b, d, 0xee));
+    const F32x8 a = __builtin_shufflevector(x[0], x[1], 0, 8, 1, 9, 4, 12, 5, 13),
+                b = __builtin_shufflevector(x[0], x[1], 2, 10, 3, 11, 6, 14, 7, 15),
+                c = __builtin_shufflevector(x[2], x[3], 0, 8, 1, 9, 4, 12, 5, 13),
+                d = __builtin_shufflevector(x[2], x[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    char* const row = to + 4 * half * to_step;
+    store(row, __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13));
+    store(row + to_step, __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15));
+    store(row + 2 * to_step, __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13));
+    store(row + 3 * to_step, __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15));
   }
 }
 

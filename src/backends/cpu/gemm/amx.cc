@@ -1,5 +1,7 @@
 #include "backends/cpu/gemm/amx.h"
 
+#if defined(__x86_64__)
+
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -78,3 +80,16 @@ AmxRegisters::AmxRegisters() { configure(); }
 AmxRegisters::~AmxRegisters() { release(); }
 
 }  // namespace pel::cpu
+
+#else
+
+namespace pel::cpu {
+
+const char* amx_refusal() { return "the processor has no AMX with bf16"; }
+void round_amx_sums(char*, std::int64_t, const char*, std::int64_t, std::int64_t, std::int64_t) {}
+AmxRegisters::AmxRegisters() = default;
+AmxRegisters::~AmxRegisters() = default;
+
+}  // namespace pel::cpu
+
+#endif

@@ -1,8 +1,11 @@
 #include "backends/cpu/gemm/avx512_transpose.h"
 
-#include <immintrin.h>
-
 #include "backends/cpu/gemm/gemm_pack.h"
+#include "base/check.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
 
 #ifndef __clang__  // g++ 12 warns about undefined values in its own header
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -94,3 +97,21 @@ PEL_AVX512 void pair_columns(char* to, std::int64_t panel_bytes, const char* eve
 }
 
 }  // namespace pel::cpu
+
+#else
+
+namespace pel::cpu {
+
+void transpose_wide_square(char*, std::int64_t, const char*, std::int64_t) {
+  throw InternalError("there is no AVX-512 here");
+}
+void transpose_to_lines(char*, int, const char*, std::int64_t, std::int64_t, std::int64_t) {
+  throw InternalError("there is no AVX-512 here");
+}
+void pair_columns(char*, std::int64_t, const char*, const char*, std::int64_t) {
+  throw InternalError("there is no AVX-512 here");
+}
+
+}  // namespace pel::cpu
+
+#endif

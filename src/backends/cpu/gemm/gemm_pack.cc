@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include <immintrin.h>
-
 #include "backends/cpu/elementwise/pointwise.h"
 #include "backends/cpu/elementwise/tile.h"
 #include "backends/cpu/gemm/avx512_transpose.h"
+#include "backends/cpu/lanes.h"
 #include "base/check.h"
 
 namespace pel::cpu {
@@ -123,19 +122,13 @@ bool widens(const TileFamily& family, const PackSource& b) {
 
 // Packs full panels of a matrix with contiguous columns: row by row, because rows may be so far apart that
 // few of them stay in L1. `range` begins at a multiple of 32.
-__attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& family, const PackSource& b,
+PEL_LANES void pack_panels_by_rows(const TileFamily& family, const PackSource& b,
                                                          const PackRange& range, char* panels,
                                                          std::int64_t panel_bytes) {
   constexpr std::int64_t kAhead = 8;  // rows
   const auto fetch = [&](std::int64_t k) {
     for (std::int64_t line = 0; line < range.count * size_bytes(b.dtype); line += 64)
       __builtin_prefetch(b.at(k, range.first) + line);
-  };
-  const auto load = [&](const char* from) __attribute__((target("avx2"))) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  };
-  const auto store = [&](char* to, __m256i v) __attribute__((target("avx2"))) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
   };
   const std::int64_t width = family.columns;
   if (!family.is_amx()) {
@@ -149,11 +142,11 @@ __attribute__((target("avx2"))) void pack_panels_by_rows(const TileFamily& famil
       for (std::int64_t c = 0; c < range.count; c += width, from += from_row, to += panel_bytes) {
         if (is_wider) {
           for (std::int64_t i = 0; i < row; i += 32) {
-            const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i / 2));
-            store(to + i, _mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+            const auto halves = load<Lanes<std::uint16_t, 8>>(from + i / 2);
+            store(to + i, __builtin_convertvector(halves, I32x8) << 16);
           }
         } else {
-          for (std::int64_t i = 0; i < row; i += 32) store(to + i, load(from + i));
+          for (std::int64_t i = 0; i < row; i += 32) store(to + i, load<I32x8>(from + i));
         }
       }
     }

@@ -23,11 +23,12 @@ namespace {
 struct Shape {
   int rows, vectors;
 };
-// Register tiles that fill the vector registers: 32 of AVX-512, 16 of AVX2. Pairs need two sums per element.
+// Register tiles that fill the vector registers. Pairs need two sums per element.
 Shape shape_of(TileOrder order, Isa isa) {
   if (order == TileOrder::Amx) return {2, 2};
-  if (order == TileOrder::Pairs) return isa == Isa::Avx512 ? Shape{4, 3} : Shape{3, 2};
-  return isa == Isa::Avx512 ? Shape{8, 3} : Shape{6, 2};
+  const bool has_many = facts(isa).vectors >= 32;
+  if (order == TileOrder::Pairs) return has_many ? Shape{4, 3} : Shape{3, 2};
+  return has_many ? Shape{8, 3} : Shape{6, 2};
 }
 
 // Returns whether there are tiles that transpose b in registers.

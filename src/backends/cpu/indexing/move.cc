@@ -1,13 +1,13 @@
 // cat, flip, roll, tril and triu: copies of runs of elements.
 #include <array>
 #include <cstring>
-
-#include <immintrin.h>
+#include <utility>
 
 #include "backends/cpu/elementwise/stream_store.h"
 #include "backends/cpu/elementwise/strided_loop.h"
 #include "backends/cpu/grains.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/lanes.h"
 
 namespace pel::cpu {
 namespace {
@@ -105,25 +105,23 @@ void run_cat_pieces(Stream&, const KernelArgs& args) {
   }
 }
 
-// Copies a dense run backwards: `from` is its last element. Reverses 32 bytes at once, first within their
-// halves, then the halves; one element at a time takes twice as long from L2.
+// Copies a dense run backwards: `from` is its last element. Reverses 32 bytes at once; one element at a time
+// takes twice as long from L2.
+template <class V>
+PEL_LANES_INLINE V reversed(V v) {
+  constexpr std::size_t kCount = sizeof(V) / sizeof(v[0]);
+  return [&]<std::size_t... kLane>(std::index_sequence<kLane...>) PEL_LANES_LAMBDA {
+    return __builtin_shufflevector(v, v, (kCount - 1 - kLane)...);
+  }(std::make_index_sequence<kCount>());
+}
+
 template <std::int64_t Width>
-__attribute__((target("avx2"))) void copy_backwards(char* to, const char* from, std::int64_t count) {
-  alignas(32) char order[32];
-  for (int i = 0; i < 32; ++i) {
-    const int at = i % 16, element = 16 / int{Width} - 1 - at / int{Width};
-    order[i] = static_cast<char>(element * int{Width} + at % int{Width});
-  }
-  const __m256i inside = _mm256_load_si256(reinterpret_cast<const __m256i*>(order));
-  constexpr std::int64_t kLanes = 32 / Width;
+PEL_LANES void copy_backwards(char* to, const char* from, std::int64_t count) {
+  constexpr int kLanes = 32 / Width;
+  using V = Lanes<UnsignedOf<Width>, kLanes>;
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const char* block = from - (i + kLanes - 1) * Width;
-    const __m256i reversed =
-        _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block)), inside);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * Width),
-                        _mm256_permute2x128_si256(reversed, reversed, 1));
-  }
+  for (; i + kLanes <= count; i += kLanes)
+    store(to + i * Width, reversed(load<V>(from - (i + kLanes - 1) * Width)));
   for (; i < count; ++i) std::memcpy(to + i * Width, from - i * Width, static_cast<std::size_t>(Width));
 }
 

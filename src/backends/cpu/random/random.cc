@@ -12,6 +12,7 @@
 
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/elementwise/strided_loop.h"
+#include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/random/random_values.h"
 #include "base/check.h"
@@ -186,14 +187,14 @@ struct Bernoulli {
 
 // Compiled for vectors of eight. It has no fma, so the bits are the same as without vectors.
 template <class T, class Values>
-__attribute__((target("avx2"))) void make_in_vectors(const Values& make, const std::uint32_t* words,
+PEL_LANES void make_in_vectors(const Values& make, const std::uint32_t* words,
                                                      Real<T>* values) {
   make.template operator()<T>(words, values);
 }
 
 template <class T, class Values>
 void make_values(const Values& make, const std::uint32_t* words, Real<T>* values) {
-  static const bool has_vectors = __builtin_cpu_supports("avx2");
+  static const bool has_vectors = best_isa().has_value();
   if (has_vectors) {
     make_in_vectors<T>(make, words, values);
   } else {

@@ -2,9 +2,8 @@
 
 #include <cstring>
 
-#include <immintrin.h>
-
 #include "backends/cpu/isa.h"
+#include "backends/cpu/lanes.h"
 
 namespace pel::cpu {
 namespace {
@@ -13,31 +12,26 @@ namespace {
 // multiplication reads the lower one. Several sets hide its latency.
 constexpr std::int64_t kSets = 2, kStep = 4 * kSets;
 
-__attribute__((target("avx2"))) std::int64_t philox_vectors(std::uint32_t* to, const PhiloxStream& stream,
+PEL_LANES std::int64_t philox_vectors(std::uint32_t* to, const PhiloxStream& stream,
                                                             std::uint64_t first, std::int64_t blocks) {
-  const __m256i low_half = _mm256_set1_epi64x(0xffffffff);
-  const __m256i multiplier0 = _mm256_set1_epi64x(kPhiloxMultipliers[0]),
-                multiplier1 = _mm256_set1_epi64x(kPhiloxMultipliers[1]);
-  const __m256i offset_low = _mm256_set1_epi64x(static_cast<std::uint32_t>(stream.offset)),
-                offset_high = _mm256_set1_epi64x(static_cast<std::int64_t>(stream.offset >> 32));
+  const U64x4 low_half = all_lanes<U64x4>(0xffffffffu);
   std::int64_t b = 0;
   for (; b + kStep <= blocks; b += kStep) {
-    __m256i c0[kSets], c1[kSets], c2[kSets], c3[kSets];
+    U64x4 c0[kSets], c1[kSets], c2[kSets], c3[kSets];
     for (std::int64_t s = 0; s < kSets; ++s) {
-      const auto at = static_cast<std::int64_t>(first) + b + 4 * s;
-      const __m256i block = _mm256_add_epi64(_mm256_set1_epi64x(at), _mm256_setr_epi64x(0, 1, 2, 3));
+      const U64x4 block = first + static_cast<std::uint64_t>(b + 4 * s) + U64x4{0, 1, 2, 3};
       c0[s] = block;
-      c1[s] = _mm256_srli_epi64(block, 32);
-      c2[s] = offset_low;
-      c3[s] = offset_high;
+      c1[s] = block >> 32;
+      c2[s] = all_lanes<U64x4>(stream.offset & 0xffffffff);
+      c3[s] = all_lanes<U64x4>(stream.offset >> 32);
     }
     auto key0 = static_cast<std::uint32_t>(stream.seed), key1 = static_cast<std::uint32_t>(stream.seed >> 32);
     for (int round = 0; round < kPhiloxRounds; ++round) {
-      const __m256i k0 = _mm256_set1_epi64x(key0), k1 = _mm256_set1_epi64x(key1);
       for (std::int64_t s = 0; s < kSets; ++s) {
-        const __m256i p0 = _mm256_mul_epu32(c0[s], multiplier0), p1 = _mm256_mul_epu32(c2[s], multiplier1);
-        c0[s] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p1, 32), c1[s]), k0);
-        c2[s] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p0, 32), c3[s]), k1);
+        const U64x4 p0 = product_of_lower_halves(c0[s], kPhiloxMultipliers[0]),
+                    p1 = product_of_lower_halves(c2[s], kPhiloxMultipliers[1]);
+        c0[s] = (p1 >> 32) ^ c1[s] ^ std::uint64_t{key0};
+        c2[s] = (p0 >> 32) ^ c3[s] ^ std::uint64_t{key1};
         c1[s] = p1;
         c3[s] = p0;
       }
@@ -45,12 +39,9 @@ __attribute__((target("avx2"))) std::int64_t philox_vectors(std::uint32_t* to, c
       key1 += kPhiloxKeySteps[1];
     }
     for (std::int64_t s = 0; s < kSets; ++s) {
-      const __m256i c01 = _mm256_or_si256(_mm256_and_si256(c0[s], low_half), _mm256_slli_epi64(c1[s], 32));
-      const __m256i c23 = _mm256_or_si256(_mm256_and_si256(c2[s], low_half), _mm256_slli_epi64(c3[s], 32));
-      const __m256i even = _mm256_unpacklo_epi64(c01, c23), odd = _mm256_unpackhi_epi64(c01, c23);
-      auto* dst = reinterpret_cast<__m256i*>(to + 4 * (b + 4 * s));
-      _mm256_storeu_si256(dst, _mm256_permute2x128_si256(even, odd, 0x20));
-      _mm256_storeu_si256(dst + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+      const U64x4 c01 = (c0[s] & low_half) | (c1[s] << 32), c23 = (c2[s] & low_half) | (c3[s] << 32);
+      store(to + 4 * (b + 4 * s), __builtin_shufflevector(c01, c23, 0, 4, 1, 5));
+      store(to + 4 * (b + 4 * s) + 8, __builtin_shufflevector(c01, c23, 2, 6, 3, 7));
     }
   }
   return b;

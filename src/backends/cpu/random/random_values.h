@@ -7,8 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <immintrin.h>
-
+#include "backends/cpu/lanes.h"
 #include "base/philox.h"
 
 namespace pel::cpu {
@@ -114,6 +113,7 @@ template <class C>
 
 // Takes square roots in place, with the instruction: std::sqrt also sets errno, which prevents vectorization.
 // `count` is a multiple of 4.
+#if defined(__x86_64__)
 inline void sqrt_all(float* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += 4)
     _mm_storeu_ps(values + i, _mm_sqrt_ps(_mm_loadu_ps(values + i)));
@@ -122,6 +122,14 @@ inline void sqrt_all(double* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += 2)
     _mm_storeu_pd(values + i, _mm_sqrt_pd(_mm_loadu_pd(values + i)));
 }
+#else
+inline void sqrt_all(float* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += 4) vst1q_f32(values + i, vsqrtq_f32(vld1q_f32(values + i)));
+}
+inline void sqrt_all(double* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += 2) vst1q_f64(values + i, vsqrtq_f64(vld1q_f64(values + i)));
+}
+#endif
 
 // Returns a value in [0, range), the upper half of a product: the bias is below range / 2^64.
 inline std::uint64_t below(std::uint64_t range, std::uint64_t bits) {

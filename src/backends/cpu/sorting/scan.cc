@@ -10,13 +10,12 @@
 #include <limits>
 #include <type_traits>
 
-#include <immintrin.h>
-
 #include "backends/cpu/elementwise/float_mode.h"
 #include "backends/cpu/elementwise/stream_store.h"
 #include "backends/cpu/grains.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/lanes.h"
 #include "backends/cpu/random/random_values.h"
 #include "backends/cpu/sorting/axis_rows.h"
 #include "tensor/convert.h"
@@ -116,54 +115,60 @@ struct LogSumExp {
 
 template <class T>
 constexpr bool kHasVectors = std::is_same_v<T, float>;  // f32, accumulated in f64 four at a time
+constexpr std::int64_t kF32Bytes = sizeof(float);
+
 
 template <class Combine>
-__attribute__((target("avx2"), always_inline)) inline __m256d combined(__m256d totals, __m128 x) {
-  return std::is_same_v<Combine, Sum> ? _mm256_add_pd(totals, _mm256_cvtps_pd(x))
-                                      : _mm256_mul_pd(totals, _mm256_cvtps_pd(x));
+PEL_LANES_INLINE F64x4 combined(F64x4 totals, F32x4 x) {
+  const F64x4 wide = __builtin_convertvector(x, F64x4);
+  return std::is_same_v<Combine, Sum> ? totals + wide : totals * wide;
 }
 
 // Processes the next element of `count` rows that are adjacent in memory. Returns how many rows it processed.
 template <class Combine>
-__attribute__((target("avx2"))) std::int64_t advance_vectors(char* to, const char* from, double* totals,
-                                                             std::int64_t count) {
+PEL_LANES std::int64_t advance_vectors(char* to, const char* from, double* totals, std::int64_t count) {
   std::int64_t l = 0;
   for (; l + 4 <= count; l += 4) {
-    const __m128 x = _mm_loadu_ps(reinterpret_cast<const float*>(from) + l);
-    const __m256d sum = combined<Combine>(_mm256_loadu_pd(totals + l), x);
-    _mm256_storeu_pd(totals + l, sum);
-    _mm_storeu_ps(reinterpret_cast<float*>(to) + l, _mm256_cvtpd_ps(sum));
+    const F64x4 sum = combined<Combine>(load<F64x4>(totals + l), load<F32x4>(from + l * kF32Bytes));
+    store(totals + l, sum);
+    store(to + l * kF32Bytes, __builtin_convertvector(sum, F32x4));
   }
   return l;
+}
+
+PEL_LANES_INLINE void transpose_square(F32x4 (&rows)[4]) {
+  const F32x4 a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5),
+              b = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5),
+              c = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7),
+              d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  rows[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+  rows[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  rows[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+  rows[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
 }
 
 // Processes eight rows of contiguous elements together: 4x4 squares are transposed on load and store.
 constexpr std::int64_t kSquares = kChains / 4;
 template <class Combine>
-__attribute__((target("avx2"))) std::int64_t advance_squares(char* to, std::int64_t to_next, const char* from,
-                                                             std::int64_t from_next, double* totals,
-                                                             std::int64_t count) {
-  __m256d sums[kSquares];
-  for (std::int64_t s = 0; s < kSquares; ++s) sums[s] = _mm256_loadu_pd(totals + 4 * s);
+PEL_LANES std::int64_t advance_squares(char* to, std::int64_t to_next, const char* from,
+                                       std::int64_t from_next, double* totals, std::int64_t count) {
+  F64x4 sums[kSquares];
+  for (std::int64_t s = 0; s < kSquares; ++s) sums[s] = load<F64x4>(totals + 4 * s);
   std::int64_t i = 0;
   for (; i + 4 <= count; i += 4) {
     for (std::int64_t s = 0; s < kSquares; ++s) {
-      const auto src = [&](std::int64_t r) __attribute__((target("avx2"), always_inline)) {
-        return _mm_loadu_ps(reinterpret_cast<const float*>(from + (4 * s + r) * from_next) + i);
-      };
-      __m128 a = src(0), b = src(1), c = src(2), d = src(3);
-      _MM_TRANSPOSE4_PS(a, b, c, d);
-      for (__m128* column : {&a, &b, &c, &d}) {
-        sums[s] = combined<Combine>(sums[s], *column);
-        *column = _mm256_cvtpd_ps(sums[s]);
+      F32x4 square[4];
+      for (int r = 0; r < 4; ++r) square[r] = load<F32x4>(from + (4 * s + r) * from_next + i * kF32Bytes);
+      transpose_square(square);
+      for (F32x4& column : square) {
+        sums[s] = combined<Combine>(sums[s], column);
+        column = __builtin_convertvector(sums[s], F32x4);
       }
-      _MM_TRANSPOSE4_PS(a, b, c, d);
-      std::int64_t r = 4 * s;
-      for (const __m128 row : {a, b, c, d})
-        _mm_storeu_ps(reinterpret_cast<float*>(to + r++ * to_next) + i, row);
+      transpose_square(square);
+      for (int r = 0; r < 4; ++r) store(to + (4 * s + r) * to_next + i * kF32Bytes, square[r]);
     }
   }
-  for (std::int64_t s = 0; s < kSquares; ++s) _mm256_storeu_pd(totals + 4 * s, sums[s]);
+  for (std::int64_t s = 0; s < kSquares; ++s) store(totals + 4 * s, sums[s]);
   return i;
 }
 

@@ -9,18 +9,11 @@
 #include <type_traits>
 #include <vector>
 
-#include <immintrin.h>
-
+#include "backends/cpu/lanes.h"
 #include "base/thread_object.h"
 #include "tensor/convert.h"
 
 namespace pel::cpu {
-
-template <std::size_t Width>
-using UnsignedOf =
-    std::conditional_t<Width == 1, std::uint8_t,
-                       std::conditional_t<Width == 2, std::uint16_t,
-                                          std::conditional_t<Width == 4, std::uint32_t, std::uint64_t>>>;
 
 // NaN is the largest, and all NaNs are equal; so are 0 and -0.
 template <class T>
@@ -121,12 +114,12 @@ Entry* sort_entries(Entry* entries, Entry* scratch, std::int64_t count, int bits
 template <class T>
 std::uint32_t maybe_before(const char* src, T last, Order order) {
   if constexpr (std::is_same_v<T, float>) {
-    const __m128 bound = _mm_set1_ps(last);
+    const F32x4 bound{last, last, last, last};
     std::uint32_t bits = 0;
     for (int i = 0; i < 32; i += 4) {
-      const __m128 x = _mm_loadu_ps(reinterpret_cast<const float*>(src) + i);
-      const __m128 maybe = order == Order::Descending ? _mm_cmpnle_ps(x, bound) : _mm_cmpnge_ps(x, bound);
-      bits |= static_cast<std::uint32_t>(_mm_movemask_ps(maybe)) << i;
+      const auto x = load<F32x4>(src + i * std::int64_t{sizeof(float)});
+      const I32x4 cannot = order == Order::Descending ? x <= bound : x >= bound;
+      bits |= bits_of(~cannot) << i;
     }
     return bits;
   } else if constexpr (kIsHalf<T> || std::is_same_v<T, bool>) {

@@ -1,5 +1,5 @@
-// What the code says in the processor's own words: spinning, its time-stamp counter, addresses that no memory has. The instruction
-// sets of kernels are in codegen/isa.h.
+// What the code says in the processor's own words: spinning, its time-stamp counter, addresses that no memory
+// has. The instruction sets of kernels are in codegen/isa.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace pel {
 
-// In a loop that waits for another thread: saves power, and leaves the core to the other thread that shares it.
+// In a loop that waits for another thread: saves power, and leaves the core to the other thread that shares
+// it.
 inline void pause_spinning() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -34,8 +35,9 @@ inline std::uint64_t time_stamp() {
 #endif
 }
 
-// A bit that no address of the host has: a load from an address with it is a fault. x86-64 refuses such an address before it looks at
-// the page tables. aarch64 ignores the upper eight bits, and then refuses addresses whose bits 48 to 55 differ.
+// A bit that no address of the host has: a load from an address with it is a fault. x86-64 refuses such an
+// address before it looks at the page tables. aarch64 ignores the upper eight bits, and then refuses
+// addresses whose bits 48 to 55 differ.
 #if defined(__x86_64__)
 inline constexpr int kUnmappedBit = 62;
 #else

@@ -28,9 +28,9 @@ struct IsaFacts {
 };
 // Of one architecture the older first.
 //   AVX2: with FMA, F16C, BMI2. AVX-512: F, CD, BW, DQ, VL.
-//   NEON: the baseline of aarch64, which has fused multiply-adds and conversions of f16. A vector is two of its 32
-//   registers of 16 bytes, so that shuffles and tiles are those of AVX2. SVE would need a vector_bytes that is
-//   known at run time only, or one entry for each length.
+//   NEON: the baseline of aarch64, which has fused multiply-adds and conversions of f16. A vector is two of
+//   its 32 registers of 16 bytes, so that shuffles and tiles are those of AVX2. SVE would need a vector_bytes
+//   that is known at run time only, or one entry for each length.
 inline constexpr IsaFacts kIsas[] = {
     {Isa::Avx2, "avx2", Architecture::X86, "x86_64-unknown-linux-gnu", "haswell", 32, 16, false},
     {Isa::Avx512, "avx512", Architecture::X86, "x86_64-unknown-linux-gnu", "skylake-avx512", 64, 32, true},

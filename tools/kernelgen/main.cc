@@ -1,6 +1,6 @@
-// pellucid-kernelgen OUT_DIR [aarch64]: writes the kernels of eager execution as object files with the table that
-// names them, and compressed for the runtime library. Runs while the library is built; with aarch64 it writes those of
-// that architecture, without the compressed ones.
+// pellucid-kernelgen OUT_DIR [aarch64]: writes the kernels of eager execution as object files with the table
+// that names them, and compressed for the runtime library. Runs while the library is built; with aarch64 it
+// writes those of that architecture, without the compressed ones.
 #include <bit>
 #include <cstdio>
 #include <exception>

@@ -1,8 +1,9 @@
-// Vectors of a fixed number of lanes for kernels that are written by hand: the same source and the same bits on every instruction set.
-// x86-64 has eight f32 in a register of AVX2; aarch64 uses two registers.
+// Vectors of a fixed number of lanes for kernels that are written by hand: the same source and the same bits
+// on every instruction set. x86-64 has eight f32 in a register of AVX2; aarch64 uses two registers.
 //
-// The operators + - * / & | ^ << >>, comparisons and ?: work on lanes. Nothing is fused (-ffp-contract=off); fma() is one operation.
-// Functions that use vectors are marked PEL_LANES, those with vectors as arguments PEL_LANES_INLINE: their caller is marked, too.
+// The operators + - * / & | ^ << >>, comparisons and ?: work on lanes. Nothing is fused (-ffp-contract=off);
+// fma() is one operation. Functions that use vectors are marked PEL_LANES, those with vectors as arguments
+// PEL_LANES_INLINE: their caller is marked, too.
 #pragma once
 
 #include <cstddef>

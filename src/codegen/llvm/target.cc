@@ -71,8 +71,9 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(Isa isa) {
   PEL_ASSERT(target != nullptr, error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      facts(isa).triple, facts(isa).processor, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Less));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(facts(isa).triple, facts(isa).processor, "", options, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Less));
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compile_object(llvm::TargetMachine& machine, llvm::Module& module) {

@@ -19,18 +19,13 @@ struct Tap {
   float weight;
 };
 
-PEL_LANES_INLINE void convolve_lanes(const float* src, float* dst,
-                                                                              float bias,
-                                                                              const std::vector<Tap>& taps) {
+PEL_LANES_INLINE void convolve_lanes(const float* src, float* dst, float bias, const std::vector<Tap>& taps) {
   F32x8 sum = all_lanes<F32x8>(bias);
-  for (const Tap& tap : taps)
-    sum = fma(load<F32x8>(src + tap.offset), all_lanes<F32x8>(tap.weight), sum);
+  for (const Tap& tap : taps) sum = fma(load<F32x8>(src + tap.offset), all_lanes<F32x8>(tap.weight), sum);
   store(dst, sum);
 }
 // Computes four times as many positions: a single chain would wait for each of its additions.
-PEL_LANES_INLINE void convolve_four(const float* src, float* dst,
-                                                                             float bias,
-                                                                             const std::vector<Tap>& taps) {
+PEL_LANES_INLINE void convolve_four(const float* src, float* dst, float bias, const std::vector<Tap>& taps) {
   F32x8 a = all_lanes<F32x8>(bias), b = a, c = a, d = a;
   for (const Tap& tap : taps) {
     const auto weight = all_lanes<F32x8>(tap.weight);
@@ -46,8 +41,8 @@ PEL_LANES_INLINE void convolve_four(const float* src, float* dst,
   store(dst + 3 * kLanes, d);
 }
 
-PEL_LANES void convolve_row(const float* src, float* dst, std::int64_t count,
-                                                      float bias, const std::vector<Tap>& taps) {
+PEL_LANES void convolve_row(const float* src, float* dst, std::int64_t count, float bias,
+                            const std::vector<Tap>& taps) {
   std::int64_t w = 0;
   for (; w + 4 * kLanes <= count; w += 4 * kLanes) convolve_four(src + w, dst + w, bias, taps);
   for (; w + kLanes <= count; w += kLanes) convolve_lanes(src + w, dst + w, bias, taps);

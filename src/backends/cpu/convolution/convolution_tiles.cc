@@ -36,9 +36,9 @@ struct Run {
 // is a copy, it has slack after its end, so chunks may overrun the end of a run, where the next run or tap
 // follows; not in the last tap.
 enum class Source : bool { Input, Copy };
-PEL_LANES void fill_panel(char* panel, std::int64_t row, Source source,
-                                                const char* image, const std::vector<std::int64_t>& taps,
-                                                std::int64_t size, const std::vector<Run>& runs) {
+PEL_LANES void fill_panel(char* panel, std::int64_t row, Source source, const char* image,
+                          const std::vector<std::int64_t>& taps, std::int64_t size,
+                          const std::vector<Run>& runs) {
   const std::int64_t end = runs.back().to + runs.back().count;
   for (std::size_t t = 0; t < taps.size(); ++t, panel += row) {
     const char* const from = image + taps[t] * size;

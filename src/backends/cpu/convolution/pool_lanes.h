@@ -43,16 +43,16 @@ struct MaxLanes {
     store_positions(positions, at);
   }
 };
-PEL_LANES inline void max_of_one(const float* x, const Taps& taps, std::int64_t first,
-                                                       float* to, long long* positions) {
+PEL_LANES inline void max_of_one(const float* x, const Taps& taps, std::int64_t first, float* to,
+                                 long long* positions) {
   MaxLanes a{all_lanes<F32x8>(lowest<float>()), all_lanes<I32x8>(static_cast<int>(first))};
   for (const Tap& tap : taps) a.take(x + tap.offset, all_lanes<I32x8>(static_cast<int>(tap.position)));
   a.store_both(to, positions);
 }
-PEL_LANES inline void max_of_four(const float* x, const Taps& taps, std::int64_t first,
-                                                        float* to, long long* positions) {
+PEL_LANES inline void max_of_four(const float* x, const Taps& taps, std::int64_t first, float* to,
+                                  long long* positions) {
   MaxLanes a{all_lanes<F32x8>(lowest<float>()), all_lanes<I32x8>(static_cast<int>(first))}, b = a, c = a,
-                                                                                           d = a;
+                                                                                            d = a;
   for (const Tap& tap : taps) {
     const float* const from = x + tap.offset;
     const auto position = all_lanes<I32x8>(static_cast<int>(tap.position));
@@ -66,14 +66,12 @@ PEL_LANES inline void max_of_four(const float* x, const Taps& taps, std::int64_t
   c.store_both(to + 2 * kPoolLanes, positions + 2 * kPoolLanes);
   d.store_both(to + 3 * kPoolLanes, positions + 3 * kPoolLanes);
 }
-PEL_LANES inline void mean_of_one(const float* x, const Taps& taps, float divisor,
-                                                        float* to) {
+PEL_LANES inline void mean_of_one(const float* x, const Taps& taps, float divisor, float* to) {
   F32x8 sum{};
   for (const Tap& tap : taps) sum = sum + load<F32x8>(x + tap.offset);
   store(to, sum / all_lanes<F32x8>(divisor));
 }
-PEL_LANES inline void mean_of_four(const float* x, const Taps& taps, float divisor,
-                                                         float* to) {
+PEL_LANES inline void mean_of_four(const float* x, const Taps& taps, float divisor, float* to) {
   F32x8 a{}, b = a, c = a, d = a;
   for (const Tap& tap : taps) {
     const float* const from = x + tap.offset;
@@ -89,13 +87,11 @@ PEL_LANES inline void mean_of_four(const float* x, const Taps& taps, float divis
   store(to + 3 * kPoolLanes, d / by);
 }
 // Eight sums per channel, in the order of folded().
-PEL_LANES inline void mean_of_many(const float* x, const Taps& taps, float divisor,
-                                                         float* to) {
+PEL_LANES inline void mean_of_many(const float* x, const Taps& taps, float divisor, float* to) {
   F32x8 s0{}, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
   std::size_t i = 0;
-  const auto add = [&](F32x8& sum, std::size_t k) PEL_LANES_LAMBDA {
-    sum = sum + load<F32x8>(x + taps[i + k].offset);
-  };
+  const auto add = [&](F32x8& sum, std::size_t k)
+                       PEL_LANES_LAMBDA { sum = sum + load<F32x8>(x + taps[i + k].offset); };
   for (; i + kSums <= taps.size(); i += kSums) {
     add(s0, 0);
     add(s1, 1);

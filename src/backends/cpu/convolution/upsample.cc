@@ -88,8 +88,8 @@ AxisTable<V> make_table(const AxisCall& axis, std::int64_t mode, bool align_corn
 }
 
 // Computes sum = weight x for the first row, sum += weight x for others.
-PEL_LANES std::int64_t add_row_vectors(float* sum, const float* x, float weight,
-                                                             bool is_first, std::int64_t count) {
+PEL_LANES std::int64_t add_row_vectors(float* sum, const float* x, float weight, bool is_first,
+                                       std::int64_t count) {
   const auto w = all_lanes<F32x8>(weight);
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -111,9 +111,8 @@ void add_row(V* sum, const V* x, V weight, bool is_first, std::int64_t count) {
 constexpr std::int64_t kLanes = 8;
 
 // Blends four pixels of at least eight channels, those of the upper row first.
-PEL_LANES void blend_four(const float* const* from, const float* row_weights,
-                                                const float* column_weights, float* to,
-                                                std::int64_t channels) {
+PEL_LANES void blend_four(const float* const* from, const float* row_weights, const float* column_weights,
+                          float* to, std::int64_t channels) {
   const auto up = all_lanes<F32x8>(row_weights[0]), down = all_lanes<F32x8>(row_weights[1]),
              left = all_lanes<F32x8>(column_weights[0]), right = all_lanes<F32x8>(column_weights[1]);
   for (std::int64_t next = 0; next < channels; next += kLanes) {

@@ -88,8 +88,7 @@ void transpose_square(const Tile<Width>& from, std::size_t row, std::size_t colu
     }
     std::copy(next, next + kSide, rows);
   }
-  for (std::size_t i = 0; i < kSide; ++i)
-    store(to[column + i].data() + row * Width, rows[i]);
+  for (std::size_t i = 0; i < kSide; ++i) store(to[column + i].data() + row * Width, rows[i]);
 }
 
 // Transposes a matrix with dense columns into one with dense rows. Tiles go through registers or buffers of
@@ -174,8 +173,8 @@ std::int64_t cast_vectors(char* to, const char* from, std::int64_t size) {
   for (std::int64_t i = 0; i < count; i += kEach) {
     if constexpr (std::is_same_v<To, BFloat16>) {
       const char* four = from + i * std::int64_t{sizeof(float)};
-      store(to + i * std::int64_t{sizeof(BFloat16)}, narrowed(rounded_to_bf16(load<Words>(four)),
-                                                              rounded_to_bf16(load<Words>(four + kHalf))));
+      store(to + i * std::int64_t{sizeof(BFloat16)},
+            narrowed(rounded_to_bf16(load<Words>(four)), rounded_to_bf16(load<Words>(four + kHalf))));
     } else {
       const auto eight = load<Halves>(from + i * std::int64_t{sizeof(BFloat16)});
       char* four = to + i * std::int64_t{sizeof(float)};

@@ -47,7 +47,8 @@ class FloatMode {
   std::uint64_t saved_;
 };
 
-using DefaultFloatMode = FloatMode<FloatControl::kDefault>;    // preserves denormals
-using FlushingFloatMode = FloatMode<FloatControl::kFlushing>;  // flushes denormal operands and results to zero
+using DefaultFloatMode = FloatMode<FloatControl::kDefault>;  // preserves denormals
+using FlushingFloatMode =
+    FloatMode<FloatControl::kFlushing>;  // flushes denormal operands and results to zero
 
 }  // namespace pel::cpu

@@ -112,8 +112,7 @@ struct Rows {
 };
 
 template <class Rule>
-PEL_LANES std::int64_t run_lanes(const Rule& rule, const Rows& rows, std::int64_t begin,
-                                                       std::int64_t end) {
+PEL_LANES std::int64_t run_lanes(const Rule& rule, const Rows& rows, std::int64_t begin, std::int64_t end) {
   auto* p = static_cast<float*>(rows.param);
   const auto* g = static_cast<const float*>(rows.grad);
   std::int64_t i = begin;
@@ -136,8 +135,7 @@ PEL_LANES std::int64_t run_lanes(const Rule& rule, const Rows& rows, std::int64_
 }
 
 template <class T, class C, class Rule>
-PEL_LANES void run_each(const Rule& rule, const Rows& rows, std::int64_t begin,
-                                              std::int64_t end) {
+PEL_LANES void run_each(const Rule& rule, const Rows& rows, std::int64_t begin, std::int64_t end) {
   auto* p = static_cast<char*>(rows.param);
   const auto* g = static_cast<const char*>(rows.grad);
   for (std::int64_t i = begin; i < end; ++i) {

@@ -122,9 +122,8 @@ bool widens(const TileFamily& family, const PackSource& b) {
 
 // Packs full panels of a matrix with contiguous columns: row by row, because rows may be so far apart that
 // few of them stay in L1. `range` begins at a multiple of 32.
-PEL_LANES void pack_panels_by_rows(const TileFamily& family, const PackSource& b,
-                                                         const PackRange& range, char* panels,
-                                                         std::int64_t panel_bytes) {
+PEL_LANES void pack_panels_by_rows(const TileFamily& family, const PackSource& b, const PackRange& range,
+                                   char* panels, std::int64_t panel_bytes) {
   constexpr std::int64_t kAhead = 8;  // rows
   const auto fetch = [&](std::int64_t k) {
     for (std::int64_t line = 0; line < range.count * size_bytes(b.dtype); line += 64)

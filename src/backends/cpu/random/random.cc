@@ -187,8 +187,7 @@ struct Bernoulli {
 
 // Compiled for vectors of eight. It has no fma, so the bits are the same as without vectors.
 template <class T, class Values>
-PEL_LANES void make_in_vectors(const Values& make, const std::uint32_t* words,
-                                                     Real<T>* values) {
+PEL_LANES void make_in_vectors(const Values& make, const std::uint32_t* words, Real<T>* values) {
   make.template operator()<T>(words, values);
 }
 

@@ -12,8 +12,8 @@ namespace {
 // multiplication reads the lower one. Several sets hide its latency.
 constexpr std::int64_t kSets = 2, kStep = 4 * kSets;
 
-PEL_LANES std::int64_t philox_vectors(std::uint32_t* to, const PhiloxStream& stream,
-                                                            std::uint64_t first, std::int64_t blocks) {
+PEL_LANES std::int64_t philox_vectors(std::uint32_t* to, const PhiloxStream& stream, std::uint64_t first,
+                                      std::int64_t blocks) {
   const U64x4 low_half = all_lanes<U64x4>(0xffffffffu);
   std::int64_t b = 0;
   for (; b + kStep <= blocks; b += kStep) {

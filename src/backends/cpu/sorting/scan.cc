@@ -117,7 +117,6 @@ template <class T>
 constexpr bool kHasVectors = std::is_same_v<T, float>;  // f32, accumulated in f64 four at a time
 constexpr std::int64_t kF32Bytes = sizeof(float);
 
-
 template <class Combine>
 PEL_LANES_INLINE F64x4 combined(F64x4 totals, F32x4 x) {
   const F64x4 wide = __builtin_convertvector(x, F64x4);

@@ -394,7 +394,7 @@ int train(const Arguments& arguments) {
 }
 
 // Goes on from the checkpoint PATH, if there is one, up to STEPS, with a save after each EVERY steps:
-// resume PATH STEPS EVERY eager|compiled|zero. Rank 0 prints the hash of each step.
+// resume PATH STEPS EVERY eager|compiled|zero [until_killed]. Rank 0 prints the hash of each step.
 int resume(const Arguments& arguments) {
   const dist::Group world = dist::init();
   const std::string& path = arguments.at(0);
@@ -416,6 +416,7 @@ int resume(const Arguments& arguments) {
     say_step("step");
     if (step % every == 0) training.save(path, step);
   }
+  while (arguments.size() > 4) all_reduce(ones({1}), world);
   return 0;
 }
 

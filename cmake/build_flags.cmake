@@ -15,9 +15,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 find_program(PELLUCID_CCACHE ccache)
 if(PELLUCID_CCACHE)
   # Without the first setting ccache does not cache files with a precompiled header; with the second a copy of the project in
-  # another folder uses what this one compiled. ccache then passes paths that are relative to the build.
+  # another folder uses what this one compiled. ccache then passes paths that are relative to the build. The third
+  # compares headers as they are and not preprocessed: g++ recognises a header inside a precompiled one by its size, which a comment changes.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};${PELLUCID_CCACHE}")
+    "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_DEPEND=1;${PELLUCID_CCACHE}")
 endif()
 file(RELATIVE_PATH from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
 

@@ -104,8 +104,8 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
-# What runs on a machine with a GPU, here on the driver of the tests.
-if(EXISTS "${PROJECT_SOURCE_DIR}/tests/cuda" AND PELLUCID_JIT AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
+# What runs on a machine with a GPU, here on the driver of the tests. Under sanitizers ctest runs the same tests itself.
+if(EXISTS "${PROJECT_SOURCE_DIR}/tests/cuda" AND PELLUCID_JIT AND NOT PELLUCID_SANITIZE AND NOT PELLUCID_CONCURRENCY_TESTS_ONLY)
   add_executable(pellucid-cuda-benchmarks "${PROJECT_SOURCE_DIR}/tools/cuda_selftest/benchmarks.cc")
   target_link_libraries(pellucid-cuda-benchmarks PRIVATE pellucid_flags Pellucid::pellucid ${CMAKE_DL_LIBS})
   add_test(NAME cuda_selftest

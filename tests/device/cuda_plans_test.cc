@@ -1,4 +1,5 @@
 // Compiled functions on kCuda: a transformer block and its training, and plans that are replayed as graphs.
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -9,7 +10,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cuda/cuda_device.h"
 #include "device/on_cuda.h"
+#include "device/plan_replay.h"
+#include "device/prepared_kernel.h"
 #include "support/errors.h"
 #include "support/random.h"
 
@@ -316,6 +320,58 @@ TEST_F(CudaPlans, ThreadsMayRunOnePlanOnOneStream) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::string& difference : differences) EXPECT_EQ(difference, "");
+}
+
+// Each command of a stream comes after the launches that a run holds back there, and ends its replay. In a
+// process of its own: kernels are built for a device that ends before it.
+TEST_F(CudaPlans, AloneWithAHeldLaunch) {
+  if (!test::is_alone()) GTEST_SKIP() << "ACommandComesAfterLaunchesThatAreHeld runs it";
+  PEL_CONTROL(log);
+  const auto device = cuda::make_cuda_device();
+  ASSERT_EQ(device->facts().refusal, "");
+  const StreamHandle stream = device->make_stream(0);
+  std::byte* const memory = device->reserve(4096);
+  const std::int64_t size = 8, stride = 1;
+  Operand operands[3];
+  for (int i = 0; i < 3; ++i)
+    operands[i] = {memory + 64 * i, &size, &stride, 1, static_cast<std::uint8_t>(kF32), 0, {}};
+  KernelArgs args{};
+  args.output_count = 1;
+  args.input_count = 2;
+  args.operands = operands;
+  const auto& kernels = find_op("add")->kernels(DeviceType::Cuda);
+  const Kernel& kernel =
+      *std::ranges::find_if(kernels, [](const Kernel& each) { return each.computes.contains(kF32); });
+  args.context = kernel.context;
+  std::array<std::byte, 64> host{};
+  const std::pair<const char*, std::function<void()>> commands[] = {
+      {"cuEventRecord",
+       [&] {
+         const EventHandle event = device->record(stream);
+         device->wait(event);
+         device->drop(event);
+         EXPECT_EQ(device->queued(stream), 0U);
+       }},
+      {"cuMemcpyHtoDAsync", [&] { device->copy_in(stream, memory, host.data(), 64); }},
+      {"cuMemcpyDtoHAsync", [&] { device->copy_out(stream, host.data(), memory, 64); }},
+      {"cuLaunchKernel", [&] { device->launch(stream, {&kernel, &args, "add", {}, nullptr, nullptr}); }}};
+  for (const auto& [name, command] : commands) {
+    PreparedKernel prepared;
+    PlanReplay replay;
+    ReplayRun run{&replay, 0, true};
+    log(1);
+    ASSERT_TRUE(device->launch(stream, {&kernel, &args, "add", {}, &prepared, &run}));
+    EXPECT_EQ(count_of(log(1), "cuLaunchKernel("), 0) << name;
+    command();
+    EXPECT_EQ(names_of_calls(log(0)).find(std::string("cuLaunchKernel ") + name), 0U) << name;
+    EXPECT_FALSE(run.is_whole) << name;
+    device->end_run(stream, run);
+    prepared.drop(*device);
+  }
+}
+TEST_F(CudaPlans, ACommandComesAfterLaunchesThatAreHeld) {
+  PEL_CONTROL(log);
+  EXPECT_EQ(test::in_own_process("", "CudaPlans.AloneWithAHeldLaunch"), 0);
 }
 
 TEST_F(CudaPlans, ALateErrorOfAReplayNamesItsLine) {

@@ -439,7 +439,8 @@ cl_program OpenClDevice::program_from_cache(const std::string& content) {
   cl_program const program =
       library_.clCreateProgramWithBinary(context_, 1, &device_, &size, &bytes, &of_binary, &status);
   if (status == CL_SUCCESS &&
-      library_.clBuildProgram(program, 1, &device_, kBuildOptions, nullptr, nullptr) == CL_SUCCESS)
+      after_fault(library_.clBuildProgram(program, 1, &device_, kBuildOptions, nullptr, nullptr),
+                  "clBuildProgram") == CL_SUCCESS)
     return program;
   if (status == CL_SUCCESS) library_.clReleaseProgram(program);
   return nullptr;

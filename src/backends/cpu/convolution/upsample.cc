@@ -259,8 +259,8 @@ class Resampler {
         const auto term = [&](int u) PEL_LANES_LAMBDA {
           return all_lanes<F32x8>(static_cast<float>(column_weights[u])) * cpu::load<F32x8>(pixel[u] + c);
         };
-        F32x8 line = term(0);
-        for (int u = 1; u < columns_.taps; ++u) line = line + term(u);
+        F32x8 line{};
+        for (int u = 0; u < columns_.taps; ++u) line = u == 0 ? term(u) : line + term(u);
         line = all_lanes<F32x8>(static_cast<float>(row_weights[t])) * line;
         sum = t == 0 ? line : sum + line;
       }

@@ -88,7 +88,7 @@ def check_clickhouse(folder, stragglers):
     try:
         from chdb import session
     except ImportError:
-        print("chdb is not installed: the SQL for ClickHouse was not run")
+        print("chdb is not installed (./dev setup --peers): the SQL for ClickHouse was not run")
         return
     os.chdir(folder)
     database = session.Session()

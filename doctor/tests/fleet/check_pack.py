@@ -165,7 +165,7 @@ def check_clickhouse(folder, wanted, name="fleet"):
     try:
         from chdb import session
     except ImportError:
-        print("chdb, which takes 700 MB, is not installed: docs/fleet/clickhouse.sql was not run")
+        print("chdb is not installed (./dev setup --peers): docs/fleet/clickhouse.sql was not run")
         return
     os.chdir(folder)
     database = session.Session()

@@ -20,7 +20,9 @@ PEL_LANES_INLINE I32x8 greater_or_nan(F32x8 x, F32x8 best) { return (x > best) |
 inline constexpr std::int64_t kPoolLanes = 8;
 
 PEL_LANES_INLINE void store_positions(long long* to, I32x8 at) {
-  store(to, __builtin_convertvector(at, Lanes<long long, 8>));
+  using I64x4 = Lanes<long long, 4>;
+  store(to, __builtin_convertvector(__builtin_shufflevector(at, at, 0, 1, 2, 3), I64x4));
+  store(to + 4, __builtin_convertvector(__builtin_shufflevector(at, at, 4, 5, 6, 7), I64x4));
 }
 
 // Eight channels of a window, or four times as many at once.
